@@ -107,3 +107,13 @@ describe.each(names)("templates/%s", (name) => {
     expect(readme).toContain("https://deploy.workers.cloudflare.com/?url=");
   });
 });
+
+test("each example is in the file that the guide names", () => {
+  const guide = readFileSync(join(ROOT, "docs/guides/projects.md"), "utf8");
+  const rows = [...guide.matchAll(/^\| (.*) \| \[.*\]\(\.\.\/\.\.\/(templates\/.*\.ts)\) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(5);
+  for (const [, example = "", file = ""] of rows) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    for (const [, name] of example.matchAll(/`([^`]+)`/g)) expect(text, file).toContain(`"${name}"`);
+  }
+});

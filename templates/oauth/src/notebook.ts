@@ -1,9 +1,10 @@
-/** The notebook: its tools and its resource. app.ts protects it, stdio.ts serves it to a single user. */
+/** The notebook: its tools, its resource and its prompts. app.ts protects it, stdio.ts serves it to a single user. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { githubTokenOf, type NotebookEnv, notesOf } from "./env.ts";
 import { createIssue } from "./github.ts";
 import { NOTES_MAX } from "./notes.ts";
+import { addPrompts } from "./prompts.ts";
 
 export const server = new McpServer<NotebookEnv>({
   name: "oauth",
@@ -11,6 +12,8 @@ export const server = new McpServer<NotebookEnv>({
   version: "1.0.0",
   instructions: "Keeps the user's own notes, and creates GitHub issues in the user's name.",
 });
+
+addPrompts(server);
 
 const id = z.uuid().describe("The id of a note, as list_notes returns it");
 const note = z.object({ id: z.uuid(), text: z.string(), createdAt: z.iso.datetime() });

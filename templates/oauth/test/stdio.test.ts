@@ -43,3 +43,27 @@ test("an issue is created with the token of the environment, and without one the
   expect(await call(without, "github_create_issue", issue)).toContain("GITHUB_TOKEN");
   await without.close();
 });
+
+test("the prompts quote what they are given, and debug-error is a conversation", async () => {
+  const client = await start();
+  const texts = async (name: string, args: Record<string, string>) =>
+    (await client.getPrompt(name, args)).messages.map(({ role, content }) => [
+      role,
+      (content as { text: string }).text,
+    ]);
+  expect(await texts("git-commit", { changes: "- old\n+ new" })).toEqual([["user", expect.stringContaining("+ new")]]);
+  expect(await texts("explain-code", { code: "a + b" })).toEqual([
+    ["user", expect.stringContaining("this code works")],
+  ]);
+  expect(await texts("explain-code", { code: "a + b", language: "Rust" })).toEqual([
+    ["user", expect.stringContaining("Rust code works:\n\na + b")],
+  ]);
+  const { values } = await client.complete({ type: "ref/prompt", name: "explain-code" }, "language", "java");
+  expect(values).toEqual(["Java", "JavaScript"]);
+  expect(await texts("debug-error", { error: "ENOENT", tried: "I restarted it." })).toEqual([
+    ["user", expect.stringContaining("ENOENT")],
+    ["assistant", expect.stringContaining("What have you tried")],
+    ["user", expect.stringContaining("I restarted it.")],
+  ]);
+  await client.close();
+});
