@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorker } from "../../src/testing/index.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { NODE } from "../oracle/node.ts";
 import { cli, withServer } from "./run.ts";
@@ -50,6 +51,26 @@ describe("the reference server", () => {
     const other = rows.find(({ name }) => name === "tools-call-image");
     expect(other).toMatchObject({ status: "not-applicable", detail: expect.stringContaining("own test server") });
   });
+});
+
+test("a server that lacks the tools of the suite's test server gets no warning for that", {
+  timeout: 180_000,
+}, async () => {
+  const source = `
+    import { McpServer } from "./src/core/index.ts";
+    import { edge } from "./src/worker/index.ts";
+    import { durable } from "./src/worker/durable/index.ts";
+    const server = new McpServer({ name: "small", version: "1.0.0" });
+    server.tool("roll", { description: "Rolls dice" }, () => "4");
+    const app = edge(server, durable());
+    export default app;
+    export class McpObject extends app.McpObject {}`;
+  await using worker = await startWorker({ entry: { source }, objects: ["McpObject"] });
+  const { code, rows } = await check(worker.url("/mcp"));
+  expect(rows.filter(({ status }) => status === "failed" || status === "warning")).toEqual([]);
+  expect(code).toBe(0);
+  const stateless = rows.find(({ name }) => name === "server-stateless");
+  expect(stateless?.detail).toMatch(/^\d+ checks; \d+ more need tools of the suite's own test server$/);
 });
 
 test("a server over stdio gets the checks of mcp-edge, as a table", async () => {

@@ -488,4 +488,12 @@ export const CLI_ROOM: readonly Mutant[] = [
     tests: ["test/cli/check.test.ts"],
     title: "runs once more, alone",
   },
+  {
+    id: "check-warns-of-a-missing-test-tool",
+    file: "src/cli/check/suite.ts",
+    find: '(id !== NEEDS_CHANGE || status === "SUCCESS")',
+    replace: "true",
+    tests: ["test/cli/check.test.ts"],
+    title: "gets no warning for that",
+  },
 ];
