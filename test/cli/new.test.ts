@@ -151,12 +151,41 @@ test("in a terminal, the folder is typed and the template chosen with the arrow 
   expect(existsSync(join(place, "dice/package.json"))).toBe(true);
 });
 
+test("in a terminal, a folder with content is refused while it is typed, and is not touched", async () => {
+  mkdirSync(join(place, "full"));
+  writeFileSync(join(place, "full/notes.txt"), "mine");
+  using screen = new Screen(["new"], {}, [NODE, CLI], place);
+  await screen.shows("Which folder shall be created?");
+  screen.press(...Array.from("my-server", () => "\u007f"), "full", KEYS.enter);
+  await screen.shows("exists and is not empty");
+  screen.press(KEYS.ctrlC);
+  expect(await screen.ended()).toBe(130);
+  expect([filesOf(place), read("full/notes.txt")]).toEqual([["full/notes.txt"], "mine"]);
+});
+
+test("in a terminal, --help fits its width and creates nothing, and a wrong name is corrected", async () => {
+  using help = new Screen(["new", "--help"], {}, [NODE, CLI], place);
+  expect(await help.ended()).toBe(0);
+  expect(help.text).toMatch(/^Usage: mcp-edge new \[options\] \[folder\]\n/);
+  expect(help.text).toContain("-t, --template <name>");
+  expect(help.text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  for (const [args, text] of [
+    [["nwe"], "Did you mean new?"],
+    [["new", "dice", "--template", "wether"], 'Did you mean "weather"?'],
+  ] as const) {
+    using wrong = new Screen(args, {}, [NODE, CLI], place);
+    expect([await wrong.ended(), wrong.text]).toEqual([2, expect.stringContaining(text)]);
+  }
+  expect(readdirSync(place)).toEqual([]);
+});
+
 test.each([
-  ["Ctrl-C", KEYS.ctrlC, 130],
-  ["Escape", KEYS.escape, 5],
-])("%s at a question creates nothing", async (_, key, code) => {
-  using screen = new Screen(["new", "dice"], {}, [NODE, CLI], place);
-  await screen.shows("Which template?");
+  ["Ctrl-C", "Which template?", ["dice"], KEYS.ctrlC, 130],
+  ["Escape", "Which template?", ["dice"], KEYS.escape, 5],
+  ["Ctrl-C", "Which folder shall be created?", [], KEYS.ctrlC, 130],
+])("%s at the question %j creates nothing", async (_, question, args, key, code) => {
+  using screen = new Screen(["new", ...args], {}, [NODE, CLI], place);
+  await screen.shows(question);
   screen.press(key);
   expect(await screen.ended()).toBe(code);
   expect(readdirSync(place)).toEqual([]);
