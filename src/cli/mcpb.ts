@@ -30,7 +30,12 @@ interface Project {
   readonly description?: string;
   readonly license?: string;
   readonly author: string;
+  /** The versions of Node on which it runs, as `engines` says. */
+  readonly node: string;
 }
+
+/** The oldest Node on which mcp-edge itself runs, and for which the program is bundled. */
+const NODE_MIN = 20;
 
 /** Runs the command and returns its exit code. */
 export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
@@ -72,10 +77,12 @@ function readProject(): Project {
       throw usageError(`package.json has no ${name}, which the manifest needs. Write: npm pkg set ${name}="..."`);
   }
   const [description, license] = [text("description"), text("license")];
+  const { node = `>=${NODE_MIN}` } = (manifest.engines ?? {}) as { node?: string };
   return {
     name: text("name").replace(/^@.*\//, ""),
     version: text("version"),
     author: authorName ?? "",
+    node,
     ...(description ? { description } : {}),
     ...(license ? { license } : {}),
   };
@@ -91,7 +98,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
       write: false,
       platform: "node",
       format: "esm",
-      target: "node20",
+      target: `node${NODE_MIN}`,
       logLevel: "silent",
       // Packages of the older kind call require, which modules do not have.
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
@@ -104,7 +111,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
 
 /** Starts the bundled server, and describes it. */
 async function describe(path: string, project: Project, signal: AbortSignal) {
-  const { name, version, description, license, author } = project;
+  const { name, version, description, license, author, node } = project;
   const transport = stdio({ command: process.execPath, args: [path] });
   const facts = { name: "mcp-edge", version: packageVersion() };
   let client: Client | undefined;
@@ -129,7 +136,7 @@ async function describe(path: string, project: Project, signal: AbortSignal) {
       tools: tools.map((tool) => ({ name: tool.name, ...(tool.description ? { description: tool.description } : {}) })),
       // Prompts need a text in the manifest, which only the server has.
       ...(capabilities.prompts ? { prompts_generated: true } : {}),
-      compatibility: { runtimes: { node: ">=20" } },
+      compatibility: { runtimes: { node } },
     };
   } catch (error) {
     signal.throwIfAborted();

@@ -78,6 +78,15 @@ test("mcpb packs one file that runs anywhere, with a manifest of its tools", { t
   expect(readFileSync(join(project, "again.mcpb")).equals(first)).toBe(true);
 });
 
+test("the manifest wants the Node that package.json wants", async () => {
+  write({ ...PROJECT, engines: { node: ">=22.18" } });
+  await run("mcpb", "--out", "newer.mcpb");
+  const unpacked = mkdtempSync(join(project, "newer-"));
+  execFileSync(NODE, ["-e", UNZIP, join(project, "newer.mcpb"), unpacked]);
+  const { compatibility } = JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8"));
+  expect(compatibility).toEqual({ runtimes: { node: ">=22.18" } });
+});
+
 /** Reads an archive by its directory, as unzip does; a program of its own, which shares no code with the writer. */
 const UNZIP = `
 const { mkdirSync, readFileSync, writeFileSync } = require("node:fs");

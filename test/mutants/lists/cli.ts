@@ -496,4 +496,12 @@ export const CLI_ROOM: readonly Mutant[] = [
     tests: ["test/cli/check.test.ts"],
     title: "gets no warning for that",
   },
+  {
+    id: "mcpb-wants-any-node",
+    file: "src/cli/mcpb.ts",
+    find: "(manifest.engines ?? {}) as",
+    replace: "{} as",
+    tests: ["test/cli/distribution.test.ts"],
+    title: "wants the Node that package.json wants",
+  },
 ];
