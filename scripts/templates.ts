@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { nodeOf } from "../test/harness/nodes.ts";
-import { installPackage, type Tried, tryTemplate } from "./templates/try.ts";
+import { installPackage, type Job, type Tried, tryTemplate } from "./templates/try.ts";
 import { ROOT } from "./tools.ts";
 
 /** How many projects are tried at the same time. */
@@ -45,13 +45,15 @@ try {
 }
 
 /** Returns what to try. The templates whose tests take longest come first, so that both workers end at about the same time. */
-function chosen(named: readonly string[], majors: readonly number[] = [MAJOR]): { template: string; major: number }[] {
+function chosen(named: readonly string[], majors: readonly number[] = [MAJOR]): Job[] {
   const every = readdirSync(join(ROOT, "templates"));
   const unknown = named.find((name) => !every.includes(name));
   if (unknown !== undefined) throw new Error(`There is no template ${unknown}. There are: ${every.join(", ")}.`);
-  const all = (named.length > 0 ? named : every).flatMap((template) => majors.map((major) => ({ template, major })));
+  const all: Job[] = (named.length > 0 ? named : every).flatMap((template) =>
+    majors.map((major) => ({ template, major, withSuite: true })),
+  );
   if (named.length === 0 && values.node === undefined) {
-    all.push(...ON_ALL.majors.map((major) => ({ template: ON_ALL.template, major })));
+    all.push(...ON_ALL.majors.map((major) => ({ template: ON_ALL.template, major, withSuite: false })));
   }
   return all.sort((one, other) => lengthOfTests(other.template) - lengthOfTests(one.template));
 }

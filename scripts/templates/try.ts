@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { ROOT } from "../tools.ts";
+import { tokenFor } from "./sign-in.ts";
 
 /** The package, installed as npm packs it. */
 export interface Installed {
@@ -14,6 +15,14 @@ export interface Installed {
   readonly tarball: string;
   /** The program mcp-edge from it. */
   readonly program: string;
+}
+
+/** A template to try on a version of Node. */
+export interface Job {
+  readonly template: string;
+  readonly major: number;
+  /** Whether the official suite calls it over HTTP. */
+  readonly withSuite: boolean;
 }
 
 /** What became of a template. */
@@ -91,7 +100,8 @@ export async function tryTemplate({
   template,
   major,
   node,
-}: Installed & { readonly template: string; readonly major: number; readonly node: string }): Promise<Tried> {
+  withSuite,
+}: Installed & Job & { readonly node: string }): Promise<Tried> {
   const name = `my-${template}-${major}`;
   const project = join(folder, name);
   const env = {
@@ -116,7 +126,8 @@ export async function tryTemplate({
       const [brought, entry] = [join(project, "node_modules/.bin/node"), join(project, "src/stdio.ts")];
       return check("--", existsSync(brought) ? brought : node, entry);
     },
-    http: () => served(project, env, (url) => check(url)),
+    // What the suite sees is the same on every version, since workerd serves it.
+    http: () => served(project, env, (url, ...args) => check(url, ...args, ...(withSuite ? [] : ["--no-suite"]))),
     deploy: async () => {
       const ran = await here("npx", "wrangler", "deploy", "--dry-run", "--outdir", "dist");
       size = /gzip: ([\d.]+ KiB)/.exec(ran.output)?.[1];
@@ -134,8 +145,12 @@ export async function tryTemplate({
   return { template, major, steps: done, size };
 }
 
-/** Starts the project as `npm start` does, and passes its URL on. */
-async function served(project: string, env: NodeJS.ProcessEnv, use: (url: string) => Promise<Ran>): Promise<Ran> {
+/** Starts the project as `npm start` does, and passes on its URL, and a header if it wants a token. */
+async function served(
+  project: string,
+  env: NodeJS.ProcessEnv,
+  use: (url: string, ...header: string[]) => Promise<Ran>,
+): Promise<Ran> {
   const port = await freePort();
   const args = ["start", "--", "--port", String(port), "--ip", "127.0.0.1"];
   const child = spawn("npm", args, { cwd: project, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -146,10 +161,9 @@ async function served(project: string, env: NodeJS.ProcessEnv, use: (url: string
       if (child.exitCode !== null || performance.now() > deadlineMs) return { code: 1, output: output() };
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const ran = await use(`http://127.0.0.1:${port}/mcp`);
-    // A server that wants a token is checked by its own tests.
-    const needsToken = output().includes("The endpoint needs a token");
-    return needsToken && ran.code === 4 ? { code: 0, output: ran.output } : ran;
+    const url = `http://127.0.0.1:${port}/mcp`;
+    if (!output().includes("The endpoint needs a token")) return await use(url);
+    return await use(url, "--header", `Authorization: Bearer ${await tokenFor(url)}`);
   } finally {
     endGroup(child);
   }
