@@ -1,8 +1,6 @@
 /** The steps of one template, from `mcp-edge new` to the size of its bundle. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { ROOT } from "../tools.ts";
 import { tokenFor } from "./sign-in.ts";
@@ -151,28 +149,21 @@ async function served(
   env: NodeJS.ProcessEnv,
   use: (url: string, ...header: string[]) => Promise<Ran>,
 ): Promise<Ran> {
-  const port = await freePort();
-  const args = ["start", "--", "--port", String(port), "--ip", "127.0.0.1"];
+  const args = ["start", "--", "--port", "0", "--ip", "127.0.0.1"];
   const child = spawn("npm", args, { cwd: project, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
   const output = collect(child);
   try {
     const deadlineMs = performance.now() + STEP_MS;
-    while (!/^The MCP server /m.test(output())) {
+    // The last line that it prints, also if the server has a problem.
+    while (!/^To add it to |does not work yet/m.test(output())) {
       if (child.exitCode !== null || performance.now() > deadlineMs) return { code: 1, output: output() };
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const url = `http://127.0.0.1:${port}/mcp`;
+    const url = /^http:\/\/127\.0\.0\.1:\d+\/mcp$/m.exec(output())?.[0];
+    if (url === undefined) return { code: 1, output: output() };
     if (!output().includes("The endpoint needs a token")) return await use(url);
     return await use(url, "--header", `Authorization: Bearer ${await tokenFor(url)}`);
   } finally {
     endGroup(child);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
