@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { Chromium } from "../harness/chromium.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { PageServer } from "../worker/oauth/page-server.ts";
-import { closeAll, enter, OFFICIAL, ours, oursAt, Person, type Transport, textOf, textOfOurs } from "./signing-in.ts";
+import { closeAll, enter, OFFICIAL, ours, oursAt, Person, stepUp, textOf, textOfOurs } from "./signing-in.ts";
 
 let worker: Workerd;
 let browser: Chromium;
@@ -112,14 +112,15 @@ test.each(OFFICIAL)(
     await worker.worker.advance(HOUR_MS + 1_000);
     expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ scopes: ["read"] });
     expect(person.opened).toHaveLength(1);
-    // The official transport for HTTP+SSE does not ask for more scopes.
-    if (name !== "HTTP+SSE") {
-      await expect(textOf(client, "write")).rejects.toThrow();
-      // The person is still signed in, and is asked only about the new scope.
-      expect(seen).toEqual(["Allow Official to use Notes?"]);
-      await (client.transport as Transport).finishAuth(person.returned ?? new URLSearchParams());
-      expect(await textOf(client, "write")).toBe("written");
-    }
+    const { refusal, opened } = await stepUp(client, url(), person, "write", "read write");
+    expect([refusal, opened]).toEqual(
+      name === "HTTP+SSE"
+        ? [expect.stringMatching(/HTTP 403.*The token lacks the scope write\./), 0]
+        : [expect.anything(), 1],
+    );
+    // The person is still signed in, and is asked only about the new scope.
+    expect(seen).toEqual(["Allow Official to use Notes?"]);
+    expect(await textOf(client, "write")).toBe("written");
     await revokeAndSignOut();
     await textOf(await enter(url(), person, mode, transport), "who");
     expect(seen).toEqual([...SIGN_IN, "Allow Official to use Notes?"]);

@@ -3,15 +3,29 @@
  * signing out, in the modern era, in a legacy session and over HTTP+SSE. The browser is a few lines of the test;
  * signed-in-chromium.test.ts has a real one.
  */
+import { auth as authWithSdk } from "@modelcontextprotocol/sdk/client/auth.js";
 import { afterEach, describe, expect, test } from "vitest";
 import { allow, Browser, fieldsOf, visit } from "../worker/authorization.ts";
 import { setUp, statusOf, url, worker } from "../worker/authorizing.ts";
-import { closeAll, enter, OFFICIAL, ours, oursAt, Person, type Transport, textOf, textOfOurs } from "./signing-in.ts";
+import {
+  closeAll,
+  enter,
+  enterWithSdk,
+  OFFICIAL,
+  ours,
+  oursAt,
+  Person,
+  stepUp,
+  textOf,
+  textOfOurs,
+} from "./signing-in.ts";
 
 setUp();
 afterEach(closeAll);
 
 const CALLBACK = "http://127.0.0.1:8976/callback";
+/** What a user sees of a refused call whose client cannot ask for more scopes. */
+const REFUSED = /HTTP 403.*The token lacks the scope write\./;
 const HOUR_MS = 60 * 60_000;
 let users = 0;
 
@@ -65,18 +79,31 @@ describe.each(OFFICIAL)("the official client over %s", (_, mode, transport) => {
   });
 });
 
-test.each(OFFICIAL.slice(0, 2))(
-  "the official client over %s asks for the scope that a tool needs",
-  async (_, mode, transport) => {
+test.each(OFFICIAL)(
+  "the official client over %s goes on with the scope that a tool needs",
+  async (name, mode, transport) => {
     const person = new Person(CALLBACK, newUser().agree);
     const client = await enter(url(), person, mode, transport);
-    await expect(textOf(client, "write")).rejects.toThrow();
+    const { refusal, opened } = await stepUp(client, url(), person, "write", "read write");
+    // The transport for HTTP+SSE asks nobody, and shows its user the refusal.
+    const expected = name === "HTTP+SSE" ? [expect.stringMatching(REFUSED), 0] : [expect.anything(), 1];
+    expect([refusal, opened]).toEqual(expected);
     expect(person.opened.at(-1)?.searchParams.get("scope")?.split(" ").toSorted()).toEqual(["read", "write"]);
-    // The transport that was refused has what the exchange needs.
-    await (client.transport as Transport).finishAuth(person.returned ?? new URLSearchParams());
     expect(await textOf(client, "write")).toBe("written");
   },
 );
+
+test("the official SDK 1.32 over HTTP+SSE shows its user the scope that a tool needs, and goes on when the program has asked for it", async () => {
+  const person = new Person(CALLBACK, newUser().agree);
+  const { client, transport } = await enterWithSdk(url(), person);
+  const write = () => client.callTool({ name: "write", arguments: {} });
+  await expect(write()).rejects.toThrow(REFUSED);
+  expect(person.opened).toHaveLength(1);
+  person.invalidateCredentials("tokens");
+  await authWithSdk(person, { serverUrl: url(), scope: "read write" });
+  await transport.finishAuth(person.returned?.get("code") ?? "");
+  expect(await write()).toMatchObject({ content: [{ text: "written" }] });
+});
 
 describe.each(oursAt(url))("our client over %s", (_, options) => {
   test("signs a user in, and ten calls of two processes on an expired token go on", async () => {

@@ -1,6 +1,7 @@
 /** The official client and ours as programs whose user is at a browser: what tests of signing in have in common. */
 import { randomBytes } from "node:crypto";
 import {
+  auth,
   Client,
   type OAuthClientInformationContext,
   type OAuthClientProvider,
@@ -10,6 +11,8 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { Client as SdkClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport as SdkSseTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { connect, type Client as OurClient } from "../../src/client/index.ts";
 import { dpop, memoryStore, oauth } from "../../src/client/oauth/index.ts";
 
@@ -88,6 +91,21 @@ export const OFFICIAL: readonly (readonly [string, Mode, Open])[] = [
   ["HTTP+SSE", "legacy", sse],
 ];
 
+/**
+ * Calls a tool whose scope the token lacks. Streamable HTTP asks the user for it. HTTP+SSE has no answer to 403: the call is
+ * refused, and the program must ask for the scope itself. Either way, the transport that was refused has what it needs to go on.
+ *
+ * @returns What the call was refused with, and how many pages the transport has opened by itself.
+ */
+export async function stepUp(client: Client, url: string, person: Person, tool: string, scope: string) {
+  const before = person.opened.length;
+  const refusal = await textOf(client, tool).then(String, (error: Error) => error.message);
+  const opened = person.opened.length - before;
+  if (opened === 0) await auth(person, { serverUrl: url, scope, forceReauthorization: true });
+  await (client.transport as Transport).finishAuth(person.returned ?? new URLSearchParams());
+  return { refusal, opened };
+}
+
 const clients: { close(): Promise<void> }[] = [];
 
 /** Closes the clients of a test. */
@@ -111,6 +129,22 @@ export async function enter(url: string, person: Person, mode: Mode, transport: 
   }
   await first.own.finishAuth(person.returned ?? new URLSearchParams());
   return (await open()).connected;
+}
+
+/** Connects the official SDK 1.32 over HTTP+SSE. */
+export async function enterWithSdk(url: string, person: Person) {
+  const open = async () => {
+    const client = new SdkClient({ name: "official", version: "1.0.0" });
+    clients.push(client);
+    const transport = new SdkSseTransport(new URL(url), { authProvider: person });
+    return { client, transport, connected: client.connect(transport) };
+  };
+  const first = await open();
+  await first.connected.catch(() => undefined);
+  await first.transport.finishAuth(person.returned?.get("code") ?? "");
+  const second = await open();
+  await second.connected;
+  return second;
 }
 
 /** Calls a tool with the official client. */

@@ -141,7 +141,7 @@ describe("the scopes that every request needs", () => {
     expect((await refusalOf(await tokenFor("/scoped", { exp: 1 }), "/scoped"))[1]).toContain(rest);
     expect(await refusalOf(await tokenFor("/scoped", { scope: "read" }), "/scoped")).toEqual([
       403,
-      `Bearer error="insufficient_scope", error_description="The token lacks a scope.", ${rest}`,
+      `Bearer error="insufficient_scope", error_description="The token lacks the scope write.", ${rest}`,
     ]);
   });
 

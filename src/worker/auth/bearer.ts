@@ -74,8 +74,10 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     const more = await needs.ofRequest(request);
     if (more instanceof Response) return more;
     const all = [...new Set([...scopes, ...more])];
-    if (!all.every(holds)) {
-      const message = "The token lacks a scope.";
+    const lacking = all.filter((scope) => !holds(scope));
+    if (lacking.length > 0) {
+      // Clients that cannot ask for more show this text to their users.
+      const message = `The token lacks the scope ${lacking.join(" ")}.`;
       return deny({ status: 403, error: "insufficient_scope", message, scopes: all }, resource, own);
     }
     return principal;
