@@ -108,7 +108,8 @@ with default options) are compared by a test: those of a call with progress depe
 const SIGN_IN = `## What signing in costs
 
 The same for the [authorization server](guides/authorization-server.md), with default options, and a user who signs in at one identity
-provider. The last column is the price of a million of each.
+provider. The last column is the price of a million of each. The last alarm deletes the whole database with \`deleteAll()\`, which is
+counted as no row: Cloudflare's documentation does not say what it costs.
 `;
 
 const NOTES = `## What is counted

@@ -162,9 +162,12 @@ export class UserObject implements RoleObject, UserRpc {
   }
 
   async alarm(): Promise<void> {
-    if (this.#sweep()) await this.#arm();
-    // An object that stores nothing is not billed.
-    else await this.#storage.deleteAll();
+    const me = this.#me;
+    const lastMs = me && Math.max(...this.#grants.expiries(), me.sessionUntilMs);
+    // An object that stores nothing is not billed, and rows that are deleted one by one are.
+    if (lastMs === undefined || Date.now() >= lastMs) return this.#storage.deleteAll();
+    this.#sweep();
+    await this.#arm();
   }
 
   /** Returns the user if the session of a browser is valid. */
@@ -192,13 +195,11 @@ export class UserObject implements RoleObject, UserRpc {
     this.#storage.kv.delete(ME);
   }
 
-  /** Deletes what has expired. Returns whether anything is left. */
-  #sweep(): boolean {
+  /** Deletes what has expired. */
+  #sweep(): void {
     const hasGrants = this.#grants.sweep();
     const me = this.#me;
-    if (me && (hasGrants || Date.now() < me.sessionUntilMs)) return true;
-    this.#end();
-    return false;
+    if (!me || (!hasGrants && Date.now() >= me.sessionUntilMs)) this.#end();
   }
 
   /** Sets the alarm for the next expiry, unless an earlier one is set. */

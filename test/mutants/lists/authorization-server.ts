@@ -187,13 +187,9 @@ const CHANGES: readonly Change[] = [
   ],
   ["access-bound", verify, "jkt === undefined ? {} : { cnf: { jkt } }", "{}", TOKENS],
   ["session-signed-out", user, "me.session === session &&", "", ATTACKS],
-  [
-    "user-sweep",
-    user,
-    "if (me && (hasGrants || Date.now() < me.sessionUntilMs)) return true;",
-    "if (me) return true;",
-    ATTACKS,
-  ],
+  ["user-sweep", user, "if (!me || (!hasGrants && Date.now() >= me.sessionUntilMs)) this.#end();", "", ATTACKS],
+  ["user-database-left", user, "return this.#storage.deleteAll();", "return;", ATTACKS],
+  ["user-deleted-early", user, "Math.max(...this.#grants.expiries(), me.sessionUntilMs)", "me.sessionUntilMs", ATTACKS],
   [
     "credentials-secret",
     credentials,
