@@ -6,6 +6,8 @@
 
 export type { WorkerEntry } from "./bundle.ts";
 export type { CutHow } from "./cut.ts";
+export type { DevelopmentTokenOptions } from "./development-token.ts";
+export { developmentToken } from "./development-token.ts";
 export type { StreamEnd, StreamEvent, StreamOptions } from "./http-stream.ts";
 export { HttpStream, openStream } from "./http-stream.ts";
 export type { InMemoryOptions } from "./in-memory.ts";

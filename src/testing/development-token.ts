@@ -1,0 +1,141 @@
+/**
+ * Access tokens of development users, for tests and scripts.
+ *
+ * @module
+ */
+import { KitError } from "../core/protocol/errors.ts";
+import { quote } from "../core/protocol/quote.ts";
+import { isLoopback } from "../http/origin.ts";
+
+/** Options of {@link developmentToken}. */
+export interface DevelopmentTokenOptions {
+  /** The scopes, separated by spaces. @default the `requiredScopes` of the server */
+  readonly scope?: string;
+}
+
+/** Nothing listens there: the code is read from the redirect. */
+const CALLBACK = "http://127.0.0.1/callback";
+
+/**
+ * Signs a user of `developmentUsers()` in without a browser, and returns an access token: a client registers, the user is chosen,
+ * and allows the client what it asks for. It uses the pages that a browser would use. The server must be on this machine, and its
+ * `authorizationServer()` needs `registration: true`.
+ *
+ * ```ts
+ * const token = await developmentToken(worker.url("/mcp"), "ada", { scope: "notes:read notes:write" });
+ * const headers = { Authorization: `Bearer ${token}` };
+ * ```
+ *
+ * @param server The URL of the endpoint.
+ * @param user The `subject` of the user, such as "ada".
+ * @throws {KitError} `options-invalid` if the server is not on this machine, or a step fails; the text has the answer.
+ */
+export async function developmentToken(
+  server: string | URL,
+  user: string,
+  { scope }: DevelopmentTokenOptions = {},
+): Promise<string> {
+  const { origin, hostname, href } = new URL(server);
+  if (!isLoopback(hostname)) throw failed(`${href} is not on this machine`);
+  const { client_id } = await register(origin);
+  const verifier = randomText();
+  const hash = await crypto.subtle.digest("SHA-256", Buffer.from(verifier));
+  const asked = new URLSearchParams({
+    response_type: "code",
+    client_id,
+    redirect_uri: CALLBACK,
+    resource: href,
+    code_challenge: Buffer.from(hash).toString("base64url"),
+    code_challenge_method: "S256",
+    identity_provider: "development",
+    ...(scope !== undefined && { scope }),
+  });
+  const code = await allow(new Visitor(origin), `/authorize?${asked}`, user);
+  const form = { grant_type: "authorization_code", code, client_id, redirect_uri: CALLBACK, code_verifier: verifier };
+  const answer = await fetch(`${origin}/token`, { method: "POST", body: new URLSearchParams(form) });
+  const text = await answer.text();
+  if (!answer.ok) throw failed(`the token was refused: ${text}`);
+  return (JSON.parse(text) as { readonly access_token: string }).access_token;
+}
+
+async function register(origin: string): Promise<{ readonly client_id: string }> {
+  const body = JSON.stringify({ client_name: "Test", redirect_uris: [CALLBACK], token_endpoint_auth_method: "none" });
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${origin}/register`, { method: "POST", body, headers });
+  if (answer.status === 404)
+    throw failed("the server has no /register; set registration: true of authorizationServer()");
+  if (!answer.ok) throw failed(`the client was not registered: ${await answer.text()}`);
+  return (await answer.json()) as { readonly client_id: string };
+}
+
+/** Chooses the user, allows the client, and returns the code. */
+async function allow(visitor: Visitor, path: string, user: string): Promise<string> {
+  const begun = await visitor.get(path);
+  const choice = begun.headers.get("Location") ?? "";
+  const state = URL.canParse(choice) ? new URL(choice).searchParams.get("choose") : null;
+  if (state === null) throw failed(`the server did not offer its development users: ${await textOf(begun)}`);
+  const chosen = new URLSearchParams({ state, user });
+  const signedIn = await visitor.get(`/authorize/callback/development?${chosen}`);
+  const back = signedIn.headers.get("Location");
+  if (back === null) throw failed(`the user ${quote(user)} was not signed in: ${await textOf(signedIn)}`);
+  const question = await visitor.get(back);
+  const page = await question.clone().text();
+  const hidden = [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
+  if (hidden.length === 0) throw failed(`the user was not asked: ${await textOf(question)}`);
+  const fields = new URLSearchParams(hidden.map(([, name = "", value = ""]) => [name, value]));
+  fields.set("decision", "allow");
+  const answered = await (await visitor.post("/authorize", fields)).text();
+  const [, to = ""] = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(answered) ?? [];
+  const returned = to.replace(/&#(\d+);/g, (_, character: string) => String.fromCharCode(Number(character)));
+  const code = URL.canParse(returned) ? new URL(returned).searchParams.get("code") : null;
+  if (code === null) throw failed(`the client was not allowed: ${returned || plain(answered)}`);
+  return code;
+}
+
+/** A browser without scripts, for one host: it keeps cookies and follows no redirect. */
+class Visitor {
+  readonly #origin: string;
+  readonly #cookies = new Map<string, string>();
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  get(path: string): Promise<Response> {
+    return this.#send(path, {});
+  }
+
+  post(path: string, body: URLSearchParams): Promise<Response> {
+    return this.#send(path, { method: "POST", body });
+  }
+
+  async #send(path: string, init: RequestInit): Promise<Response> {
+    const Cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = { Cookie, Origin: this.#origin };
+    const answer = await fetch(new URL(path, this.#origin), { ...init, headers, redirect: "manual" });
+    for (const cookie of answer.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      this.#cookies.set(name, value);
+    }
+    return answer;
+  }
+}
+
+/** Returns the status of an answer, and where it leads or what it says. */
+async function textOf(response: Response): Promise<string> {
+  return `${response.status} ${response.headers.get("Location") ?? plain(await response.text())}`;
+}
+
+/** Returns what a page says. */
+function plain(page: string): string {
+  const text = page.replace(/<(style|title)>.*?<\/\1>/gs, "").replace(/<[^>]*>/g, " ");
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function randomText(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+}
+
+function failed(why: string): KitError {
+  return new KitError("options-invalid", `developmentToken(): ${why}.`);
+}
