@@ -29,7 +29,7 @@ import { metadataRoute } from "./metadata.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
 import { signInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
-import { type AuthorizationServerRates, attemptCounter, countVisit, giveCounter } from "./rates.ts";
+import { type AuthorizationServerRates, attemptCounter, countVisit, setHost } from "./rates.ts";
 import { registerRoute } from "./registration.ts";
 import { Sealing } from "./sealing.ts";
 import { type AuthServer, PATHS, type Route } from "./server.ts";
@@ -100,7 +100,10 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
     },
   };
 
-  const counter = attemptCounter(env, () => found().rates, server.pages);
+  const host = {
+    countAttempt: attemptCounter(env, () => found().rates, server.pages),
+    showExpired: () => server.pages.error("expired"),
+  };
 
   /** A hook for each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
   const hooks = new Map<string, AuthPart<unknown>>();
@@ -158,7 +161,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
             rates: new RoleObjects("rates", place),
             limits,
           };
-          for (const provider of policy.providers.values()) giveCounter(provider, counter);
+          for (const provider of policy.providers.values()) setHost(provider, host);
           const own = {
             name: "user" as const,
             create: (ctx: DurableObjectState, env: unknown) => new UserObject(ctx, env, server),

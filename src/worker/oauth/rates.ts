@@ -85,10 +85,17 @@ export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc
     };
     // An address that is stopped cannot use up the attempts of an account.
     const beyond =
-      (await add(networkName(request), rates.network)) ??
-      (await add(`account ${account.toLowerCase()}`, rates.account));
+      (await add(networkName(request), rates.network)) ?? (await add(`account ${spellingOf(account)}`, rates.account));
     return beyond && tooMany(beyond, pages);
   };
+}
+
+/** Returns what is equal for texts that an app may take for the same account: in any case and width, with any spaces. */
+function spellingOf(account: string): string {
+  return account
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\s\p{Cf}]/gu, "");
 }
 
 function tooMany(beyond: Beyond, pages: SignInPages): Response {
@@ -97,15 +104,21 @@ function tooMany(beyond: Beyond, pages: SignInPages): Response {
   return response;
 }
 
-/** The counters of identity providers, which belong to the authorization server that uses them. */
-const counters = new WeakMap<object, CountAttempt>();
-
-/** Lets an identity provider count the attempts to log in. */
-export function giveCounter(provider: object, counter: CountAttempt): void {
-  counters.set(provider, counter);
+/** What an authorization server does for the identity providers that it uses. */
+export interface ProviderHost {
+  readonly countAttempt: CountAttempt;
+  /** Returns the page for a sign-in that is too old. */
+  showExpired(): Response;
 }
 
-/** Returns what counts the attempts at an identity provider. Undefined before `edge()` was called. */
-export function counterOf(provider: object): CountAttempt | undefined {
-  return counters.get(provider);
+const hosts = new WeakMap<object, ProviderHost>();
+
+/** Makes an identity provider part of an authorization server. */
+export function setHost(provider: object, host: ProviderHost): void {
+  hosts.set(provider, host);
+}
+
+/** Returns the authorization server of an identity provider. Undefined before `edge()` was called. */
+export function hostOf(provider: object): ProviderHost | undefined {
+  return hosts.get(provider);
 }

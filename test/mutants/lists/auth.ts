@@ -326,15 +326,15 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-scopes-unchecked",
     file: bearer,
-    find: "if (!all.every(",
-    replace: "if (scopes.length > 9 && !all.every(",
+    find: "if (lacking.length > 0) {",
+    replace: "if (scopes.length > 9 && lacking.length > 0) {",
     tests: METADATA,
   },
   {
     id: "auth-scopes-any",
     file: bearer,
-    find: "if (!all.every(",
-    replace: "if (scopes.length > 0 && !all.some(",
+    find: "if (lacking.length > 0) {",
+    replace: "if (lacking.length > 0 && lacking.length === all.length) {",
     tests: METADATA,
   },
   {

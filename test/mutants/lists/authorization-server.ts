@@ -318,8 +318,11 @@ const CHANGES: readonly Change[] = [
   ["rates-one-counter", rates, "`OAuth ${kind}`", '"OAuth"', RATES],
   ["rates-without-time", rates, '429, { "Retry-After": String(seconds) }', "429, {}", RATES],
   ["attempts-of-network", rates, "(await add(networkName(request), rates.network)) ??", "", LOGINS],
-  ["attempts-of-account", rates, "(await add(`account ${account.toLowerCase()}`, rates.account))", "undefined", LOGINS],
-  ["attempts-in-another-case", rates, "${account.toLowerCase()}", "${account}", LOGINS],
+  ["attempts-of-account", rates, "(await add(`account ${spellingOf(account)}`, rates.account))", "undefined", LOGINS],
+  ["attempts-in-another-case", rates, ".toLowerCase()", "", LOGINS],
+  ["attempts-in-another-width", rates, '.normalize("NFKC")', "", LOGINS],
+  ["attempts-with-spaces", rates, '.replace(/[\\s\\p{Cf}]/gu, "")', "", LOGINS],
+  ["login-too-old", `${folder}identity/own-login.ts`, "if (host) return host.showExpired();", "", LOGINS],
 ];
 
 export const AUTHORIZATION_SERVER: readonly Mutant[] = CHANGES.map(([id, file, find, replace, tests]) => {

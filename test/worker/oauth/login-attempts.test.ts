@@ -19,9 +19,12 @@ async function attempt(account: string, address: string): Promise<Response> {
   return fetch(`${worker.origin}/login`, { method: "POST", body, headers: { "CF-Connecting-IP": address } });
 }
 
-test("an account has 20 attempts, from all addresses together and in any case of its name", async () => {
+/** An app may take all of these for one account. */
+const SPELLINGS = ["ada", "ADA", " ada\t", "\uff41da", "a\u200bda"];
+
+test("an account has 20 attempts, from all addresses together and however its name is written", async () => {
   for (let tries = 0; tries < 20; tries += 1) {
-    expect((await attempt(tries % 2 === 0 ? "ada" : "ADA", `192.0.2.${tries}`)).status).toBe(403);
+    expect((await attempt(SPELLINGS[tries % SPELLINGS.length] ?? "", `192.0.2.${tries}`)).status).toBe(403);
   }
   const refused = await attempt("Ada", "192.0.2.200");
   expect(refused.status).toBe(429);
@@ -37,6 +40,14 @@ test("a network has 60 attempts, for all accounts together", async () => {
   expect((await attempt("another", "198.51.100.1")).status).toBe(429);
   // An account that is tried from there has all its attempts elsewhere.
   expect((await attempt("another", "198.51.100.2")).status).toBe(403);
+});
+
+test("a login page that was open for too long, or that has no request, says to begin again", async () => {
+  for (const request of ["", "made-up"]) {
+    const body = new URLSearchParams({ account: "late", password: "correct horse", request });
+    const answer = await fetch(`${worker.origin}/login`, { method: "POST", body, redirect: "manual" });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("Begin again in the app.")]);
+  }
 });
 
 test("attempts cannot be counted before the provider is part of an authorization server", async () => {

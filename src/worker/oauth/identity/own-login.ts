@@ -11,7 +11,7 @@ import { checkOptions, type OptionTable } from "../../../core/protocol/check-opt
 import { KitError } from "../../../core/protocol/errors.ts";
 import { KeyRing } from "../../../core/seal/key-ring.ts";
 import { checkRate, type Rate } from "../../rates/count.ts";
-import { counterOf } from "../rates.ts";
+import { hostOf } from "../rates.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import { checkProvider } from "./upstream.ts";
 
@@ -47,8 +47,8 @@ export interface OwnLogin extends IdentityProvider {
    * Ends a login: returns the redirect that takes the browser back to the authorization server. Call it after you have
    * verified the user, and protect the form of your login page as any other.
    *
-   * Rejects with an {@link IdentityError} with the reason `invalid` if the request was not made here, or is older than 10
-   * minutes.
+   * Returns a page with the status 400 if the request was not made here, or is older than 10 minutes: the page says that the
+   * user must begin again in the app. Rejects with an {@link IdentityError} with the reason `invalid` if the user has no subject.
    *
    * @param request The parameter `request` of your login page.
    * @param user The user whom you have verified. `subject` is the id that never changes.
@@ -62,7 +62,8 @@ export interface OwnLogin extends IdentityProvider {
    * Rejects with a KitError if the provider is not part of an authorization server.
    *
    * @param request The request with the form.
-   * @param account What the user typed as the name of the account, in any case, whether the account exists or not.
+   * @param account What the user typed as the name of the account, whether the account exists or not. Case and spaces do not
+   *   matter.
    */
   attempt(request: Request, account: string): Promise<Response | undefined>;
 }
@@ -115,8 +116,8 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
     id,
     label,
     attempt: async (request, account) => {
-      const counter = counterOf(login);
-      if (counter) return counter(request, `${id} ${account}`, { network, account: ofAccount });
+      const host = hostOf(login);
+      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount });
       throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
     },
     begin: async ({ state, redirectUri }) => {
@@ -128,7 +129,11 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
     answer: async (text, user) => {
       if (typeof user.subject !== "string" || user.subject === "") throw invalid("The user has no subject.");
       const request = await requests?.open<LoginRequest>(text);
-      if (!request) throw invalid("The login request was not made by this server, or is too old.");
+      if (!request) {
+        const host = hostOf(login);
+        if (host) return host.showExpired();
+        throw invalid("The login request was not made by this server, or is too old.");
+      }
       const { state, redirectUri } = request;
       const ticket = await tickets?.seal({ state, user, untilMs: Date.now() + TICKET_MS } satisfies Ticket);
       const location = `${redirectUri}?${new URLSearchParams({ state, ticket: ticket ?? "" })}`;
