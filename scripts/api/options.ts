@@ -1,5 +1,6 @@
 /** Generates the reference of options from the doc comments of the interfaces whose names end in Options. */
 import { DEFAULT_LIMITS } from "../../src/core/index.ts";
+import { TEXTS } from "../../src/worker/oauth/pages/texts.ts";
 import { ROOT } from "../tools.ts";
 import type { Entry, Member, PublicName } from "./surface.ts";
 
@@ -15,7 +16,13 @@ loopback host is answered with the same list.
 `;
 
 /** Further interfaces that are options. */
-const MORE = new Set(["Limits", "CacheHint", "OriginRules"]);
+const MORE = new Set(["Limits", "CacheHint", "OriginRules", "PageTexts"]);
+
+/** Defaults that are constants of the package. */
+const DEFAULTS: Readonly<Record<string, Readonly<Record<string, number | string>>>> = {
+  Limits: { ...DEFAULT_LIMITS },
+  PageTexts: { ...TEXTS },
+};
 
 /** Returns the text of the document. */
 export function optionsDocument(entries: readonly Entry[]): string {
@@ -33,8 +40,7 @@ function isOptions({ name, isExported, text }: PublicName): boolean {
 }
 
 function sectionOf({ name, doc, members, inherited }: PublicName): string {
-  const defaults: Readonly<Record<string, number>> = name === "Limits" ? { ...DEFAULT_LIMITS } : {};
-  const rows = [...members, ...inherited].map((member) => rowOf(member, defaults[member.name]));
+  const rows = [...members, ...inherited].map((member) => rowOf(member, DEFAULTS[name]?.[member.name]));
   return [
     `### ${name}\n`,
     `${inline(doc)}\n`,
@@ -46,14 +52,14 @@ function sectionOf({ name, doc, members, inherited }: PublicName): string {
 }
 
 /** @param value The default, if it is a constant of the package. */
-function rowOf(member: Member, value: number | undefined): string {
+function rowOf(member: Member, value: number | string | undefined): string {
   const { name, type, text, doc, tags } = member;
   const fallback = defaultOf(member, value);
   return `| \`${name}\` | ${codeOf(type ?? text)} | ${cell(inline(fallback))} | ${cell(meaningOf(doc, tags))} |`;
 }
 
 /** Returns the default of an option. @param value It, if it is a constant of the package. */
-export function defaultOf({ tags, isOptional }: Member, value: number | undefined): string {
+export function defaultOf({ tags, isOptional }: Member, value: number | string | undefined): string {
   const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
   return given ?? (isOptional ? "" : "required");
 }
