@@ -52,6 +52,9 @@ const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 /** The imports of parts that need the exported class. */
 const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
+/** The call that makes `auth` a part that needs the class, and keys. */
+const AUTHORIZATION_SERVER = /\bauthorizationServer\s*\(/;
+const DEVELOPMENT_USERS = /["']mcp-edge\/worker\/oauth\/dev["']/;
 /** The imports of parts that seal something, and of those that provide keys. */
 const SEALING = /["']mcp-edge\/worker\/(sessions|replay)["']/;
 const KEYS = /["']mcp-edge\/worker\/(durable|keys)["']/;
@@ -92,7 +95,8 @@ export async function checkConfig(
     console.log(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
   }
   // Only a note, because the configuration does not contain secrets.
-  if (SEALING.test(main.source) && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
+  const isSealing = SEALING.test(main.source) || AUTHORIZATION_SERVER.test(main.source);
+  if (isSealing && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
       `[keys-missing] ${main.file} imports no part for sealing keys. Add keys: keys() to the options of edge(), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
@@ -129,17 +133,22 @@ function readMain(folder: string, { main }: Config): MainModule {
 function* findMissing({ file: mainFile, source }: MainModule, name: string, config: Config): Generator<Missing> {
   const isJson = !name.endsWith(".toml");
   const classes = [...source.matchAll(CLASS), ...source.matchAll(DESTRUCTURED)].map(([, own]) => own ?? "McpObject");
-  if (classes.length === 0 && PARTS.test(source) && mainFile !== undefined) {
+  const isAuthorizing = AUTHORIZATION_SERVER.test(source);
+  if (classes.length === 0 && (isAuthorizing || PARTS.test(source)) && mainFile !== undefined) {
     classes.push("McpObject");
     const text = "The Worker does not export the class McpObject.";
     const lines = ["export class McpObject extends app.McpObject {}"];
     yield { code: "export-missing", text, place: `Add to ${mainFile}`, lines };
   }
-  if (classes.length > 0 && isWithoutParts(source)) {
+  if (classes.length > 0 && isWithoutParts(source) && !isAuthorizing) {
     const text =
       'app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".';
     const place = `Change the call in ${mainFile} to edge(server, durable()), or add ...durable() to its options, with`;
     yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
+  }
+  if (DEVELOPMENT_USERS.test(source)) {
+    const text = `${mainFile} would be deployed, and imports mcp-edge/worker/oauth/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.`;
+    yield { code: "development-users", text };
   }
   const created = classesOf(config);
   for (const each of classes.filter((each) => created.get(each) === "key-value")) {

@@ -101,3 +101,29 @@ test.each([
 ])("%s may have app.McpObject", async (call) => {
   expect(await check(`const app = ${call};\n${CLASS}`, "McpObject")).toEqual({ status: 0, said: COMPLETE });
 });
+
+const SERVER =
+  'import { authorizationServer } from "mcp-edge/worker/oauth";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { auth });\n';
+
+test("an authorization server needs the exported class, and no other part", async () => {
+  const keys = 'import { keys } from "mcp-edge/worker/keys";\n';
+  expect(await check(keys + SERVER + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
+  expect((await check(keys + SERVER, "McpObject")).said).toContain("does not export the class McpObject");
+});
+
+test("an authorization server without sealing keys is named", async () => {
+  expect((await check(SERVER + CLASS, "McpObject")).said).toContain("[keys-missing]");
+});
+
+test("a main module that only chooses the identity provider needs no keys of its own", async () => {
+  const provider = 'import { github } from "mcp-edge/worker/oauth";\nconst app = createApp(github({}));\n';
+  expect(await check(provider + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
+});
+
+test("a main module with development users is named, because it would be deployed", async () => {
+  const users = 'import { developmentUsers } from "mcp-edge/worker/oauth/dev";\n';
+  expect(await check(users + CLASS, "McpObject")).toEqual({
+    status: 1,
+    said: "[development-users] index.ts would be deployed, and imports mcp-edge/worker/oauth/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.\n",
+  });
+});

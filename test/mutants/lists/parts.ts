@@ -117,6 +117,13 @@ export const PARTS: readonly Mutant[] = [
     title: "each subject has one shard",
   },
   {
+    id: "check-config-development-users",
+    file: "src/node/check-config.ts",
+    find: "if (DEVELOPMENT_USERS.test(source)) {",
+    replace: "if (DEVELOPMENT_USERS.test(name)) {",
+    tests: ["test/node/check-config-classes.test.ts"],
+  },
+  {
     id: "check-config-storage-kind",
     file: "src/node/check-config.ts",
     find: 'for (const added of each.new_classes ?? []) classes.set(added, "key-value");',
