@@ -20,6 +20,10 @@ interface Target {
   readonly type: string;
 }
 
+/** The flag for a computer with a mouse. Without it, pages learn that there is none. */
+export const WITH_MOUSE =
+  "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
+
 /** A running browser with one page. */
 export class Chromium implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -112,10 +116,26 @@ export class Chromium implements AsyncDisposable {
     await this.#send("Input.dispatchKeyEvent", { ...event, type: "keyUp" });
   }
 
-  /** Clicks the middle of the element that a selector finds, with the mouse. */
+  /** Clicks the middle of the element that a selector finds, with the mouse, as soon as it takes clicks. */
   async click(selector: string): Promise<void> {
+    const place = await this.#middleOf(selector);
+    await this.#send("Input.dispatchMouseEvent", { ...place, type: "mouseMoved" });
+    const found = `document.querySelector(${JSON.stringify(selector)})`;
+    await this.waitFor(`${found}.contains(document.elementFromPoint(${place.x}, ${place.y}))`);
+    await this.#press(place);
+  }
+
+  /** Clicks there at once, without moving the mouse over the page before. */
+  async clickSuddenly(selector: string): Promise<void> {
+    await this.#press(await this.#middleOf(selector));
+  }
+
+  async #middleOf(selector: string): Promise<{ readonly x: number; readonly y: number }> {
     const middle = `(() => { const found = document.querySelector(${JSON.stringify(selector)}); found.scrollIntoView(); const { x, y, width, height } = found.getBoundingClientRect(); return { x: x + width / 2, y: y + height / 2 }; })()`;
-    const place = (await this.run(middle)) as object;
+    return (await this.run(middle)) as { readonly x: number; readonly y: number };
+  }
+
+  async #press(place: object): Promise<void> {
     const event = { ...place, button: "left", clickCount: 1 };
     await this.#send("Input.dispatchMouseEvent", { ...event, type: "mousePressed" });
     await this.#send("Input.dispatchMouseEvent", { ...event, type: "mouseReleased" });

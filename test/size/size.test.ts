@@ -14,7 +14,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/auth.ts": 39.5,
   "test/size/sessions.ts": 59.4,
   "test/size/durable.ts": 77.6,
-  "test/size/authorization-server.ts": 79.4,
+  "test/size/authorization-server.ts": 79.7,
   "test/size/client.ts": 16,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 28.9,

@@ -286,6 +286,13 @@ export const SIGN_IN: readonly Mutant[] = [
     tests: [...PAGES, ...IN_BROWSER],
   },
   {
+    id: "page-sudden-click",
+    file: html,
+    find: "html:not(:hover) [value=allow]{pointer-events:none}",
+    replace: "",
+    tests: IN_BROWSER,
+  },
+  {
     id: "page-frame-header",
     file: html,
     find: '"X-Frame-Options": "DENY",',

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { browserOf, readForm } from "../../../src/worker/oauth/pages/cookies.ts";
 import { signInPages } from "../../../src/worker/oauth/pages/index.ts";
-import { Chromium } from "../../harness/chromium.ts";
+import { Chromium, WITH_MOUSE } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
 
 const pages = signInPages({ name: "Dice" });
@@ -43,7 +43,7 @@ beforeAll(async () => {
   };
   client.answer = () => new Response(null, { status: 302, headers: { Location: `${site.origin}/welcome` } });
   site.answer = () => new Response("<title>Welcome</title>", { headers: { "Content-Type": "text/html" } });
-  browser = await Chromium.start();
+  browser = await Chromium.start(WITH_MOUSE);
   await browser.open(`${server.origin}/authorize`);
 }, 300_000);
 afterAll(async () => {
@@ -80,6 +80,18 @@ test.each([
   await browser.press("Enter");
   await browser.waitFor('document.title === "Welcome"');
   expect(decisions).toEqual([decision]);
+});
+
+test("a click that the person has begun on another window does not reach Allow, and the next one does", async () => {
+  // A new tab, over which the mouse has never been.
+  await browser.open(`${server.origin}/authorize`);
+  await browser.clickSuddenly("[value=allow]");
+  await browser.waitFor('document.querySelector("html").matches(":hover")');
+  expect(await browser.run('getComputedStyle(document.querySelector("[value=allow]")).animation')).toMatch(/0\.6s/);
+  expect(server.requests.filter(({ method }) => method === "POST")).toEqual([]);
+  await browser.click("[value=allow]");
+  await browser.waitFor('document.title === "Welcome"');
+  expect(decisions).toEqual(["allow"]);
 });
 
 test("Enter without a focused button decides nothing", async () => {

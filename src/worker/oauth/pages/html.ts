@@ -63,6 +63,10 @@ export function fill(text: string, values: Readonly<Record<string, Insertable>> 
 /**
  * The style of every page. System colours follow the reader's dark or light mode, and high contrast. Names and hosts wrap
  * anywhere, so that no part of them can be pushed out of sight.
+ *
+ * "Allow" takes no click of a mouse until the pointer has been over the page for a moment. A page could otherwise open a window
+ * above this one, ask for a double-click, and close the window between the two clicks, so that the second one allows access.
+ * Keyboards, and devices without a mouse, do not wait.
  */
 export const STYLE =
   ":root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}" +
@@ -72,10 +76,12 @@ export const STYLE =
   "form,.choice{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0;padding:0;list-style:none}" +
   "button,.choice a{font:inherit;min-height:2.75rem;min-width:8rem;padding:.5rem 1rem;border:1px solid;border-radius:.4rem;" +
   "display:inline-block;box-sizing:border-box;background:ButtonFace;color:ButtonText;text-align:center;text-decoration:none;cursor:pointer}" +
-  ":focus-visible{outline:.2rem solid Highlight;outline-offset:.15rem}.entry{border-top:1px solid;padding-top:.5rem}";
+  ":focus-visible{outline:.2rem solid Highlight;outline-offset:.15rem}.entry{border-top:1px solid;padding-top:.5rem}" +
+  "@media(hover:hover){html:not(:hover) [value=allow]{pointer-events:none}html:hover [value=allow]{animation:.6s wait}}" +
+  "@keyframes wait{from,to{pointer-events:none}}";
 
 /** The SHA-256 hash of {@link STYLE}, so that the policy allows this style only. */
-const STYLE_HASH = "95WEZWLbao9Qep4J+AJjHq43udYvvKCzWx3wfI4rOU0=";
+const STYLE_HASH = "PQUDve7Nn3hB/2g/cCMA54e2Znb+8C9KCDJUGUx+wc8=";
 
 /** What a page is made of. */
 export interface Page {
