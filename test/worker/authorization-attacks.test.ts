@@ -289,6 +289,17 @@ describe("expired data leaves no rows, and no database", () => {
     expect(await left(user, () => begin(user))).toEqual({ keys: [], tables: [], alarmAtMs: undefined });
   });
 
+  test("nor does what a user leaves who revokes everything and signs out, without waiting for an alarm", async () => {
+    const browser = new Browser();
+    const { access_token, refresh_token } = await signIn(worker.origin, KNOWN, { user: "leaver", browser });
+    const name = `user:${(await principalOf(access_token)).subject}`;
+    await revoke(refresh_token);
+    expect(Object.keys((await worker.storage("MCP", name)).keys)).toHaveLength(1);
+    const { page } = await visit(browser, url("/authorize/allowed"), "leaver");
+    await browser.post(url("/authorize/allowed"), { ...fieldsOf(page), "sign-out": "1" });
+    expect(Object.keys((await worker.storage("MCP", name)).keys)).toEqual([]);
+  });
+
   test("and a user who returns is a new one", async () => {
     await left("phoenix", async () => undefined);
     const { access_token } = await signIn(worker.origin, KNOWN, { user: "phoenix" });
