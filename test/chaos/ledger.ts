@@ -15,6 +15,8 @@ export interface Place {
 export class Ledger {
   readonly name: string;
   readonly #tally: Tally;
+  /** When the client began to wait for events; all of them are younger. */
+  readonly sinceMs: number = Date.now();
   /** The text of each event, by its number. */
   readonly texts = new Map<number, string>();
   /** The last event id received, from which the client resumes. */

@@ -23,6 +23,8 @@ export interface PeerOptions {
   readonly script: SessionScript;
   readonly tally: Tally;
   readonly oracle: WireOracle;
+  /** Milliseconds for which a stream can be resumed after its last event. */
+  readonly resumeMs: number;
   readonly trace: (what: string) => void;
   /** Whether a fault has been injected that may interrupt a call. */
   readonly isDisturbed: () => boolean;
@@ -140,9 +142,12 @@ export class Peer {
     });
   }
 
-  /** Replays a stream from its beginning, and expects exactly the events that were received. */
+  /**
+   * Replays a stream from its beginning, and expects exactly the events that were received. On a slow machine a restart may
+   * take so long that the stream can no longer be resumed; then none of it is expected.
+   */
   async replay(ledger: Ledger): Promise<void> {
-    const { tally } = this.#options;
+    const { tally, resumeMs } = this.#options;
     const { firstId, place } = ledger;
     if (firstId === undefined || place === undefined || ledger.texts.size === 0) return;
     await this.#guard("replay", async () => {
@@ -157,6 +162,8 @@ export class Peer {
       for (let end = ""; (again.place?.seq ?? 0) < place.seq && end !== "over" && end !== "unknown"; ) {
         end = await this.#get(again, undefined, look, done.signal);
       }
+      const isOld = Date.now() - ledger.sinceMs >= resumeMs;
+      if (isOld && again.texts.size === 0) return tally.count("expired");
       for (const [seq, text] of ledger.texts) {
         if (again.texts.has(seq) ? again.texts.get(seq) !== text : seq > first && again.pruned === 0) {
           tally.violate("lost", `${this.name}: event ${seq} is another, or none, when replayed`);

@@ -53,7 +53,7 @@ export async function run(script: Script, world: World): Promise<Ran> {
       oracle,
       isDisturbed: () => disturbed,
     };
-    return new Peer({ ...options, trace: (what) => trace(`${name} ${what}`) });
+    return new Peer({ ...options, resumeMs: world.resumeMs, trace: (what) => trace(`${name} ${what}`) });
   });
   const readers = script.readers.map((reader, index) => {
     const name = `${script.seed}.reader${index + 1}`;

@@ -16,6 +16,7 @@ const COUNTED = [
   "unknown",
   "notices",
   "pruned",
+  "expired",
   "released",
   "answers",
   "errors",

@@ -51,6 +51,11 @@ export class World {
     return this.#workerd.origin;
   }
 
+  /** Milliseconds for which a stream can be resumed. */
+  get resumeMs(): number {
+    return this.#options.resumeMs;
+  }
+
   stop(): Promise<void> {
     return this.#workerd.stop();
   }
