@@ -1,5 +1,5 @@
-import { McpServer } from "../../../src/core/index.ts";
-import { edge } from "../../../src/worker/index.ts";
+import { McpServer } from "mcp-edge";
+import { edge } from "mcp-edge/worker";
 import { addTools } from "./named-tools.ts";
 
 const server = new McpServer({ name: "size", version: "1.0.0" });

@@ -1,6 +1,7 @@
 /** The tools of `tools.ts`, with the import that bundles all of zod. A test compares the two files. */
+
+import type { McpServer } from "mcp-edge";
 import { z } from "zod";
-import type { McpServer } from "../../../src/core/index.ts";
 
 const place = z.object({
   city: z.string().min(1).max(100).describe("Name of the place"),

@@ -1,8 +1,8 @@
-import { McpServer } from "../../../src/core/index.ts";
-import { hub } from "../../../src/worker/hub/index.ts";
-import { edge } from "../../../src/worker/index.ts";
-import { keys } from "../../../src/worker/keys/index.ts";
-import { sessions } from "../../../src/worker/sessions/index.ts";
+import { McpServer } from "mcp-edge";
+import { edge } from "mcp-edge/worker";
+import { hub } from "mcp-edge/worker/hub";
+import { keys } from "mcp-edge/worker/keys";
+import { sessions } from "mcp-edge/worker/sessions";
 import { addTools } from "./tools.ts";
 
 const server = new McpServer({ name: "size", version: "1.0.0" });

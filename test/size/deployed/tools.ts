@@ -1,6 +1,7 @@
 /** 53 tools on zod, imported as the README shows it. `named-tools.ts` differs only in the import. */
+
+import type { McpServer } from "mcp-edge";
 import * as z from "zod";
-import type { McpServer } from "../../../src/core/index.ts";
 
 const place = z.object({
   city: z.string().min(1).max(100).describe("Name of the place"),
