@@ -142,12 +142,9 @@ export class Peer {
     });
   }
 
-  /**
-   * Replays a stream from its beginning, and expects exactly the events that were received. On a slow machine a restart may
-   * take so long that the stream can no longer be resumed; then none of it is expected.
-   */
+  /** Replays a stream from its beginning, and expects exactly the events that were received. */
   async replay(ledger: Ledger): Promise<void> {
-    const { tally, resumeMs } = this.#options;
+    const { tally } = this.#options;
     const { firstId, place } = ledger;
     if (firstId === undefined || place === undefined || ledger.texts.size === 0) return;
     await this.#guard("replay", async () => {
@@ -162,14 +159,18 @@ export class Peer {
       for (let end = ""; (again.place?.seq ?? 0) < place.seq && end !== "over" && end !== "unknown"; ) {
         end = await this.#get(again, undefined, look, done.signal);
       }
-      const isOld = Date.now() - ledger.sinceMs >= resumeMs;
-      if (isOld && again.texts.size === 0) return tally.count("expired");
+      if (again.texts.size === 0 && this.#mayHaveExpired(ledger)) return tally.count("expired");
       for (const [seq, text] of ledger.texts) {
         if (again.texts.has(seq) ? again.texts.get(seq) !== text : seq > first && again.pruned === 0) {
           tally.violate("lost", `${this.name}: event ${seq} is another, or none, when replayed`);
         }
       }
     });
+  }
+
+  /** Whether a stream may be gone, since it can only be resumed for a time. On a busy machine a restart takes as long. */
+  #mayHaveExpired({ sinceMs }: Ledger): boolean {
+    return Date.now() - sinceMs >= this.#options.resumeMs;
   }
 
   // One call
@@ -207,6 +208,7 @@ export class Peer {
     else if (this.#isEnding && (end === "unknown" || ledger.lastId === undefined)) tally.count("ended");
     else if (end === "over" && lane.cancelMs !== undefined) tally.count("cancelled");
     else if (end === "json" && lane.cancelMs !== undefined) tally.count("cancelled");
+    else if (end === "over" && this.#mayHaveExpired(ledger)) tally.count("expired");
     else if (ledger.lastId === undefined && end !== "complete") tally.count("unknown");
     else if (ledger.lastId === undefined && this.script.version < "2025-11-25") tally.count("unknown");
     else tally.violate("lost", `${key}: no outcome (${end})`);
