@@ -41,6 +41,8 @@ const PLACES: Readonly<Record<string, string>> = {
   DpopOptions: "`dpop()`",
   Rate: "`rates()`",
   BoundRate: "`rates()`",
+  LiveSessions: "`rates({ liveSessions })`",
+  UnfinishedTasks: "`rates({ unfinishedTasks })`",
   UnusualUseOptions: "`audit({ unusual })`",
   BytesInFlightOptions: "`limitBytesInFlight()`",
   TruncateOptions: "`truncateResults()`",
@@ -69,8 +71,8 @@ const UNLIMITED = `## What has no limit of its own
 | the result of a tool, a prompt, the contents of a resource | nothing, until you add \`truncateResults({ charsMax })\` of \`mcp-edge/safe\` |
 | the bodies of all requests that an isolate reads at once | nothing, until you add \`limitBytesInFlight()\` of \`mcp-edge/worker/rates\` |
 | requests of one caller | nothing, until you add \`rates()\` of \`mcp-edge/worker/rates\` |
-| sessions of one caller | a session takes no memory and no row before it is used; \`rates(..., { methods: { initialize: { ... } } })\` |
-| tasks of one caller | \`ttlMs\` of \`tasks()\` deletes them; \`rates(..., { tools: { ... } })\` bounds how many begin |
+| sessions of one caller | nothing, until you add \`rates(..., { liveSessions: { max } })\`; a session takes no memory and no row before it is used |
+| tasks of one caller | \`ttlMs\` of \`tasks()\`, which deletes them, until you add \`rates(..., { unfinishedTasks: { max } })\` |
 `;
 
 /** Returns the text of the document. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
+import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -18,6 +19,10 @@ export interface SessionPlace {
   readonly principal: Principal | undefined;
   /** Name of the endpoint. */
   readonly endpoint: string;
+  /** The request that uses the session. */
+  readonly request?: Request;
+  /** Keeps background work running. */
+  readonly execution?: Execution;
 }
 
 /** Opens and finds legacy sessions. */

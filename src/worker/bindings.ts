@@ -149,12 +149,12 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
     );
   if (!found)
     problems.push(
-      `[export-missing] The Worker does not export the class ${className}. In its main module write: export class ${className} extends app.McpObject {}; and if no migration names it: ${migration}`,
+      `[export-missing] The Worker does not export the class ${className}. In the main module write: export class ${className} extends app.McpObject {}; and if no migration names it: ${migration}`,
     );
   else if (!isNamespace(found))
     problems.push(
       boundIn(env, place)
-        ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or give edge() the option binding with another name.`
+        ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or set the option binding to another name.`
         : `[migration-missing] No migration creates the class ${className}. ${migration}`,
     );
   return problems;
@@ -193,6 +193,6 @@ export function ownsClass(place: ObjectPlace): boolean {
 function translateError(error: unknown, { className, binding }: ObjectPlace): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
-  const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the Worker's main module write: export class ${className} extends app.McpObject {}`;
+  const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the main module write: export class ${className} extends app.McpObject {}`;
   return new KitError("binding-crossed", message, { cause: error });
 }

@@ -156,7 +156,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const guarding = guarded?.attach(place, sealing?.ring, runtime.limits);
+  const guarding = guarded?.attach(runtime, part?.gateway);
   const roles = [part, hub, calls, sealing, background, guarding].flatMap((each) => each?.role ?? []);
   return { registry, attached, gateway: part?.gateway, watchTasks, roles };
 }

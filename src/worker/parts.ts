@@ -8,7 +8,6 @@ import type { Registry } from "../core/define/registry.ts";
 import type { CallerFacts, Definition } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { Execution } from "../core/protocol/execution.ts";
-import type { Limits } from "../core/protocol/limits.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { AuthHook, HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { SessionGateway } from "../http/sessions.ts";
@@ -102,13 +101,12 @@ export interface AuthRoles extends SealingPart {
   /**
    * Joins an endpoint. Called by `edge()`.
    *
-   * @param keys The keys of a purpose; undefined if they come from the secret `MCP_KEYS`.
-   * @param limits The limits of the endpoint. @default DEFAULT_LIMITS
+   * @param runtime The endpoint.
+   * @param gateway The sessions of the endpoint. Undefined if it has none.
    */
   attach(
-    place: ObjectPlace,
-    keys: KeysOf | undefined,
-    limits?: Limits,
+    runtime: EdgeRuntime,
+    gateway?: SessionGateway,
   ): { readonly role: ObjectRole<unknown> | readonly ObjectRole<unknown>[] };
   /**
    * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers get

@@ -10,6 +10,7 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
+import type { LegacyTaskBackend } from "../core/tasks/legacy/legacy-task-result.ts";
 import type { HttpOptions } from "../http/endpoint-types.ts";
 import type { HttpLimits } from "../http/response-times.ts";
 import type { PlainRequest } from "../http/sessions.ts";
@@ -38,6 +39,8 @@ export interface EdgeRuntime {
   readonly keys: KeysOf | undefined;
   /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions["extend"];
+  /** Bounds how many tasks a principal has. Set by an `auth` hook. */
+  boundTasks?: (env: unknown, tasks: LegacyTaskBackend) => LegacyTaskBackend;
   /**
    * Runs calls once.
    *

@@ -90,12 +90,4 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
       "What follows the port is compared as well, and a registered URI has no user name and no longer host there. The check " +
       "is for a reader, and for lists of URIs that were not checked when they were registered.",
   },
-  {
-    id: "task-foreign-id-unchecked",
-    file: "src/worker/tasks/index.ts",
-    find: "return id === undefined ? undefined : namespace.idFromString(id);",
-    replace: "return namespace.idFromString(id as string);",
-    reason:
-      "`idFromString()` throws for undefined as for any text that is not an id; the error is caught and means an unknown task.",
-  },
 ];

@@ -56,11 +56,11 @@ async function problemsOf(response: Response | Promise<Response>): Promise<strin
 
 const TEXTS: Readonly<Record<string, string>> = {
   NotExported:
-    '[export-missing] The Worker does not export the class NotExported. In its main module write: export class NotExported extends app.McpObject {}; and if no migration names it: In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["NotExported"]',
+    '[export-missing] The Worker does not export the class NotExported. In the main module write: export class NotExported extends app.McpObject {}; and if no migration names it: In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["NotExported"]',
   Unmigrated:
     '[migration-missing] No migration creates the class Unmigrated. In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"]',
   Bound:
-    "[binding-wrong] The binding TEXT is not a Durable Object binding. Remove it, or give edge() the option binding with another name.",
+    "[binding-wrong] The binding TEXT is not a Durable Object binding. Remove it, or set the option binding to another name.",
 };
 
 describe("the class", () => {
@@ -84,7 +84,7 @@ describe("the class", () => {
     await expect
       .poll(() => reported("/Foreign"))
       .toContain(
-        "binding-crossed: [class-wrong] The class Foreign is not the one that edge() made. In the Worker's main module write: export class Foreign extends app.McpObject {}",
+        "binding-crossed: [class-wrong] The class Foreign is not the one that edge() made. In the main module write: export class Foreign extends app.McpObject {}",
       );
   });
 });

@@ -6,7 +6,6 @@
  */
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
 import { isLoopback, splitUrl } from "../../http/origin.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
 import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./answers.ts";
@@ -96,9 +95,9 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     for (const each of paths) app.all(each, (context) => metadataFor(options, context.req.raw, own) as Response);
   };
   const roles: AuthRoles = {
-    attach: (place, keys, limits = DEFAULT_LIMITS) => {
-      needs.join(limits);
-      return { role: proofs?.attach(place, keys).role ?? [] };
+    attach: (runtime) => {
+      needs.join(runtime.limits);
+      return { role: proofs?.attach(runtime).role ?? [] };
     },
     findProblems: (env) => proofs?.findProblems(env) ?? [],
   };

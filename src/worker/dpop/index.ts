@@ -91,7 +91,7 @@ export function dpop(options: DpopOptions = {}): ProofPart {
     isRequired: required,
     challenge: `DPoP algs="${algorithms.join(" ")}", `,
     metadata: { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: required },
-    attach: (place, keys) => {
+    attach: ({ place, keys }) => {
       joined = { place, objects: new RoleObjects("proof", place) };
       ringOf = keys ?? envRing;
       return { role: { name: "proof", create: (ctx) => new ProofsObject(ctx) } };

@@ -12,12 +12,12 @@ import { isLoopback, splitUrl } from "../../http/origin.ts";
 import { WELL_KNOWN } from "../auth/answers.ts";
 import { bearer } from "../auth/bearer.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
-import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { RoleObjects } from "../bindings.ts";
 import { dpop } from "../dpop/index.ts";
 import { findKeyProblems } from "../key-problems.ts";
 import type { AuthPart } from "../parts.ts";
 import { RatesObject, type RatesRpc } from "../rates/rates-object.ts";
-import type { KeysOf } from "../runtime.ts";
+import type { EdgeRuntime, KeysOf } from "../runtime.ts";
 import { type Admission, admission } from "./admission.ts";
 import { allowedRoute } from "./allowed-route.ts";
 import { authorizeRoute } from "./authorize-route.ts";
@@ -39,14 +39,11 @@ import { addUpstream } from "./upstream-access.ts";
 import { UserObject, type UserRpc } from "./user-object.ts";
 import { verifier } from "./verify.ts";
 
-type Limits = Parameters<NonNullable<AuthPart<unknown>["roles"]>["attach"]>[2];
-
 /** What the authorization server gets from its endpoint. */
 interface Joined {
-  readonly place: ObjectPlace;
+  readonly runtime: EdgeRuntime;
   readonly users: RoleObjects<UserRpc>;
   readonly rates: RoleObjects<RatesRpc>;
-  readonly limits: Limits;
 }
 
 /**
@@ -122,7 +119,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
       cacheMs: revocationMs,
       verify: verifier(server, issuer),
     });
-    if (joined) hook.roles?.attach(joined.place, keys, joined.limits);
+    if (joined) hook.roles?.attach(joined.runtime);
     if (hooks.size >= HOOKS_MAX) hooks.clear();
     hooks.set(issuer, hook);
     return hook;
@@ -153,26 +150,26 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
         }
       }) satisfies AuthPart<unknown>["mount"],
       roles: {
-        attach: ((place, ring, limits) => {
-          keys = ring ?? envRing;
+        attach: ((runtime) => {
+          const { place } = runtime;
+          keys = runtime.keys ?? envRing;
           joined = {
-            place,
+            runtime,
             users: new RoleObjects("user", place),
             rates: new RoleObjects("rates", place),
-            limits,
           };
           for (const provider of policy.providers.values()) setHost(provider, host);
           const own = {
             name: "user" as const,
             create: (ctx: DurableObjectState, env: unknown) => new UserObject(ctx, env, server),
           };
-          const others = [...hooks.values()].map((hook) => hook.roles?.attach(place, ring, limits).role ?? []);
+          const others = [...hooks.values()].map((hook) => hook.roles?.attach(runtime).role ?? []);
           const counting = { name: "rates" as const, create: (ctx: DurableObjectState) => new RatesObject(ctx) };
           return { role: [own, counting, ...(others[0] ? [others[0]].flat() : [])] };
         }) satisfies NonNullable<AuthPart<unknown>["roles"]>["attach"],
         equip: (principal: Principal | undefined, env: unknown) => principal && addUpstream(server, principal, env),
         findProblems: (env: unknown) => [
-          ...findMissingObjects("authorizationServer()", joined?.place),
+          ...findMissingObjects("authorizationServer()", joined?.runtime.place),
           ...findKeyProblems(env),
         ],
       },

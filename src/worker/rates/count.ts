@@ -7,9 +7,11 @@ import { encodeText, toHex } from "../../core/protocol/bytes.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
-import type { RoleObjects } from "../bindings.ts";
+import type { ObjectStub, RoleObjects } from "../bindings.ts";
 import { networkOf } from "./network.ts";
-import type { Count, RatesRpc } from "./rates-object.ts";
+import type { Place } from "./places.ts";
+import type { PlacesRpc } from "./places-object.ts";
+import type { Count } from "./rates-object.ts";
 
 /** A rate that is counted exactly, in an object. */
 export interface Rate {
@@ -67,7 +69,7 @@ export function networkName({ headers }: Request): string {
 }
 
 /**
- * Counts a request. Undefined if it may be served, also if the object that counts cannot be reached.
+ * Counts a request, which takes places. Undefined if it may be served, also if the object that counts cannot be reached.
  *
  * @param who The name of the caller. Each caller has an object.
  * @throws {KitError} `binding-missing` without the binding that a rate names.
@@ -76,7 +78,8 @@ export async function count(
   counted: readonly Counted[],
   who: string,
   env: unknown,
-  objects: RoleObjects<RatesRpc> | undefined,
+  objects: RoleObjects<PlacesRpc> | undefined,
+  places: readonly Place[] = [],
 ): Promise<Beyond | undefined> {
   const exact: (Count & Counted)[] = [];
   for (const each of counted) {
@@ -84,13 +87,27 @@ export async function count(
     else if (await isBeyond(each.rate.binding, each, who, env))
       return { what: each.what, retryAfterMs: each.rate.retryAfterMs ?? 60_000 };
   }
-  if (exact.length === 0 || !objects) return undefined;
+  if (exact.length + places.length === 0 || !objects) return undefined;
+  const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
+  const beyond = await asking(async () => objects.call(await objectOf(who, env, objects), "count", counts, places));
+  if (!beyond) return undefined;
+  const found = exact.find((each) => each.name === beyond.name) ?? places.find((each) => each.kind === beyond.name);
+  return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };
+}
+
+/** Returns the object of a caller. */
+export async function objectOf(who: string, env: unknown, objects: RoleObjects<PlacesRpc>): Promise<ObjectStub> {
+  return objects.named(env, `rates:${await digestOf(who)}`);
+}
+
+/**
+ * Asks the object of a caller. Resolves undefined if it cannot be reached, so that requests are served then.
+ *
+ * @throws {KitError} for a mistake of the author.
+ */
+export async function asking<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
-    const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-    const name = `rates:${await digestOf(who)}`;
-    const beyond = await objects.call(objects.named(env, name), "count", counts);
-    const { what = "requests" } = exact.find((each) => each.name === beyond?.name) ?? {};
-    return beyond && { what, retryAfterMs: beyond.retryAfterMs };
+    return await ask();
   } catch (error) {
     if (KitError.is(error)) throw error;
     console.error("mcp-edge: the rates of a caller could not be counted", error);

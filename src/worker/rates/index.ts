@@ -1,25 +1,28 @@
 /**
- * mcp-edge/worker/rates: bounds how often a principal, a session or a tool may be used, and the memory that the bodies of
- * requests take.
+ * mcp-edge/worker/rates: bounds how often a principal, a session or a tool may be used, how many sessions and tasks a principal
+ * has, and the memory that the bodies of requests take.
  *
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Principal } from "../../core/protocol/client-facts.ts";
-import { checkFunction } from "../../core/protocol/errors.ts";
+import { checkFunction, KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
 import { readBody } from "../../http/body.ts";
 import type { AuthHook, AuthResult } from "../../http/endpoint-types.ts";
 import { invalid, type Refusal, refuse } from "../../http/refusal.ts";
+import type { SessionPlace } from "../../http/sessions.ts";
 import { wider } from "../auth/body-limits.ts";
 import { rememberCaller } from "../auth/known-callers.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import type { ObjectRole } from "../object.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
+import type { EdgeRuntime } from "../runtime.ts";
 import {
+  asking,
   type Beyond,
   type BoundRate,
   type Counted,
@@ -27,13 +30,24 @@ import {
   count,
   digestOf,
   networkName,
+  objectOf,
   type Rate,
   secondsOf,
 } from "./count.ts";
-import { RatesObject, type RatesRpc } from "./rates-object.ts";
+import {
+  boundTasks,
+  checkPlaces,
+  type LiveSessions,
+  type Place,
+  placeOfSession,
+  type UnfinishedTasks,
+  watchSessions,
+} from "./places.ts";
+import { PlacesObject, type PlacesRpc } from "./places-object.ts";
 
 export { type BytesInFlightOptions, limitBytesInFlight } from "./bytes-in-flight.ts";
 export type { BoundRate, Rate } from "./count.ts";
+export type { LiveSessions, UnfinishedTasks } from "./places.ts";
 
 /** Options of {@link rates}. */
 export interface RatesOptions {
@@ -45,9 +59,30 @@ export interface RatesOptions {
   readonly tools?: Readonly<Record<string, Rate | BoundRate>>;
   /** Requests for single methods by one principal, by name, such as `resources/read`. @default not counted */
   readonly methods?: Readonly<Record<string, Rate | BoundRate>>;
+  /**
+   * The sessions that one principal has open at the same time, also over HTTP+SSE. Callers without a principal are counted
+   * by address, as above.
+   *
+   * @default not counted
+   */
+  readonly liveSessions?: LiveSessions;
+  /**
+   * The tasks of one principal that are unfinished at the same time, in both eras. The tasks of callers without a principal
+   * are not counted.
+   *
+   * @default not counted
+   */
+  readonly unfinishedTasks?: UnfinishedTasks;
 }
 
-const OPTIONS: OptionTable<RatesOptions> = { principal: null, session: null, tools: null, methods: null };
+const OPTIONS: OptionTable<RatesOptions> = {
+  principal: null,
+  session: null,
+  tools: null,
+  methods: null,
+  liveSessions: null,
+  unfinishedTasks: null,
+};
 type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
 
 /**
@@ -57,6 +92,9 @@ type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
  *
  * Rates with `max` cost one object request for each request. The counts are in memory, and stored at most once a second
  * for each principal. If the object cannot be reached, requests are served. Needs the exported class `McpObject`.
+ *
+ * `liveSessions` refuses `initialize`, and the GET of HTTP+SSE, in the same way when the caller has too many sessions.
+ * `unfinishedTasks` refuses a call that would begin a task with -32600 and `retryAfterMs`, over HTTP in the modern era with 429.
  *
  * A caller may use up to 1,000 sessions and tools that the options do not name, each with a counter of its own. Further
  * ones share a counter. A request whose body exceeds the limits of the endpoint is refused here.
@@ -76,28 +114,39 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
   options: RatesOptions,
 ): Auth & { readonly roles: AuthRoles } {
   const counters = checkRates(options);
+  const { liveSessions, unfinishedTasks } = options;
+  if (auth === "anonymous" && unfinishedTasks) {
+    const text = 'rates(): unfinishedTasks counts the tasks of principals, and with "anonymous" there are none.';
+    throw new KitError("options-invalid", text);
+  }
   if (auth !== "anonymous") checkFunction("rates(): the first argument", auth);
   const inner = auth === "anonymous" ? undefined : auth;
-  let objects: RoleObjects<RatesRpc> | undefined;
+  let objects: RoleObjects<PlacesRpc> | undefined;
   let place: ObjectPlace | undefined;
   let limits: Limits | undefined;
+  let opens: SessionOpening = { hasSessions: false, hasHttpSse: false };
   const hook = async (request: Request, env: unknown, execution: Execution): Promise<AuthResult> => {
     const who = inner ? await inner(request, env as never, execution) : "anonymous";
     if (who === null || who instanceof Response || request.method === "DELETE") return who;
     if (who !== "anonymous") rememberCaller(request, who);
     const { messages, refusal } = await readMessages(request, limits ?? DEFAULT_LIMITS);
-    const beyond = await count(await counters.of(request, messages), nameOf(who, request), env, objects);
+    const places = liveSessions ? await placesOf(liveSessions, request, messages, opens) : [];
+    const beyond = await count(await counters.of(request, messages), nameOf(who, request), env, objects, places);
     if (beyond) return refused(beyond);
     // Messages that could not be counted must not reach a handler, even if the endpoint would accept them.
     return refusal ? refuse(refusal) : who;
   };
   const roles: AuthRoles = {
-    attach: (given, keys, own = DEFAULT_LIMITS) => {
-      place = given;
-      limits = wider(limits, own);
-      objects = new RoleObjects("rates", given);
-      const role: ObjectRole<unknown> = { name: "rates", create: (ctx) => new RatesObject(ctx) };
-      const others = inner?.roles?.attach(given, keys, own).role ?? [];
+    attach: (runtime, gateway) => {
+      place = runtime.place;
+      limits = wider(limits, runtime.limits);
+      const rates = new RoleObjects<PlacesRpc>("rates", place);
+      objects = rates;
+      opens = { hasSessions: gateway !== undefined, hasHttpSse: runtime.deliver !== undefined };
+      if (liveSessions && gateway) watchSessions(gateway, (id, at) => giveBack(id, at, rates));
+      if (unfinishedTasks) bound(runtime, unfinishedTasks, rates);
+      const role: ObjectRole<unknown> = { name: "rates", create: (ctx) => new PlacesObject(ctx) };
+      const others = inner?.roles?.attach(runtime, gateway).role ?? [];
       return { role: [role, others].flat() };
     },
     findProblems: (env) => [
@@ -108,6 +157,55 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
   };
   // The members of the hook, such as `mount`, are those of the result.
   return Object.assign(hook, inner, { roles }) as unknown as Auth & { readonly roles: AuthRoles };
+}
+
+/** Whether requests to an endpoint can open sessions. */
+interface SessionOpening {
+  readonly hasSessions: boolean;
+  readonly hasHttpSse: boolean;
+}
+
+/** Returns the places that a request takes: those of the sessions that it names, or that of the session that it opens. */
+async function placesOf(
+  bound: LiveSessions,
+  request: Request,
+  messages: readonly Counting[],
+  { hasSessions, hasHttpSse }: SessionOpening,
+): Promise<readonly Place[]> {
+  if (!hasSessions) return [];
+  const named = await Promise.all([...sessionsOf(request)].map(digestOf));
+  if (named.length > 0) return named.map((digest) => placeOfSession(bound, digest));
+  const isOpening = messages.some(({ method }) => method === "initialize") || (hasHttpSse && request.method === "GET");
+  return isOpening ? [placeOfSession(bound, undefined)] : [];
+}
+
+/** Gives the place of a session back. */
+async function giveBack(
+  id: string,
+  { request, principal, env, execution }: SessionPlace,
+  objects: RoleObjects<PlacesRpc>,
+): Promise<void> {
+  if (!request) return;
+  const given = asking(async () => {
+    const object = await objectOf(nameOf(principal ?? "anonymous", request), env, objects);
+    await objects.call(object, "give", "session", [await digestOf(id)]);
+  });
+  // The client of a stream has left by now.
+  execution?.waitUntil(given);
+  await given;
+}
+
+/** Bounds the tasks of an endpoint. */
+function bound(runtime: EdgeRuntime, tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): void {
+  runtime.boundTasks = (env, tasks) =>
+    boundTasks(tasks, tasksOf, async ({ principal }) => {
+      if (!principal) return undefined;
+      const object = await objectOf(principalName(principal), env, objects);
+      return {
+        take: (place) => asking(() => objects.call(object, "take", place)),
+        give: async (names) => void (await asking(() => objects.call(object, "give", "task", names))),
+      };
+    });
 }
 
 /** The counters that the options name. */
@@ -121,7 +219,8 @@ interface Counters {
 /** Checks the options. */
 function checkRates(options: RatesOptions): Counters {
   checkOptions("rates(): ", options, OPTIONS);
-  const { principal, session, tools = {}, methods = {} } = options;
+  const { principal, session, tools = {}, methods = {}, liveSessions, unfinishedTasks } = options;
+  checkPlaces(liveSessions, unfinishedTasks);
   const named = (kind: string, by: object) =>
     Object.entries(by).map(([name, rate]) => [`${kind}.${name}`, rate] as const);
   const all = [
@@ -133,7 +232,9 @@ function checkRates(options: RatesOptions): Counters {
   for (const [name, rate] of all) if (rate !== undefined) checkRate(`rates(): ${name}.`, rate);
   const [toolRates, methodRates] = [tools, methods].map((by) => new Map(Object.entries(by)));
   const others = toolRates?.get("*");
-  const isExact = all.some(([, rate]) => rate !== undefined && !("binding" in rate));
+  const isExact =
+    (liveSessions ?? unfinishedTasks) !== undefined ||
+    all.some(([, rate]) => rate !== undefined && !("binding" in rate));
   const of = async (request: Request, messages: readonly Counting[]) => {
     const counted: Counted[] = [];
     const add = (name: string, what: string, rate: Rate | BoundRate | undefined, times: number, overflow?: string) => {
@@ -203,7 +304,11 @@ function sessionsOf({ headers, url }: Request): ReadonlySet<string> {
 
 /** Returns a name for a caller. */
 function nameOf(who: Principal | "anonymous", request: Request): string {
-  return who === "anonymous" ? networkName(request) : JSON.stringify([who.issuer, who.subject]);
+  return who === "anonymous" ? networkName(request) : principalName(who);
+}
+
+function principalName({ issuer, subject }: Principal): string {
+  return JSON.stringify([issuer, subject]);
 }
 
 /** The error says when to try again as the header does, since clients show their users the error and not the headers. */

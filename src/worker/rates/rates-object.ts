@@ -24,10 +24,17 @@ export interface Count {
   readonly times: number;
 }
 
+/** What a request is beyond. */
+export interface Exceeded {
+  /** The name of the counter, or the kind of the places that are all taken. */
+  readonly name: string;
+  readonly retryAfterMs: number;
+}
+
 /** The method that the Worker calls. */
 export interface RatesRpc {
   /** Counts a request, unless it is beyond one of the rates; then it counts for none of them. */
-  count(counts: readonly Count[]): Promise<{ readonly name: string; readonly retryAfterMs: number } | undefined>;
+  count(counts: readonly Count[]): Promise<Exceeded | undefined>;
 }
 
 const KEY = "rates";
@@ -42,18 +49,18 @@ const COUNTERS_MAX = 1_000;
 export class RatesObject implements RoleObject, RatesRpc {
   readonly #storage: DurableObjectStorage;
   /** When each counter is back at its start, in milliseconds since 1970. */
-  readonly #freeAtMs: Map<string, number>;
+  protected readonly freeAtMs: Map<string, number>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hasAlarm: boolean;
 
   constructor({ storage }: DurableObjectState) {
     this.#storage = storage;
     const stored = storage.kv.get<Record<string, number>>(KEY);
-    this.#freeAtMs = new Map(Object.entries(stored ?? {}));
+    this.freeAtMs = new Map(Object.entries(stored ?? {}));
     this.#hasAlarm = stored !== undefined;
   }
 
-  async count(counts: readonly Count[]): Promise<{ readonly name: string; readonly retryAfterMs: number } | undefined> {
+  async count(counts: readonly Count[]): Promise<Exceeded | undefined> {
     const nowMs = Date.now();
     const next = new Map<string, number>();
     const beyond = counts
@@ -62,9 +69,14 @@ export class RatesObject implements RoleObject, RatesRpc {
       // The one that takes longest, so that a client that waits does not meet the next one.
       .sort((a, b) => b.retryAfterMs - a.retryAfterMs)[0];
     if (beyond) return beyond;
-    for (const [name, atMs] of next) this.#freeAtMs.set(name, atMs);
-    this.#timer ??= setTimeout(() => this.#store(), STORE_MS);
+    for (const [name, atMs] of next) this.freeAtMs.set(name, atMs);
+    this.keep();
     return undefined;
+  }
+
+  /** Stores the counters soon. */
+  protected keep(): void {
+    this.#timer ??= setTimeout(() => this.#store(), STORE_MS);
   }
 
   async alarm(): Promise<void> {
@@ -78,33 +90,33 @@ export class RatesObject implements RoleObject, RatesRpc {
    * @returns Milliseconds after which this is possible. Not above 0 if it is possible now.
    */
   #add({ name, overflow, max, perMs, times }: Count, next: Map<string, number>, nowMs: number): number {
-    const isNew = !this.#freeAtMs.has(name) && !next.has(name);
+    const isNew = !this.freeAtMs.has(name) && !next.has(name);
     const own = overflow !== undefined && isNew && this.#isFull(next.size, nowMs) ? overflow : name;
-    const freeAtMs = next.get(own) ?? this.#freeAtMs.get(own) ?? nowMs;
+    const freeAtMs = next.get(own) ?? this.freeAtMs.get(own) ?? nowMs;
     const atMs = Math.max(nowMs, freeAtMs) + (times * perMs) / max;
     next.set(own, atMs);
     return atMs - nowMs - perMs;
   }
 
   #isFull(more: number, nowMs: number): boolean {
-    if (this.#freeAtMs.size + more < COUNTERS_MAX) return false;
+    if (this.freeAtMs.size + more < COUNTERS_MAX) return false;
     this.#forget(nowMs);
-    return this.#freeAtMs.size + more >= COUNTERS_MAX;
+    return this.freeAtMs.size + more >= COUNTERS_MAX;
   }
 
   /** Removes counters that are back at their start. */
   #forget(nowMs: number): void {
-    for (const [name, atMs] of this.#freeAtMs) if (atMs <= nowMs) this.#freeAtMs.delete(name);
+    for (const [name, atMs] of this.freeAtMs) if (atMs <= nowMs) this.freeAtMs.delete(name);
   }
 
   #store(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#forget(Date.now());
-    if (this.#freeAtMs.size === 0) return void this.#storage.kv.delete(KEY);
-    this.#storage.kv.put(KEY, Object.fromEntries(this.#freeAtMs));
+    if (this.freeAtMs.size === 0) return void this.#storage.kv.delete(KEY);
+    this.#storage.kv.put(KEY, Object.fromEntries(this.freeAtMs));
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;
-    void this.#storage.setAlarm(Math.max(...this.#freeAtMs.values()));
+    void this.#storage.setAlarm(Math.max(...this.freeAtMs.values()));
   }
 }

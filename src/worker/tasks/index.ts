@@ -110,9 +110,11 @@ function extension(runtime: EdgeRuntime, storable: Storable): ExtendMethods {
     return found;
   };
   return (methods, env, client, place) => {
-    if (client.era === "modern") return taskMethods(backendOf(env, runtime, objects, storable), methods, checkName);
-    if (!hasLegacyTasks(client)) return methods;
-    return legacyTaskMethods(backendOf(env, runtime, objects, storable), methods, changesOf(place));
+    const isModern = client.era === "modern";
+    if (!isModern && !hasLegacyTasks(client)) return methods;
+    const own = backendOf(env, runtime, objects, storable);
+    const backend = runtime.boundTasks?.(env, own) ?? own;
+    return isModern ? taskMethods(backend, methods, checkName) : legacyTaskMethods(backend, methods, changesOf(place));
   };
 }
 
@@ -157,11 +159,10 @@ function backendOf(
 }
 
 function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | undefined {
-  const id = toObjectId(taskId);
   try {
-    return id === undefined ? undefined : namespace.idFromString(id);
+    return namespace.idFromString(toObjectId(taskId) ?? "");
   } catch {
-    // The id is not from this namespace.
+    // The text is not an id, or the id is not from this namespace.
     return undefined;
   }
 }

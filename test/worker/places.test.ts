@@ -1,0 +1,381 @@
+/** The bounds of sessions and unfinished tasks of `rates()`, on workerd. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { initialize, type Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { LegacyClient, ModernClient, Reading } from "./client.ts";
+import { OwnTaskClient } from "./legacy-task-client.ts";
+import { TaskClient } from "./task-client.ts";
+
+let worker: TestWorker;
+// Each group has a Worker of its own: where the clock is ahead, alarms no longer run by themselves.
+beforeEach(async ({ task }) => {
+  if (task.suite === current) return;
+  current = task.suite;
+  await worker?.stop();
+  worker = await startWorker({
+    entry: "test/worker/fixtures/places.ts",
+    objects: { MCP: "McpObject", STATELESS: "StatelessObject" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+let current: unknown;
+afterAll(() => worker?.stop());
+
+let users = 0;
+/** The token of a caller that no other test has used. */
+const newUser = (): string => {
+  users += 1;
+  return `user-${users}`;
+};
+
+const url = (path = "/mcp") => worker.url(path);
+const open = (token: string, more = {}) => LegacyClient.open(url(), { token, ...more });
+const statusOf = async (response: Promise<Response>) => {
+  const answer = await response;
+  await answer.body?.cancel();
+  return answer.status;
+};
+const ping = (client: LegacyClient) => statusOf(client.request("ping"));
+
+/** Sends `initialize`. */
+async function refusal(headers: Record<string, string>, path = "/mcp") {
+  const content = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const init = { method: "POST", headers: { ...content, ...headers }, body: JSON.stringify(initialize()) };
+  const response = await fetch(url(path), init);
+  const { error } = (await response.json()) as { error?: { code: number; message: string; data: Members } };
+  return { status: response.status, retryAfterS: Number(response.headers.get("Retry-After")), error };
+}
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const opening = async (token: string) => (await refusal(bearer(token))).status;
+
+/** Waits until the places of a caller are stored, and evicts its object. */
+async function evictPlacesOf(subject: string, count: number): Promise<void> {
+  const who = JSON.stringify(["https://login.example.com", subject]);
+  const name = `rates:${createHash("sha256").update(who).digest("hex")}`;
+  const stored = async () => JSON.stringify(await worker.storage("McpObject", name)).match(/place of /g) ?? [];
+  await worker.advance(1_000);
+  await until("the places are stored", async () => (await stored()).length === count);
+  await worker.evict("McpObject");
+}
+
+/** Opens a stream of HTTP+SSE. */
+async function openStream(token: string) {
+  const stop = new AbortController();
+  const headers = { accept: "text/event-stream", ...bearer(token) };
+  const response = await fetch(url(), { headers, signal: stop.signal });
+  const { status } = response;
+  const stream = new Reading(response);
+  if (status !== 200) return { status, stop };
+  await stream.has("an endpoint", ({ raw }) => /data: (\S+)\n\n/.test(raw));
+  const [, endpoint = ""] = /data: (\S+)\n\n/.exec(stream.raw) ?? [];
+  const post = () => {
+    const content = { "content-type": "application/json", ...bearer(token) };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    return statusOf(fetch(url(endpoint), { method: "POST", headers: content, body }));
+  };
+  return { status, stop, post };
+}
+
+describe("a caller with as many sessions as it may have", () => {
+  test("gets 429 for a further one, with the limit and the time, and no other caller does", async () => {
+    const user = newUser();
+    const [one, two] = [await open(user), await open(user)];
+    const { status, retryAfterS, error } = await refusal(bearer(user));
+    expect([status, error?.code, error?.message]).toEqual([
+      429,
+      -32600,
+      "A limit is reached: too many sessions of this caller are open (rates(): liveSessions, at most 2).",
+    ]);
+    expect(retryAfterS).toSatisfy((seconds: number) => seconds > 500 && seconds <= 600);
+    expect(error?.data).toEqual({ reason: "too-many", retryAfterMs: retryAfterS * 1_000 });
+    expect(await opening(newUser())).toBe(200);
+    expect([await ping(one), await ping(two)]).toEqual([200, 200]);
+  });
+
+  test("can still use the modern era, and requests without a session", async () => {
+    const user = newUser();
+    await open(user);
+    await open(user);
+    const headers = bearer(user);
+    expect(await statusOf(new ModernClient(url()).call("plain", {}, { headers }))).toBe(200);
+    const legacy = await LegacyClient.open(url("/stateless"), { token: user });
+    expect(legacy.sessionId).toBeUndefined();
+    for (let time = 0; time < 3; time += 1) expect((await refusal(headers, "/stateless")).status).toBe(200);
+  });
+
+  test("gets a place back by DELETE, at once", async () => {
+    const user = newUser();
+    const [one] = [await open(user), await open(user)];
+    expect(await opening(user)).toBe(429);
+    expect(await statusOf(one.delete())).toBe(204);
+    expect(await opening(user)).toBe(200);
+    expect(await opening(user)).toBe(429);
+  });
+
+  test("gets no place back by a DELETE that ends nothing", async () => {
+    const [user, other] = [newUser(), newUser()];
+    const [one] = [await open(user), await open(user)];
+    // Of another principal, and with a version that is refused.
+    expect(await statusOf(one.as(other).delete())).toBe(404);
+    const headers = { ...bearer(user), "mcp-session-id": one.sessionId ?? "", "mcp-protocol-version": "1999-01-01" };
+    expect(await statusOf(fetch(url(), { method: "DELETE", headers }))).toBe(400);
+    expect(await opening(user)).toBe(429);
+  });
+
+  test("gets a place back when a session is idle, which needs a place when it is used again", async () => {
+    const user = newUser();
+    const [one, two] = [await open(user), await open(user)];
+    await worker.advance(6 * 60_000);
+    expect(await ping(one)).toBe(200);
+    await worker.advance(6 * 60_000);
+    // Only the second session was idle for ten minutes.
+    const three = await open(user);
+    expect(await opening(user)).toBe(429);
+    expect(await ping(two)).toBe(429);
+    expect(await statusOf(three.delete())).toBe(204);
+    expect(await ping(two)).toBe(200);
+    expect(await opening(user)).toBe(429);
+  });
+
+  test("gets a place back when a session turns out to have expired", async () => {
+    const user = newUser();
+    const one = await open(user);
+    await worker.advance(61 * 60_000);
+    expect(await ping(one)).toBe(404);
+    await open(user);
+    await open(user);
+  });
+
+  test("cannot open more sessions at the same time", async () => {
+    const user = newUser();
+    const all = await Promise.all(Array.from({ length: 8 }, () => opening(user)));
+    expect(all.filter((status) => status === 200)).toHaveLength(2);
+  });
+
+  test("keeps a place for a session that was opened, for a minute, and the first request takes it over", async () => {
+    const user = newUser();
+    const one = await open(user, { silent: true });
+    await open(user, { silent: true });
+    expect(await opening(user)).toBe(429);
+    expect(await ping(one)).toBe(200);
+    expect(await opening(user)).toBe(429);
+    await worker.advance(61_000);
+    expect(await opening(user)).toBe(200);
+    expect(await opening(user)).toBe(429);
+  });
+
+  test("has the same places after its object was evicted", async () => {
+    const user = newUser();
+    const [one] = [await open(user), await open(user)];
+    await evictPlacesOf(user, 2);
+    expect(await opening(user)).toBe(429);
+    expect(await ping(one)).toBe(200);
+  });
+
+  test.each([
+    ["a call", "POST", "tools/call"],
+    ["a ping", "POST", "ping"],
+    ["a stream", "GET", undefined],
+    ["DELETE", "DELETE", undefined],
+  ])("fills no place by %s of a session that has ended, or whose id is invented", async (_, method, rpc) => {
+    const user = newUser();
+    const one = await open(user);
+    expect(await statusOf(one.delete())).toBe(204);
+    const message = { jsonrpc: "2.0", id: 1, method: rpc, params: { name: "plain", arguments: {} } };
+    const body = rpc === undefined ? null : JSON.stringify(message);
+    for (const id of [one.sessionId ?? "", "a", "b", "c"]) {
+      const content = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+      const session = { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
+      const headers = { ...content, ...session, ...bearer(user) };
+      expect(await statusOf(fetch(url(), { method, headers, body }))).toBe(404);
+    }
+    await open(user);
+    await open(user);
+  });
+
+  test("takes a place for each session that a request names", async () => {
+    const user = newUser();
+    const [one, two] = [await open(user), await open(user)];
+    expect(await statusOf(two.delete())).toBe(204);
+    await open(user);
+    // The session in the header has a place, the one in the query needs one.
+    const headers = { ...one.headers, "content-type": "application/json" } as Record<string, string>;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    expect(await statusOf(fetch(url("/mcp?sessionId=other"), { method: "POST", headers, body }))).toBe(429);
+  });
+
+  test("is refused over HTTP+SSE too, until one of its streams is closed", async () => {
+    const user = newUser();
+    const one = await openStream(user);
+    expect(await one.post?.()).toBe(202);
+    const two = await openStream(user);
+    expect(await two.post?.()).toBe(202);
+    expect((await openStream(user)).status).toBe(429);
+    expect(await opening(user)).toBe(429);
+    one.stop.abort();
+    // The runtime notices that the client has left at the next heartbeat.
+    await until("the place is free", async () => (await opening(user)) === 200);
+    two.stop.abort();
+  });
+
+  test("and no principal is counted by its address", async () => {
+    const from = (ip: string) => ({ "cf-connecting-ip": ip });
+    const statuses = async (ip: string) => [
+      (await refusal(from(ip))).status,
+      (await refusal(from(ip))).status,
+      (await refusal(from(ip))).status,
+    ];
+    expect(await statuses("192.0.2.1")).toEqual([200, 200, 429]);
+    expect(await statuses("192.0.2.2")).toEqual([200, 200, 429]);
+  });
+
+  test("is counted for none of its rates by a request that lacks a place, and takes none beyond a rate", async () => {
+    const user = newUser();
+    const [one, two] = [await open(user), await open(user)];
+    const list = (client: LegacyClient) => statusOf(client.request("resources/list"));
+    const unknown = (id: string) => {
+      const headers = { ...bearer(user), "mcp-session-id": id };
+      return statusOf(one.send({ jsonrpc: "2.0", id: 1, method: "resources/list" }, headers));
+    };
+    expect(await unknown("three")).toBe(429);
+    expect([await list(one), await list(one)]).toEqual([200, 429]);
+    expect(await statusOf(two.delete())).toBe(204);
+    expect(await unknown("three")).toBe(429);
+    expect(await opening(user)).toBe(200);
+  });
+});
+
+describe("a principal with as many unfinished tasks as it may have", () => {
+  const clientOf = (token: string) => new TaskClient(url(), { token });
+  const release = (subject: string) => fetch(url(`/release/${subject}`), { method: "POST" });
+  const MESSAGE =
+    "A limit is reached: too many tasks of this caller are unfinished (rates(): unfinishedTasks, at most 2).";
+
+  test("gets an error for a further one, in both eras, and 429 in the modern one; no other principal does", async () => {
+    const user = newUser();
+    const client = clientOf(user);
+    const own = await OwnTaskClient.open(url(), { token: user });
+    await client.start("long");
+    await own.start("long");
+    const error = { code: -32600, message: MESSAGE, data: { reason: "too-many", retryAfterMs: 5_000 } };
+    const { status, messages } = await client.request("tools/call", { name: "long", arguments: {} });
+    expect([status, messages.at(-1)?.error]).toEqual([429, error]);
+    const refused = await own.error("tools/call", { name: "quick", arguments: {}, task: {} });
+    expect(refused).toEqual(error);
+    // Calls that begin no task are served.
+    expect((await client.call("plain")).content).toEqual([{ type: "text", text: "plain" }]);
+    expect((await own.result("tools/call", { name: "quick", arguments: {} })).content).toBeDefined();
+    const other = newUser();
+    await clientOf(other).start("long");
+    await release(user);
+    await release(other);
+  });
+
+  test("can begin another one when one has ended, in whatever way", async () => {
+    const user = newUser();
+    const client = clientOf(user);
+    const own = await OwnTaskClient.open(url(), { token: user });
+    const [one, two] = [await client.start("long"), await own.start("long")];
+    const call = () => client.request("tools/call", { name: "long", arguments: {} });
+    expect((await call()).status).toBe(429);
+    await client.cancel(one);
+    // Those that have the places are asked again after a second.
+    await until("there is a place", async () => (await call()).status === 200);
+    expect((await call()).status).toBe(429);
+    await release(user);
+    await own.reaches(two, "completed");
+    await until("there is a place", async () => (await client.request("tools/call", { name: "fails" })).status === 200);
+    expect(await statusOf(new ModernClient(url()).call("plain", {}, { headers: bearer(user) }))).toBe(200);
+  });
+
+  test("is never refused for tasks that end one after the other", async () => {
+    const client = clientOf(newUser());
+    for (let time = 0; time < 9; time += 1) {
+      const task = await client.start(time % 2 === 0 ? "quick" : "fails");
+      await until("the task has ended", async () => /completed|failed/.test(String((await client.get(task)).status)));
+    }
+  });
+
+  test("cannot begin more at the same time", async () => {
+    const user = newUser();
+    const client = clientOf(user);
+    const call = () => client.request("tools/call", { name: "long", arguments: {} });
+    const all = await Promise.all(Array.from({ length: 8 }, call));
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(2);
+    await release(user);
+  });
+
+  test("counts a task that waits for an answer", async () => {
+    const client = clientOf(newUser());
+    const tasks = [await client.start("asks"), await client.start("asks")];
+    for (const task of tasks) await client.reaches(task, "input_required");
+    expect(await client.error("tools/call", { name: "asks", arguments: {} })).toMatchObject({ message: MESSAGE });
+  });
+
+  test("does not make the server ask its tasks for each further one", async () => {
+    const user = newUser();
+    const client = clientOf(user);
+    await client.start("asks");
+    await client.start("asks");
+    const reads = async () => (await (await fetch(url("/reads"))).json()) as number;
+    const before = await reads();
+    const call = () => client.request("tools/call", { name: "asks", arguments: {} });
+    const all = await Promise.all(Array.from({ length: 20 }, call));
+    expect(all.map(({ status }) => status)).toEqual(Array(20).fill(429));
+    // Two for each second.
+    expect((await reads()) - before).toSatisfy((count: number) => count >= 2 && count < 20);
+  });
+
+  test("gets the place of a task back that could not be created", async () => {
+    const client = clientOf(newUser());
+    await client.start("asks");
+    const call = { name: "asks", arguments: { text: "cannot be created" } };
+    for (let time = 0; time < 3; time += 1) {
+      expect(await client.result("tools/call", call)).toMatchObject({ isError: true });
+    }
+    await client.start("asks");
+    expect(await client.error("tools/call", { name: "asks", arguments: {} })).toMatchObject({ message: MESSAGE });
+  });
+
+  test("and callers without a principal are not counted", async () => {
+    const client = new TaskClient(url());
+    for (let time = 0; time < 3; time += 1) await client.start("asks");
+  });
+});
+
+test("the places of tasks outlive the object of their caller, and are free when the tasks are deleted", async () => {
+  const user = newUser();
+  const client = new TaskClient(url(), { token: user });
+  await client.start("asks");
+  await client.start("asks");
+  await evictPlacesOf(user, 2);
+  await client.error("tools/call", { name: "asks", arguments: {} });
+  await worker.advance(23 * 60 * 60_000);
+  await client.error("tools/call", { name: "asks", arguments: {} });
+  await worker.advance(60 * 60_000);
+  await client.start("asks");
+  await client.start("asks");
+  await client.error("tools/call", { name: "asks", arguments: {} });
+});
+
+test("an endpoint without objects says what it lacks", async () => {
+  const { status, error } = await refusal(bearer(newUser()), "/bare");
+  expect(status).toBe(500);
+  expect(JSON.stringify(error)).toContain("rates() with max needs Durable Objects");
+});
+
+test.each<[string, Members, RegExp]>([
+  ["a number of sessions that is none", { liveSessions: { max: 0 } }, /rates\(\): liveSessions\.max .*1 to 1,000/],
+  ["no number of sessions", { liveSessions: {} }, /rates\(\): liveSessions needs max\./],
+  ["a time that is none", { liveSessions: { max: 1, idleMs: -1 } }, /rates\(\): liveSessions\.idleMs/],
+  ["another option of sessions", { liveSessions: { max: 1, idle: 1 } }, /liveSessions has no option "idle"/],
+  ["too many tasks", { unfinishedTasks: { max: 101 } }, /rates\(\): unfinishedTasks\.max .*1 to 100/],
+  ["no number of tasks", { unfinishedTasks: {} }, /rates\(\): unfinishedTasks needs max\./],
+  ["tasks without principals", { hook: "anonymous", unfinishedTasks: { max: 1 } }, /with "anonymous" there are none/],
+  ["what is allowed", { liveSessions: { max: 1_000, idleMs: 1 }, unfinishedTasks: { max: 100 } }, /^accepted$/],
+])("%s: the options are checked", async (_, options, text) => {
+  const response = await fetch(url("/check"), { method: "POST", body: JSON.stringify(options) });
+  expect(await response.text()).toMatch(text);
+});
