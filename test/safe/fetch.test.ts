@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPinnedFetch } from "../../src/node/index.ts";
+import { boundResponse } from "../../src/safe/bounded-response.ts";
 import { createSafeFetch, isPublicAddress, RefusedError, type SafeFetchOptions } from "../../src/safe/index.ts";
 import { HOSTILE_URLS } from "./hostile-urls.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
@@ -297,4 +298,20 @@ describe("createPinnedFetch", () => {
 test("the list of hostile URLs contains an address of each kind", () => {
   const hosts = HOSTILE_URLS.flatMap((url) => (URL.canParse(url) ? [new URL(url).hostname] : []));
   expect(hosts.filter((host) => /^[\d.]+$|^\[/.test(host) && !isPublicAddress(host)).length).toBeGreaterThan(30);
+});
+
+test("the timer of a request is stopped when its body is discarded that never ends, also if nothing is being read", async () => {
+  const source = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(1)) });
+  const { signal } = new AbortController();
+  let ends = 0;
+  const end = () => {
+    ends += 1;
+  };
+  const limits = { bytesMax: 10, signal, timeout: signal, timeoutMs: 1_000, end };
+  const { body } = await boundResponse(new Response(source), limits);
+  // The first bytes are in the queue now, and nothing more is read.
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(ends).toBe(0);
+  await body?.cancel();
+  expect(ends).toBe(1);
 });

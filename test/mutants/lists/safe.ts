@@ -219,8 +219,8 @@ export const SAFE: readonly Mutant[] = [
     file: bounded,
     find: "    cancel: (reason) => {",
     replace: "    cancel: (reason) => {\n      if (reader) return reader.cancel(reason);",
-    tests: WORKER,
-    title: "can leave memory at once",
+    tests: FETCH,
+    title: "the timer of a request is stopped",
   },
   {
     id: "safe-fetch-timer-without-body",
