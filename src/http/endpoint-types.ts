@@ -29,7 +29,8 @@ export type AuthResult = Principal | "anonymous" | null | Response;
 /**
  * Decides which principal a request acts for, before its body is read. In a Worker `execution` is its
  * `ExecutionContext`. An exception, or a result that is not an {@link AuthResult}, refuses the request with 500 and is
- * reported to `onError`.
+ * reported to `onError`, with the method `(auth)`. An exception is passed on unchanged, so its text may contain the token;
+ * the log of a Worker without `onError` has only the place where it was thrown.
  */
 export type AuthHook<Env> = Hook<Env>["auth"];
 

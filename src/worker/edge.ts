@@ -10,6 +10,7 @@ import { REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
+import { KitError } from "../core/protocol/errors.ts";
 import { Endpoint } from "../http/endpoint.ts";
 import type { RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
@@ -218,7 +219,11 @@ function placeOf<Env>(options: ReadOptions<Env>): ObjectPlace {
 /** The request that a server factory gets when there is none, such as when a session expires. */
 const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => null } };
 
-/** Writes an error to the Worker's log, with the reference that the client received. */
+/**
+ * Writes an error to the Worker's log, with the reference that the client received. The message of an exception of `auth` may
+ * contain the token, so only the place where it was thrown is logged.
+ */
 const logError: ErrorReporter = (error, where) => {
-  console.error(failureLine(where), error);
+  const isSafe = where.method !== "(auth)" || KitError.is(error);
+  console.error(failureLine(where), isSafe ? error : /\n +at [\s\S]*/.exec((error as Error)?.stack ?? "")?.[0]);
 };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { base64url, Issuer, newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
-import { sha256, thumbprint } from "../harness/proofs.ts";
+import { proofOf, sha256, thumbprint } from "../harness/proofs.ts";
 import { initialize, type Members, standardHeaders } from "../http/messages.ts";
 import { ModernClient, Reading, readAnswer } from "./client.ts";
 
@@ -497,4 +497,25 @@ test("an endpoint without a class for objects, or without keys for nonces, says 
     500,
     expect.stringMatching(/export-missing.*keys-missing/s),
   ]);
+});
+
+test("10.10 DPoP: a proof that was used at one isolate is refused at another", async () => {
+  const entry = "test/worker/fixtures/dpop.ts";
+  const bindings = { ISSUER: issuer.url };
+  await using both = await startWorker({ entry, objects: { MCP: "McpObject" }, bindings, twin: true });
+  const [at, other] = [both.url("/mcp"), { "X-Twin": "yes" }];
+  const claims = { iss: issuer.url, aud: at, sub: "alice", scope: "read", cnf: { jkt: await thumbprint(own) } };
+  const token = await signJwt(key, { ...claims, exp: Math.floor(Date.now() / 1000) + 900 });
+  const send = async (proof: string, headers = {}) => {
+    const options = { headers: { authorization: `DPoP ${token}`, dpop: proof, ...headers } };
+    const response = await new ModernClient(at).call("who", {}, options);
+    await response.body?.cancel();
+    return response.status;
+  };
+  const make = () => proofOf(own, token, at);
+  const [one, two, three] = [await make(), await make(), await make()];
+  expect([await send(one), await send(one, other)]).toEqual([200, 401]);
+  expect([await send(two, other), await send(two)]).toEqual([200, 401]);
+  const all = await Promise.all([send(three), send(three, other), send(three), send(three, other)]);
+  expect(all.toSorted()).toEqual([200, 401, 401, 401]);
 });

@@ -360,6 +360,30 @@ test("the places of tasks outlive the object of their caller, and are free when 
   await client.error("tools/call", { name: "asks", arguments: {} });
 });
 
+test("the sessions and tasks of a caller are counted over all isolates", async () => {
+  await using both = await startWorker({
+    entry: "test/worker/fixtures/places.ts",
+    objects: { MCP: "McpObject" },
+    bindings: { MCP_KEYS: newKeys() },
+    twin: true,
+  });
+  const at = both.url("/mcp");
+  const user = newUser();
+  const content = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const body = JSON.stringify(initialize());
+  const initialized = (more = {}) =>
+    statusOf(fetch(at, { method: "POST", headers: { ...content, ...bearer(user), ...more }, body }));
+  const other = { "X-Twin": "yes" };
+  expect([await initialized(), await initialized(other)]).toEqual([200, 200]);
+  expect([await initialized(), await initialized(other)]).toEqual([429, 429]);
+  const [here, there] = [{}, other].map((headers) => new TaskClient(at, { token: user, headers }));
+  await here?.start("asks");
+  await there?.start("asks");
+  for (const client of [here, there]) {
+    expect((await client?.request("tools/call", { name: "asks", arguments: {} }))?.status).toBe(429);
+  }
+});
+
 test("an endpoint without objects says what it lacks", async () => {
   const { status, error } = await refusal(bearer(newUser()), "/bare");
   expect(status).toBe(500);

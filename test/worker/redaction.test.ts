@@ -99,6 +99,41 @@ describe("an exception of the function verify", () => {
   });
 });
 
+describe("an exception of the author's own hook", () => {
+  const secret = "Zm9yLW5vYm9keQ~+/x==";
+  const tokens = [
+    ["an Error with causes", `thrown.${secret}`],
+    ["an Error with another message than before", `thrown-late.${secret}`],
+    ["a text", `thrown-text.${secret}`],
+  ];
+
+  test.each(tokens)("%s reaches neither the client nor the log, which says where it was thrown", async (_, token) => {
+    const { status, told } = await toldBy("/throwing", token);
+    expect(status).toBe(500);
+    for (const part of [token, secret, encodeURIComponent(secret)]) expect(told).not.toContain(part);
+    const [, reference = ""] = /Internal error\. Reference: ([\w-]+)/.exec(told) ?? [];
+    expect(told).toContain(`mcp-edge: "(auth)" failed (${reference})`);
+    if (token.startsWith("thrown-text")) return;
+    expect(told).toMatch(/\n +at thrownAbout .*\n +at throwing /);
+    expect(told).not.toContain("is not known here");
+  });
+
+  test("is told from a mistake of the hook, which the log explains", async () => {
+    const { status, told } = await toldBy("/unfit", "token");
+    expect(status).toBe(500);
+    expect(told).toContain('The auth hook "auth" returned a value of type object. Return { issuer, subject }');
+  });
+
+  test.each(tokens)("%s is given to onError unchanged, and neither to the client nor to the log", async (_, token) => {
+    const { status, told } = await toldBy("/heard", token);
+    expect(status).toBe(500);
+    for (const part of [token, secret, "failed", "known here"]) expect(told).not.toContain(part);
+    const [message, reference] = (await read<[string, string][]>("/reported")).at(-1) ?? [];
+    expect(message).toMatch(/^(Token|Text about) thrown|^It failed\.$/);
+    expect(told).toContain(reference);
+  });
+});
+
 describe("in a handler", () => {
   async function toldInMemory(add: (server: McpServer) => void, method: string, params: Members): Promise<string> {
     const server = new McpServer({ name: "redaction", version: "1.0.0", onError: () => undefined });

@@ -814,6 +814,22 @@ export const AUTH: readonly Mutant[] = [
     tests: REDACTION,
   },
   {
+    id: "auth-log-exceptions-of-hooks",
+    file: "src/worker/edge.ts",
+    find: 'const isSafe = where.method !== "(auth)" || KitError.is(error);',
+    replace: "const isSafe = true;",
+    tests: REDACTION,
+    title: "own hook",
+  },
+  {
+    id: "auth-log-mistakes-of-hooks",
+    file: "src/worker/edge.ts",
+    find: " || KitError.is(error);",
+    replace: ";",
+    tests: REDACTION,
+    title: "own hook",
+  },
+  {
     id: "auth-log-parts-of-a-token",
     file: unverified,
     find: 'const parts = [token, ...token.split(".").filter((part) => part.length >= PART_MIN)];',
