@@ -75,9 +75,11 @@ test("the README says the sizes as deployed, and what the other import of zod co
 });
 
 test("dpop(), rates() and audit() are bundled only where they are imported", async () => {
-  const { modules } = await sizeOf("test/size/auth.ts");
-  expect(modules.filter((path) => /^src\/worker\/(dpop|rates|audit)\//.test(path))).toEqual([]);
-  expect(modules).toContain("src/worker/auth/bearer.ts");
+  for (const program of ["stateless", "sessions", "durable", "auth"]) {
+    const { modules } = await sizeOf(`test/size/${program}.ts`);
+    expect(modules.filter((path) => /^src\/worker\/(dpop|rates|audit)\//.test(path))).toEqual([]);
+    expect(modules.includes("src/worker/auth/bearer.ts")).toBe(program === "auth");
+  }
 });
 
 test("an authorization server bundles only the identity providers that it imports, and none for development", async () => {
