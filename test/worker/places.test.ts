@@ -61,10 +61,10 @@ async function evictPlacesOf(subject: string, count: number): Promise<void> {
 }
 
 /** Opens a stream of HTTP+SSE. */
-async function openStream(token: string) {
+async function openStream(token: string, path = "/mcp", more = {}) {
   const stop = new AbortController();
-  const headers = { accept: "text/event-stream", ...bearer(token) };
-  const response = await fetch(url(), { headers, signal: stop.signal });
+  const headers = { accept: "text/event-stream", ...bearer(token), ...more };
+  const response = await fetch(url(path), { headers, signal: stop.signal });
   const { status } = response;
   const stream = new Reading(response);
   if (status !== 200) return { status, stop };
@@ -154,15 +154,17 @@ describe("a caller with as many sessions as it may have", () => {
     expect(all.filter((status) => status === 200)).toHaveLength(2);
   });
 
-  test("keeps a place for a session that was opened, for a minute, and the first request takes it over", async () => {
+  test("has a place for a session that it has not used yet, and for a minute after an initialize that opened none", async () => {
     const user = newUser();
     const one = await open(user, { silent: true });
-    await open(user, { silent: true });
-    expect(await opening(user)).toBe(429);
-    expect(await ping(one)).toBe(200);
+    const invalid = { jsonrpc: "2.0", id: 1, method: "initialize", params: {} };
+    const headers = { "mcp-session-id": undefined, "mcp-protocol-version": undefined };
+    expect(await statusOf(one.send(invalid, headers))).toBe(400);
     expect(await opening(user)).toBe(429);
     await worker.advance(61_000);
     expect(await opening(user)).toBe(200);
+    expect(await opening(user)).toBe(429);
+    expect(await ping(one)).toBe(200);
     expect(await opening(user)).toBe(429);
   });
 
@@ -218,6 +220,29 @@ describe("a caller with as many sessions as it may have", () => {
     // The runtime notices that the client has left at the next heartbeat.
     await until("the place is free", async () => (await opening(user)) === 200);
     two.stop.abort();
+  });
+
+  test("is refused whatever session the GET of an HTTP+SSE stream names", async () => {
+    const [user, other] = [newUser(), newUser()];
+    const streams = [await openStream(user, "/mcp?sessionId=a"), await openStream(user, "/mcp?sessionId=a")];
+    expect((await openStream(user, "/mcp?sessionId=a")).status).toBe(429);
+    // The path of HTTP+SSE takes no session from the header.
+    const { sessionId = "" } = await open(other);
+    const named = { "mcp-session-id": sessionId };
+    streams.push(await openStream(other, "/sse", named));
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await openStream(other, "/sse", named)).status).toBe(503);
+    for (const { stop } of streams) stop.abort();
+  });
+
+  test("takes no place by the session that a modern request names", async () => {
+    const user = newUser();
+    for (const id of ["a", "b", "c"]) {
+      const headers = { ...bearer(user), "mcp-session-id": id };
+      expect(await statusOf(new ModernClient(url()).call("plain", {}, { headers }))).toBe(200);
+    }
+    await open(user);
+    await open(user);
   });
 
   test("and no principal is counted by its address", async () => {

@@ -10,14 +10,15 @@ import { checkFunction, KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
+import { findVersion } from "../../core/protocol/versions.ts";
 import { readBody } from "../../http/body.ts";
 import type { AuthHook, AuthResult } from "../../http/endpoint-types.ts";
 import { invalid, type Refusal, refuse } from "../../http/refusal.ts";
-import type { SessionPlace } from "../../http/sessions.ts";
+import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../http/sessions.ts";
 import { wider } from "../auth/body-limits.ts";
 import { rememberCaller } from "../auth/known-callers.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
-import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import type { ObjectRole } from "../object.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
 import type { EdgeRuntime } from "../runtime.ts";
@@ -143,7 +144,7 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
       const rates = new RoleObjects<PlacesRpc>("rates", place);
       objects = rates;
       opens = { hasSessions: gateway !== undefined, hasHttpSse: runtime.deliver !== undefined };
-      if (liveSessions && gateway) watchSessions(gateway, (id, at) => giveBack(id, at, rates));
+      if (liveSessions && gateway) boundSessions(gateway, liveSessions, rates);
       if (unfinishedTasks) bound(runtime, unfinishedTasks, rates);
       const role: ObjectRole<unknown> = { name: "rates", create: (ctx) => new PlacesObject(ctx) };
       const others = inner?.roles?.attach(runtime, gateway).role ?? [];
@@ -173,26 +174,41 @@ async function placesOf(
   { hasSessions, hasHttpSse }: SessionOpening,
 ): Promise<readonly Place[]> {
   if (!hasSessions) return [];
-  const named = await Promise.all([...sessionsOf(request)].map(digestOf));
+  const { method, headers } = request;
+  const version = headers.get("MCP-Protocol-Version");
+  const isModern = findVersion(version ?? "")?.era === "modern";
+  // A modern request has no session, whatever its header says. The query of a GET is not that of a session.
+  const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : queryIdOf(request)];
+  const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(digestOf));
   if (named.length > 0) return named.map((digest) => placeOfSession(bound, digest));
-  const isOpening = messages.some(({ method }) => method === "initialize") || (hasHttpSse && request.method === "GET");
+  const isOpening = method === "GET" ? hasHttpSse : messages.some((each) => each.method === "initialize");
   return isOpening ? [placeOfSession(bound, undefined)] : [];
 }
 
-/** Gives the place of a session back. */
-async function giveBack(
-  id: string,
-  { request, principal, env, execution }: SessionPlace,
-  objects: RoleObjects<PlacesRpc>,
-): Promise<void> {
-  if (!request) return;
-  const given = asking(async () => {
-    const object = await objectOf(nameOf(principal ?? "anonymous", request), env, objects);
-    await objects.call(object, "give", "session", [await digestOf(id)]);
-  });
-  // The client of a stream has left by now.
-  execution?.waitUntil(given);
-  await given;
+/** Bounds the sessions of an endpoint. */
+function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: RoleObjects<PlacesRpc>): void {
+  const ask = async (
+    { request, principal, env, execution }: SessionPlace,
+    question: (object: ObjectStub) => Promise<unknown>,
+  ) => {
+    if (!request) return undefined;
+    const who = nameOf(principal ?? "anonymous", request);
+    const answer = asking(async () => question(await objectOf(who, env, objects)));
+    // The client of a stream has left when its session ends.
+    execution?.waitUntil(answer.catch(() => undefined));
+    return answer;
+  };
+  const onCreate = async (id: string, at: SessionPlace) => {
+    const place = placeOfSession(bound, await digestOf(id));
+    const isFull = await ask(at, (object) => objects.call(object, "take", place));
+    // The request opens a session in a way that could not be foreseen when it was counted.
+    if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${place.what}.`);
+  };
+  const onEnd = async (id: string, at: SessionPlace) => {
+    const names = [await digestOf(id)];
+    await ask(at, (object) => objects.call(object, "give", "session", names));
+  };
+  watchSessions(gateway, onCreate, onEnd);
 }
 
 /** Bounds the tasks of an endpoint. */
@@ -297,9 +313,15 @@ function messagesOf(messages: readonly unknown[]): readonly Counting[] {
  * Returns the sessions that a request names: in the header, and in the query as over HTTP+SSE. If it names two, only one is
  * used, and the other must not be a way to avoid its rate.
  */
-function sessionsOf({ headers, url }: Request): ReadonlySet<string> {
-  const query = url.includes("?") ? new URL(url).searchParams.get("sessionId") : null;
+function sessionsOf(request: Request): ReadonlySet<string> {
+  const { headers } = request;
+  const query = queryIdOf(request);
   return new Set([headers.get("Mcp-Session-Id"), query].filter((id) => id !== null));
+}
+
+/** Returns the session in the query of a request. */
+function queryIdOf({ url }: Request): string | null {
+  return url.includes("?") ? new URL(url).searchParams.get("sessionId") : null;
 }
 
 /** Returns a name for a caller. */

@@ -31,7 +31,8 @@ const PLACE = "place of ";
 const ASK_AGAIN_MS = 1_000;
 
 export class PlacesObject extends RatesObject implements PlacesRpc {
-  #askAgainAtMs = 0;
+  /** When the names of what has the places are returned again, by kind. */
+  readonly #askAgainAtMs = new Map<string, number>();
 
   override async count(counts: readonly Count[], places: readonly Place[] = []): Promise<Exceeded | undefined> {
     const nowMs = Date.now();
@@ -52,15 +53,15 @@ export class PlacesObject extends RatesObject implements PlacesRpc {
       this.#set(taken);
       return undefined;
     }
-    if (nowMs < this.#askAgainAtMs) return [];
-    this.#askAgainAtMs = nowMs + ASK_AGAIN_MS;
+    if (nowMs < (this.#askAgainAtMs.get(place.kind) ?? 0)) return [];
+    this.#askAgainAtMs.set(place.kind, nowMs + ASK_AGAIN_MS);
     return namesOf(place.kind, taken);
   }
 
   async give(kind: Place["kind"], names: readonly string[]): Promise<void> {
     const taken = this.#takenAt(Date.now());
     for (const name of names) taken.delete(keyOf(kind, name));
-    this.#askAgainAtMs = 0;
+    this.#askAgainAtMs.delete(kind);
     this.#set(taken);
   }
 

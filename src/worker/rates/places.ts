@@ -2,9 +2,9 @@
  * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a place in the object that
  * counts the requests of the caller, until the time at which the place is free by itself, so that none is lost with an isolate.
  *
- * - A session takes its place with requests that are counted anyway. `initialize`, and the GET of an HTTP+SSE client, take one
- *   whose session is not known yet. The first request with a new id takes it over, and each further one keeps it. When a
- *   session turns out to have ended, or to be unknown, its place is given back.
+ * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the session is
+ *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
+ *   ended, or to be unknown, its place is given back.
  * - A task takes its place before it is created. Nothing is sent when it ends: if all places are taken, the tasks that
  *   have them are asked whether they have ended.
  *
@@ -81,15 +81,22 @@ export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: 
 }
 
 /**
- * Watches the sessions that a gateway finds.
+ * Watches the sessions that a gateway opens and finds.
  *
- * @param onEnd Called when a session of an id is unknown or has ended.
+ * @param onCreate Called with the id of a new session before the client gets it. An exception refuses it.
+ * @param onEnd Called when the session of an id is unknown or has ended.
  */
 export function watchSessions(
   gateway: SessionGateway,
+  onCreate: (id: string, place: SessionPlace) => Promise<void>,
   onEnd: (id: string, place: SessionPlace) => Promise<void>,
 ): void {
-  const find = gateway.find.bind(gateway);
+  const { create, find } = { create: gateway.create.bind(gateway), find: gateway.find.bind(gateway) };
+  gateway.create = async (client, place) => {
+    const id = await create(client, place);
+    await onCreate(id, place);
+    return id;
+  };
   gateway.find = async (id, place) => {
     const session = await find(id, place);
     const ended = () => onEnd(id, place);
