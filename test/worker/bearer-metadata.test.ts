@@ -59,6 +59,15 @@ describe("the metadata of the resource", () => {
     expect(await (await fetch(metadataUrl("/scoped"))).json()).toMatchObject({ scopes_supported: ["read", "write"] });
   });
 
+  test.each([
+    "/%2ewell-known/oauth-protected-resource",
+    "/.well-known/oauth%2Dprotected-resource/mcp",
+    "/mcp/.well%2dknown/oauth-protected-resource",
+  ])("is not served at %s, whose characters are escaped, and that is no failure", async (path) => {
+    const response = await fetch(url(path));
+    expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
+  });
+
   test("is not served at other paths", async () => {
     for (const path of [`${WELL_KNOWN}/other`, `/other${WELL_KNOWN}`, "/.well-known/oauth-protected-resources"])
       expect([path, (await fetch(url(path))).status]).toEqual([path, 404]);

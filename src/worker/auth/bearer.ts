@@ -92,7 +92,8 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     const paths = new Set([WELL_KNOWN + rootless(path), rootless(path) + WELL_KNOWN]);
     if (own !== undefined || given !== undefined) paths.add(WELL_KNOWN);
     if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
-    for (const each of paths) app.all(each, (context) => metadataFor(options, context.req.raw, own) as Response);
+    // A path whose characters are escaped matches the route too, and is not that of the metadata.
+    for (const each of paths) app.all(each, ({ req, notFound }) => metadataFor(options, req.raw, own) ?? notFound());
   };
   const roles: AuthRoles = {
     attach: (runtime) => {

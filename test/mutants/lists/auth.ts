@@ -814,6 +814,14 @@ export const AUTH: readonly Mutant[] = [
     tests: REDACTION,
   },
   {
+    id: "auth-metadata-escaped-path",
+    file: "src/worker/auth/bearer.ts",
+    find: "metadataFor(options, req.raw, own) ?? notFound()",
+    replace: "metadataFor(options, req.raw, own) as Response",
+    tests: ["test/worker/bearer-metadata.test.ts"],
+    title: "whose characters are escaped",
+  },
+  {
     id: "auth-log-exceptions-of-hooks",
     file: "src/worker/edge.ts",
     find: 'const isSafe = where.method !== "(auth)" || KitError.is(error);',
