@@ -297,7 +297,7 @@ export const RATES: readonly Mutant[] = [
     find: "    this.keep();",
     replace: "",
     tests: PLACES,
-    title: SESSIONS,
+    title: "outlive the object",
   },
   {
     id: "places-of-unknown-sessions",
