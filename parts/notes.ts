@@ -1,5 +1,5 @@
 /** Notes in a D1 database. */
-import type { McpServer } from "mcp-edge";
+import { type McpServer, ToolError } from "mcp-edge";
 import { runSql, sql } from "mcp-edge/safe";
 import * as z from "zod";
 
@@ -38,7 +38,9 @@ export function addNotes<E extends { readonly DB: D1Database }>(server: McpServe
 }
 
 /** The table is small, so it is created when it is first needed. Use migrations for more: wrangler d1 migrations create. */
-function createTable(db: D1Database): Promise<unknown> {
+function createTable(db: D1Database | undefined): Promise<unknown> {
+  if (db === undefined)
+    throw new ToolError("The notes are in the database of the Worker, which this process does not have.");
   return runSql(
     db,
     sql`CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, created_at TEXT NOT NULL)`,

@@ -15,9 +15,11 @@ import { didYouMean } from "./names.ts";
 import { withProgress } from "./progress.ts";
 import { explainUnasked, handlersFor } from "./questions.ts";
 import { readArguments, showArguments } from "./read-arguments.ts";
+import { redactText } from "./redact.ts";
+import { logNote } from "./server-process.ts";
 import { showCallResult } from "./show.ts";
 import { asWritten } from "./target.ts";
-import { oneLine, type Terminal } from "./terminal.ts";
+import { clean, oneLine, type Terminal } from "./terminal.ts";
 
 /** Runs the command and returns its exit code. */
 export async function callTool(
@@ -36,7 +38,7 @@ export async function callTool(
     const known = argumentsOf(tool.inputSchema);
     const args = await readArguments({ of: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
     if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
-    const { client, terminal, signal, beforeClose } = session;
+    const { client, terminal, signal, beforeClose, log } = session;
     return started.run(session, mayNameTask(client, tool, options), async (callSignal) => {
       try {
         if (options.task) return await startInBackground(tool, args, options, session, callSignal);
@@ -45,7 +47,10 @@ export async function callTool(
           client.callTool(tool, args, { ...call, onProgress }),
         );
         signal.throwIfAborted();
-        return showCallResult(result, options, terminal);
+        const code = showCallResult(result, options, terminal);
+        // A server tells its client little about an exception, and the rest to its log.
+        if (result.isError && log() !== "") terminal.note(terminal.err.dim(clean(redactText(logNote(log())))));
+        return code;
       } catch (error) {
         const { task } = started;
         if (task && isGivenUp(error, signal)) beforeClose(endTask(task, server, session));

@@ -17,6 +17,11 @@ export function mayDestroy({ annotations }: Pick<Tool, "annotations">): boolean 
   return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
 }
 
+/** A tool without these hints may be harmless, and its author can say so. */
+function reason({ annotations }: Tool): string {
+  return annotations?.destructiveHint === true ? "" : " (its annotations do not say that it only reads, or only adds)";
+}
+
 /**
  * Asks whether to run a call, with its arguments in view.
  *
@@ -29,8 +34,8 @@ export async function confirmCall(
   signal: AbortSignal,
 ): Promise<void> {
   if (!terminal.canAsk) {
-    const text = `${tool.name} may delete or overwrite something, and there is no terminal to ask in. Add --yes to run it.`;
-    throw usageError(text);
+    const text = `${tool.name} may delete or overwrite something${reason(tool)}, and there is no terminal to ask in.`;
+    throw usageError(`${text} Add --yes to run it.`);
   }
   terminal.note(`${terminal.err.bold(clean(tool.name))} ${toJson(args, 2)}`);
   const { askYesNo } = await import("./ask.ts");

@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { isLoopback } from "../http/origin.ts";
 import { parseJsonc } from "../node/jsonc.ts";
 import type { ConnectOptions } from "./commands/connect.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
@@ -90,11 +91,13 @@ function absolute(target: Target): Target {
   return { ...target, command, args: target.args.map(pathOf) };
 }
 
-/** The name of the project for its own server, or else of the address or the program. */
+/** The name of the project in this folder for a server of this machine; the host for others. */
 function nameFor(target: Target): string {
-  if (target.kind === "http") return new URL(target.url).hostname.replace(/[^\w.-]/g, "-");
+  const hostname = target.kind === "http" ? new URL(target.url).hostname : undefined;
   const { name } = readJsonFile("package.json") ?? {};
-  return typeof name === "string" && name !== "" ? name.replace(/^@.*\//, "") : "server";
+  const isOwn = hostname === undefined || isLoopback(hostname);
+  if (isOwn && typeof name === "string" && name !== "") return name.replace(/^@.*\//, "");
+  return hostname?.replace(/[^\w.-]/g, "-") ?? "server";
 }
 
 function fileOf(host: Host, { project }: ConnectOptions): HostFile {

@@ -21,6 +21,8 @@ export interface Session {
   readonly lost: AbortSignal;
   /** Keeps the connection open for work that a failed command leaves, such as a cancellation, for a few seconds at most. */
   beforeClose(work: Promise<unknown>): void;
+  /** The end of the log of a server that is a process, unless it was shown; otherwise empty. */
+  readonly log: () => string;
 }
 
 /** How long a closing connection may take, in milliseconds. The server process of a pipe is ended within it. */
@@ -54,7 +56,10 @@ export async function withClient(
   try {
     return await useOpened(opened, own(terminal, signal, nameOf(target)), signal, async (client) => {
       try {
-        return await untilInterrupted(run({ client, terminal, signal, lost: opened.lost, beforeClose }), signal);
+        return await untilInterrupted(
+          run({ client, terminal, signal, lost: opened.lost, beforeClose, log: opened.log }),
+          signal,
+        );
       } finally {
         terminal.status(undefined);
         await withinMs(LAST_WORK_MS, allSettled(work));

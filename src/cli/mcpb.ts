@@ -16,7 +16,7 @@ import { closeInTime } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { readJsonFile } from "./json-file.ts";
 import { listenForSignals, untilInterrupted } from "./signals.ts";
-import { createTerminal } from "./terminal.ts";
+import { counted, createTerminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 import { zip } from "./zip.ts";
 
@@ -56,7 +56,7 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
     const archive = zip(files);
     const target = out ?? `${project.name}-${project.version}.mcpb`;
     writeFileSync(target, archive);
-    terminal.note(`${target}: ${manifest.tools.length} tools, ${(archive.length / 1024).toFixed(1)} KiB`);
+    terminal.note(`${target}: ${counted(manifest.tools.length, "tool")}, ${(archive.length / 1024).toFixed(1)} KiB`);
     return Exit.ok;
   } finally {
     rmSync(folder, { recursive: true, force: true });

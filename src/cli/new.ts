@@ -11,6 +11,7 @@ import { checkFree, createFolder } from "./project/create.ts";
 import { nameFrom, problemOfName } from "./project/fill-in.ts";
 import { runIn } from "./project/install.ts";
 import { findTemplate, readTemplates, type Template } from "./project/templates.ts";
+import { userNodeMajor } from "./project/user-node.ts";
 import { listenForSignals } from "./signals.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
@@ -71,7 +72,7 @@ async function planProject(
   }
   const template = findTemplate(options.template ?? (await askTemplate(templates, terminal, signal)), templates);
   const packageSpec = specOf(options.package, folder);
-  const addsNode = Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN;
+  const addsNode = userNodeMajor() < WRANGLER_NODE_MIN;
   return { folder, name, template, packageSpec, addsNode };
 }
 

@@ -28,6 +28,8 @@ export interface Opened {
   readonly lost: AbortSignal;
   /** Adds what is known about the server to an error: the log of its process, or when to try again. */
   explain(error: unknown): unknown;
+  /** The end of the log of a server that is a process, unless it was shown; otherwise empty. */
+  readonly log: () => string;
 }
 
 /** Prepares a connection; nothing is opened yet. Errors and events after the signal are not shown. */
@@ -38,30 +40,30 @@ export async function openTarget(
   rules: SignInRules,
 ): Promise<Opened> {
   const { as, timeout, debug } = options;
-  const log = debug ? (line: string) => terminal.note(clean(line)) : undefined;
+  const debugLog = debug ? (line: string) => terminal.note(clean(line)) : undefined;
   const lost = new AbortController();
   const common: ClientOptions = {
     name: "mcp-edge",
     version: packageVersion(),
     ...(as === undefined ? {} : { protocolVersions: [as] }),
     ...(timeout === undefined ? {} : { timeoutMs: timeout, totalTimeoutMs: timeout }),
-    onEvent: eventHook(terminal, log, rules.signal, lost),
+    onEvent: eventHook(terminal, debugLog, rules.signal, lost),
   };
   if (target.kind === "http") {
     if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
     const headers = { ...target.headers, ...headersOf(options.header) };
-    const times = new RetryTimes(log ? watchFetch(log) : (url, init) => fetch(url, init));
+    const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
     const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
     const all = { ...common, headers, fetch: times.fetch, ...auth };
     const explain = (error: unknown) => times.explain(error);
-    return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain };
+    return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, log: () => "" };
   }
   if (options.header) throw usageError("--header is for servers with a URL; this one is a command.");
   const process = new ServerProcess(target, options, terminal);
   const { transport } = process;
-  const watched = log ? watchTransport(transport, log) : transport;
+  const watched = debugLog ? watchTransport(transport, debugLog) : transport;
   const explain = (error: unknown) => process.explain(error);
-  return { target: watched, transport, options: common, lost: lost.signal, explain };
+  return { target: watched, transport, options: common, lost: lost.signal, explain, log: () => process.log };
 }
 
 /**

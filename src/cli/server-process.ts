@@ -41,10 +41,15 @@ export class ServerProcess {
   explain(error: unknown): unknown {
     const { code, syscall } = originOf(error);
     if (syscall?.startsWith("spawn")) return new CliError(Exit.connection, this.#whyNotStarted(code), { cause: error });
-    const log = this.#log.trim();
+    const { log } = this;
     const mayTell = ClientError.is(error) && (error.source === "transport" || error.source === "limit");
     if (!mayTell || log === "" || error.message.includes(log)) return error;
-    return withMore(error, `The server's log ends with:\n${log}`);
+    return withMore(error, logNote(log));
+  }
+
+  /** The end of what the server has written to its log; empty with `--debug`, which shows all of it. */
+  get log(): string {
+    return this.#log.trim();
   }
 
   #keep(text: string): void {
@@ -61,6 +66,9 @@ export class ServerProcess {
     return `The command ${name} could not be started: ${code}`;
   }
 }
+
+/** What is said about the end of a server's log. */
+export const logNote = (log: string): string => `The server's log ends with:\n${log}`;
 
 /** The error of the system that led to an error. */
 function originOf(error: unknown): NodeJS.ErrnoException {

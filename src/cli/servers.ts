@@ -15,7 +15,7 @@ import { redactText } from "./redact.ts";
 import { printJson } from "./show.ts";
 import { listenForSignals, untilInterrupted } from "./signals.ts";
 import type { Target } from "./target.ts";
-import { createTerminal, oneLine, type Terminal } from "./terminal.ts";
+import { counted, createTerminal, oneLine, type Terminal } from "./terminal.ts";
 
 /** How many servers are tried at the same time. */
 const AT_ONCE = 4;
@@ -175,7 +175,11 @@ function print(files: readonly ReadFile[], tried: readonly Tried[], terminal: Te
 function lineOf({ server, state, tools, ms, protocolVersion, reason }: Tried, { out }: Terminal): string {
   const mark = { works: out.green("✓"), failed: out.red("✗"), skipped: out.dim("-") }[state];
   const facts =
-    state === "works" ? `${tools} tools, ${ms} ms, ${protocolVersion}` : state === "failed" ? "failed" : reason;
+    state === "works"
+      ? `${counted(tools ?? 0, "tool")}, ${ms} ms, ${protocolVersion}`
+      : state === "failed"
+        ? "failed"
+        : reason;
   const where = server.written ? ` ${out.dim(describe(server.written))}` : "";
   return `${mark} ${out.bold(oneLine(server.name))} (${facts})${where}`;
 }

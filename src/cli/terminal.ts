@@ -141,3 +141,6 @@ export function oneLine(text: unknown, max = 100): string {
   const characters = [...line];
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
+
+/** A number with its noun: "1 tool", "2 tools". */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

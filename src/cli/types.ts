@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { TypesOptions } from "./commands/types.ts";
 import { noHandlers, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
+import { counted } from "./terminal.ts";
 import { GENERATED, moduleFor } from "./types/module.ts";
 
 /** Runs the command and returns its exit code. */
@@ -26,7 +27,9 @@ export async function generateTypes(server: string, options: TypesOptions): Prom
     }
     const isNew = !existsSync(out) || readFileSync(out, "utf8") !== text;
     if (isNew) writeFileSync(out, text);
-    terminal.note(`${out}: ${tools.length} tools, ${prompts.length} prompts${isNew ? "" : " (unchanged)"}`);
+    terminal.note(
+      `${out}: ${counted(tools.length, "tool")}, ${counted(prompts.length, "prompt")}${isNew ? "" : " (unchanged)"}`,
+    );
     return Exit.ok;
   });
 }

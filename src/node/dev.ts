@@ -152,7 +152,7 @@ async function listTools(url: string): Promise<string | undefined> {
     const more = names.length > TOOLS_SHOWN ? ", ..." : "";
     const [first] = names;
     const call = first === undefined ? "" : `\nnpx mcp-edge call ${url} ${first} --help`;
-    return `${names.length} tools: ${names.slice(0, TOOLS_SHOWN).join(", ")}${more}${call}`;
+    return `${names.length === 1 ? "1 tool" : `${names.length} tools`}: ${names.slice(0, TOOLS_SHOWN).join(", ")}${more}${call}`;
   } catch {
     return undefined;
   }

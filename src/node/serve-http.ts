@@ -50,7 +50,7 @@ const OPTIONS: OptionTable<ServeHttpOptions<unknown>> = { port: PORT, hostname: 
 
 /** What Workers have and a process of Node does not. */
 const LACKS =
-  "On Node there are no Durable Objects, so there are no sessions that survive a restart, no streams that can be resumed, no tasks, no notifications to other processes, and no alarms. Clients of every version can call tools, read resources and get prompts.";
+  "On Node there are no Durable Objects, so there are no sessions that survive a restart, no streams that can be resumed, no tasks, no notifications to other processes, and no alarms. Bindings are what the option env holds, or else the variables of the process. Clients of every version can call tools, read resources and get prompts.";
 
 /**
  * Serves the app of `edge()` over HTTP on Node, so that the file with your tools also runs on a desktop and in a container.

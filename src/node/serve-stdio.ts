@@ -10,11 +10,15 @@ import { checkOptions, type OptionTable } from "../core/protocol/check-options.t
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import type { EnvOptions } from "./env-options.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 /** Options of {@link serveStdio}. */
 export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {
-  /** The value that handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
+  /**
+   * The value that handlers see as `ctx.env`, in place of a Worker's bindings. It can be left out if handlers use only
+   * variables, not bindings such as Durable Objects. @default process.env
+   */
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
@@ -31,7 +35,10 @@ const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = { input: null, output: 
  *
  * @see MCP 2026-07-28, basic/transports/stdio
  */
-export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdioOptions<Env> = {}): Promise<void> {
+export async function serveStdio<Env>(
+  server: McpServer<Env>,
+  ...[options = {}]: EnvOptions<Env, ServeStdioOptions<Env>>
+): Promise<void> {
   checkOptions("serveStdio(): ", options, OPTIONS);
   const { env = process.env as Env, input } = options;
   const limits = resolveLimits(options.limits, "serveStdio(): limits.");

@@ -192,6 +192,14 @@ test("hosts without a file get instructions", async () => {
   );
 });
 
+test("a server on this machine gets the name of the project in this folder", async () => {
+  const address = "http://127.0.0.1:8787/mcp";
+  expect(JSON.parse((await run("cursor", address, "--print")).stdout)).toHaveProperty(["mcpServers", "127.0.0.1"]);
+  write(join(project, "package.json"), '{ "name": "dice" }');
+  expect(JSON.parse((await run("cursor", address, "--print")).stdout)).toHaveProperty(["mcpServers", "dice"]);
+  expect(JSON.parse((await run("cursor", URL_OF, "--print")).stdout)).toHaveProperty(["mcpServers", "example.com"]);
+});
+
 test("without a server, a project's own stdio entry is used, under the name of the project", async () => {
   write(join(project, "package.json"), '{ "name": "@me/dice" }');
   write(join(project, "src/stdio.ts"), "");

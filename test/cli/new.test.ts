@@ -1,11 +1,21 @@
 /** `mcp-edge new`: with options, in a terminal, interrupted, and where there is something already. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { nodeOf } from "../harness/nodes.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
 import { CLI, cli } from "./run.ts";
@@ -200,6 +210,27 @@ test("Ctrl-C during the installation leaves nothing of the project, and ends npm
   screen.press(KEYS.ctrlC);
   expect(await screen.ended()).toBe(130);
   expect(readdirSync(place)).toEqual([]);
+});
+
+test("npx finds the Node of another project first, and the new project brings one if the user's own is old", async () => {
+  // npx puts the programs of the folder that it runs in before those of the user.
+  const npx = join(place, "clone/node_modules/.bin");
+  const own = join(place, "own");
+  const manifestWith = async (name: string, nodes: Readonly<Record<string, string>>) => {
+    for (const [folder, node] of Object.entries(nodes)) {
+      mkdirSync(folder, { recursive: true });
+      symlinkSync(node, join(folder, "node"));
+    }
+    const env = { PATH: [...Object.keys(nodes), process.env.PATH].join(delimiter) };
+    await cli(["new", name, "--template", "weather", "--no-install"], { cwd: place, env });
+    return JSON.parse(read(name, "package.json"));
+  };
+  const old = await manifestWith("old", { [npx]: NODE, [own]: nodeOf(20) });
+  expect(old.devDependencies.node).toMatch(/^\^24\./);
+  rmSync(join(own, "node"));
+  rmSync(join(npx, "node"));
+  const recent = await manifestWith("recent", { [npx]: nodeOf(20), [own]: NODE });
+  expect(recent.devDependencies.node).toBeUndefined();
 });
 
 test("npm create mcp-edge is the same command", () => {

@@ -17,6 +17,17 @@ const call = (id: unknown, name: string, args: object = {}) =>
 const ping = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
 const write = (text: string | Buffer) => (child: Child) => void child.stdin.write(text);
 
+/** A server whose handlers use a Durable Object cannot be served without one; variables come from the process. */
+const _typesOfEnv = async () => {
+  const named = { name: "typed", version: "1.0.0" };
+  const bound = new McpServer<{ readonly SHELF: { getByName(name: string): unknown } }>(named);
+  // @ts-expect-error The option env is missing.
+  await serveStdio(bound);
+  await serveStdio(bound, { env: { SHELF: new Map() as never } });
+  await serveStdio(new McpServer<{ readonly CITY: string; readonly TOKEN?: string }>(named));
+  await serveStdio(new McpServer(named));
+};
+
 describe("serveStdio", () => {
   test("W2 answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
     const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });

@@ -25,6 +25,11 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     test: addTest,
   };
 
+/** Where the guides are in a project. */
+const GUIDES = "node_modules/mcp-edge/docs/guides";
+/** What npm init writes as the test of a project that has none. */
+const NO_TEST = /no test specified/;
+
 /** The option with which an author says that everyone may call. */
 const ANYONE = /\bauth:\s*"anonymous"/;
 
@@ -50,8 +55,8 @@ function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
   return {
     changes: [{ path: entry.path, before: entry.text, after }],
     next: [
-      "Tests need a token now: see the section about protected servers in the guide to testing.",
-      "Scopes for single tools and the resource's metadata: see the guide to authorization.",
+      `Tests need a token now. How to make one: ${GUIDES}/testing.md, "Testing protected servers"`,
+      `Scopes for single tools, and the metadata of the resource: ${GUIDES}/authorization.md`,
     ],
   };
 }
@@ -82,7 +87,7 @@ function addTasks(project: Project): Addition {
 }
 
 function addD1(project: Project): Addition {
-  const { wrangler } = project;
+  const { wrangler, stdio } = project;
   if (/^\s*binding = "DB"/m.test(wrangler.text)) throw usageError("wrangler.toml has a binding DB already.");
   const name = /^name = "([^"]+)"/m.exec(wrangler.text)?.[1] ?? "notes";
   const table = `\n# Notes. The first deployment creates the database, so there is no id to paste.\n[[d1_databases]]\nbinding = "DB"\ndatabase_name = "${name}-notes"\n`;
@@ -92,10 +97,18 @@ function addD1(project: Project): Addition {
     changes: [
       { path: wrangler.path, before: wrangler.text, after: `${wrangler.text.trimEnd()}\n${table}` },
       ...addModule(project, "src/notes.ts", partFile("notes.ts"), "addNotes", typed),
+      ...(stdio ? [{ path: stdio.path, before: stdio.text, after: withVariables(stdio.text) }] : []),
     ],
     next: ["npx wrangler types", 'npx mcp-edge call http://127.0.0.1:8787/mcp add_note --text "Buy milk"'],
   };
 }
+
+/** Says in the stdio entry that it has the variables of a Worker, but no database. Other code than the usual stays as it is. */
+const withVariables = (text: string): string =>
+  text.replace(
+    /^(await serveStdio\((\w+))\);$/m,
+    "// There is no database in this process: its tools say so.\n$1, { env: process.env as unknown as Env });",
+  );
 
 function addApp(project: Project): Addition {
   const { manifest } = project;
@@ -134,16 +147,23 @@ function addTest({ manifest, entry }: Project): Addition {
     scripts?: Record<string, string>;
     devDependencies?: Record<string, string>;
   };
-  const scripts = { ...whole.scripts, test: whole.scripts?.test ?? "vitest run" };
+  const { test = "no test specified" } = whole.scripts ?? {};
+  const lacksTest = NO_TEST.test(test);
+  const scripts = { ...whole.scripts, test: lacksTest ? "vitest run" : test };
   const devDependencies = { vitest: "^4.1.11", ...whole.devDependencies };
   const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
   const needsInstall = whole.devDependencies?.vitest === undefined;
+  const isProtected = /\bauth\b\s*[:,}]/.test(entry.text) && !ANYONE.test(entry.text);
   return {
     changes: [
       { path: "test/session.test.ts", before: "", after: partFile("session.test.ts") },
       { path: "vitest.config.ts", before: "", after: partFile("vitest.config.ts") },
-      { path: manifest.path, before: manifest.text, after: needsInstall ? after : manifest.text },
+      { path: manifest.path, before: manifest.text, after: needsInstall || lacksTest ? after : manifest.text },
     ],
-    next: [...(needsInstall ? ["npm install"] : []), "npm test"],
+    next: [
+      ...(isProtected ? [`Give the test a token: ${GUIDES}/testing.md, "Testing protected servers"`] : []),
+      ...(needsInstall ? ["npm install"] : []),
+      "npm test",
+    ],
   };
 }

@@ -30,6 +30,8 @@ export interface Project {
   readonly server: SourceFile & { readonly variable: string };
   readonly wrangler: SourceFile;
   readonly manifest: SourceFile;
+  /** The entry for stdio, where a Worker's bindings do not exist; undefined without one. */
+  readonly stdio: SourceFile | undefined;
 }
 
 const SERVER = /export const (\w+) = new McpServer\b/;
@@ -58,7 +60,8 @@ export function readProject(folder: string): Project {
   if (!found || variable === undefined) {
     throw usageError('No file in src creates a server as "export const server = new McpServer(...)".');
   }
-  return { entry: read(main), server: { ...found, variable }, wrangler, manifest: read("package.json") };
+  const stdio = sources.find(({ path }) => path === "src/stdio.ts");
+  return { entry: read(main), server: { ...found, variable }, wrangler, manifest: read("package.json"), stdio };
 }
 
 /** Returns a text with an import after its last import at the top level. */

@@ -12,7 +12,7 @@ import type { ConnectionOptions } from "../options.ts";
 import { redactText } from "../redact.ts";
 import { untilInterrupted } from "../signals.ts";
 import type { Target } from "../target.ts";
-import type { Terminal } from "../terminal.ts";
+import { counted, type Terminal } from "../terminal.ts";
 import type { Row, Status } from "./rows.ts";
 
 /** The results of the checks in one version of a server. */
@@ -51,7 +51,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
       "resource templates",
       templates.map(({ uriTemplate }) => uriTemplate),
     );
-    return `${tools.length} tools, ${prompts.length} prompts, ${resources.length} resources, ${templates.length} resource templates`;
+    const kinds = { tool: tools, prompt: prompts, resource: resources, "resource template": templates };
+    return Object.entries(kinds)
+      .map(([noun, { length }]) => counted(length, noun))
+      .join(", ");
   },
   "tool-definitions": async (client, signal) => {
     const tools = client.server.capabilities.tools ? await client.tools({ signal }).all() : [];
@@ -59,7 +62,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const silent = tools.filter(({ description = "" }) => description.trim() === "").map(({ name }) => name);
     if (silent.length > 0)
       return { warning: `Models do not know what these tools do, without a description: ${silent.join(", ")}` };
-    return `${tools.length} tools with schemas and descriptions`;
+    return `${counted(tools.length, "tool")} with schemas and descriptions`;
   },
   "unknown-method": async (client, signal) => {
     const code = await errorCodeOf(client.request("mcp-edge/no-such-method", undefined, { signal }));

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
+import { readTemplates } from "../project/templates.ts";
 
 /** The options of `new`. */
 export interface NewOptions {
@@ -25,8 +26,16 @@ export const newProject: CliCommand = {
       .option("--package <version or file>", "version of mcp-edge, or a file made by npm pack")
       .option("--no-install", "do not install the dependencies")
       .option("--no-git", "do not create a git repository")
+      .addHelpText("after", () => `\nTemplates:\n${listTemplates()}`)
       .action(async (folder: string | undefined, options: NewOptions) => {
         const { createProject } = await import("../new.ts");
         process.exitCode = await createProject(folder, options);
       }),
 };
+
+/** A line for each template. Other commands must not read the templates, so this runs only for the help. */
+function listTemplates(): string {
+  const templates = readTemplates();
+  const width = Math.max(...templates.map(({ name }) => name.length));
+  return templates.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`).join("\n");
+}
