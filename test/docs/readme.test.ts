@@ -1,5 +1,5 @@
 /** The project that the README describes is created exactly as printed, checked, tested and deployed (dry run). */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runToolQuietly } from "../harness/tools.ts";
@@ -22,15 +22,18 @@ describe("the project of the README", () => {
     folder = mkdtempSync(join(ROOT, "dist/readme-"));
     const files = {
       "package.json": '{ "type": "module" }',
-      "server.ts": block("ts", 'name: "dice"'),
-      "index.ts": block("ts", "edge(server, durable())"),
-      "wrangler.toml": block("toml", 'name = "dice"').replace("src/index.ts", "index.ts"),
-      "tsconfig.json": block("json", '"moduleResolution"').replace('"src", ', '"*.ts", '),
-      "dice.test.ts": block("ts", "mcp-edge/testing"),
+      "src/server.ts": block("ts", 'name: "dice"'),
+      "src/index.ts": block("ts", "edge(server, { ...durable(), page: page() })"),
+      "wrangler.toml": block("toml", 'name = "dice"'),
+      "tsconfig.json": block("json", '"moduleResolution"'),
+      "test/dice.test.ts": block("ts", "mcp-edge/testing"),
       // A separate configuration, because vitest would find that of this repository.
       "vitest.config.mjs": "export default {};",
     };
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
