@@ -374,10 +374,10 @@ describe("10.10 DPoP: a proof that was used before", () => {
     const proof = await proofFor(token, "/mcp", { by, claims: { iat: nowS() + 290 } });
     expect(await statusOf(proven(token, proof))).toBe(200);
     const id = `proof:${await thumbprint(by)}`;
-    await advance(585);
+    await advance(555);
     expect(await outcomeOf(proven(token, proof))).toEqual(used);
     expect(Object.keys((await worker.storage("McpObject", id)).keys)).toEqual([expect.stringMatching(/^proofs\/\d+$/)]);
-    await advance(20);
+    await advance(50);
     expect(Object.keys((await worker.storage("McpObject", id)).keys)).toEqual([]);
     expect(await outcomeOf(proven(token, proof))).toEqual(refused("invalid_dpop_proof", time));
   });
