@@ -153,7 +153,7 @@ test("dev lists the tools of a server without a page, and how to call one and to
   }
   const [, url = ""] = /\n(http:\S+)\n/.exec(output) ?? [];
   expect(output).toContain(`npx mcp-edge connect <host> ${url}\n`);
-  expect(output).toContain(`1 tools: roll\nnpx mcp-edge call ${url} roll --help\n`);
+  expect(output).toContain(`1 tool: roll\nnpx mcp-edge call ${url} roll --help\n`);
 });
 
 test("dev says that an endpoint needs a token, not that it has no page", () => {
