@@ -146,7 +146,7 @@ function supportedBy(error: unknown, versions: SpokenVersions): SpokenVersion | 
  */
 function reasonForLegacy(error: unknown, versions: SpokenVersions): string | undefined {
   if (McpError.is(error)) {
-    if (!MODERN_CODES.includes(error.code)) return `server/discover was answered with error ${error.code}`;
+    if (!MODERN_CODES.includes(error.code)) return `server/discover failed with ${error.code}: ${error.message}`;
     if (error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
     const supported = listOf(isObject(error.data) ? error.data.supported : undefined);
     // Servers that list modern versions only have none of them if the list is empty.

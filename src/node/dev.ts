@@ -59,7 +59,9 @@ export async function dev(args: readonly string[]): Promise<number> {
     if (address) void introduce(`${schemeOf(wrangler)}://${address}${path}`);
   });
   // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
+  let isStopped = false;
   const forward = (signal: NodeJS.Signals) => {
+    isStopped = true;
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -73,6 +75,7 @@ export async function dev(args: readonly string[]): Promise<number> {
     // The code is null if wrangler was ended by a signal that was forwarded to it.
     child.once("close", (code) => {
       if (code && !isReady) console.error(`mcp-edge: wrangler dev has ended. ${LOOK_ABOVE}`);
+      else if (code && !isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
       resolve(code ?? 0);
     });
   });
@@ -182,6 +185,8 @@ async function look(url: string): Promise<Look> {
 }
 
 const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx mcp-edge check-config";
+const START_AGAIN =
+  "It cannot reload every change: start it again after a change of Durable Object classes or migrations.";
 
 /** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
 function problemOf(text: string): string {

@@ -125,10 +125,13 @@ function projectWithWrangler(name: string): string {
 const runIn = (cwd: string, ...args: string[]) => spawnSync(NODE, [CLI, ...args], { encoding: "utf8", cwd });
 
 test("dev passes its arguments on to wrangler, prints the page of --path, and ends with wrangler's exit code", () => {
-  const { stdout, status } = runIn(projectWithWrangler("path"), "dev", "--port", "9000", "--path", "other", "--local");
+  const ran = runIn(projectWithWrangler("path"), "dev", "--port", "9000", "--path", "other", "--local");
+  const { stdout, stderr, status } = ran;
   expect(stdout).toContain("arguments: dev --port 9000 --local\n");
   expect(stdout).toContain("the page for text/plain");
   expect(status).toBe(7);
+  // wrangler ends when it reloads a new class of Durable Objects.
+  expect(stderr).toContain("wrangler dev has ended. It cannot reload every change");
 });
 
 test("dev prints the URL if the server has no page", () => {

@@ -72,8 +72,8 @@ export function moduleOf(
     const from = module === AMBIENT ? `./${relative(folder, AMBIENT).replaceAll("\\", "/")}` : module;
     lines.push(`import { ${name} } from "${from}";`);
   }
-  // In some documents the reader's server, skills or Durable Object are in a separate file.
-  const own = text.replaceAll(/from "\.\/(server|skills|shelf)\.ts"/g, `from "./${relative(folder, AMBIENT)}"`);
+  // In some documents the reader's server, or the module with the reader's skills, is in a separate file.
+  const own = text.replaceAll(/from "\.\/(server|skills)\.ts"/g, `from "./${relative(folder, AMBIENT)}"`);
   return { source: `${lines.join("\n")}\n${own}\nexport {};\n`, isFragment: lines.length > 0 };
 }
 
