@@ -20,7 +20,8 @@ beforeEach(async ({ task }) => {
     bindings: { MCP_KEYS: newKeys() },
   });
 });
-let current: unknown;
+/** The group whose Worker runs; null before the first. Tests outside of a group have an undefined one. */
+let current: unknown = null;
 afterAll(() => worker?.stop());
 
 let users = 0;
