@@ -70,6 +70,9 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   const text = async (name: string, args: Record<string, unknown>) =>
     JSON.stringify((await client.callTool(name, args)).content);
   expect(await text("find_notes", {})).toContain("no such notes");
+  // Over stdio there is no database, and the tools say so.
+  const local = await cli(["call", "add_note", "--text", "Buy milk", "--", NODE, join(project, "src/stdio.ts")]);
+  expect([local.code, local.stdout]).toEqual([1, expect.stringContaining("in the database of the Worker")]);
   await client.callTool("add_note", { text: "Buy milk'); DROP TABLE notes" });
   expect(await text("find_notes", { containing: "milk" })).toContain("DROP TABLE notes");
   const task = await startTask(client, "make_report", { subject: "tides" });
@@ -138,6 +141,18 @@ test("a project with auth refuses callers without a token", { timeout: 60_000 },
   await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
   const answer = await fetch(worker.url("/mcp"), { method: "POST", body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
   expect(answer.status).toBe(401);
+});
+
+test("add test replaces the script of npm init, and says that a server with auth needs a token", async () => {
+  write(
+    "package.json",
+    read("package.json").replace('"vitest run"', '"echo \\"Error: no test specified\\" && exit 1"'),
+  );
+  rmSync(join(project, "test"), { recursive: true });
+  await add("auth", "--issuer", "https://login.example.com", "--yes");
+  const ran = await add("test", "--yes");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token: ")]);
+  expect(JSON.parse(read("package.json")).scripts.test).toBe("vitest run");
 });
 
 test("--print shows the changes and makes none", async () => {

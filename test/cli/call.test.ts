@@ -107,6 +107,21 @@ test("arguments are read from --json-args and from standard input; options win",
   expect(given).toMatchObject({ code: 0, stdout: "6\n" });
 });
 
+test("the log of a server is shown when one of its tools fails, because the client learns little of an exception", async () => {
+  const [core, node] = ["core", "node"].map((room) =>
+    JSON.stringify(new URL(`../../src/${room}/index.ts`, import.meta.url).href),
+  );
+  const script = `
+    import { McpServer } from ${core};
+    import { serveStdio } from ${node};
+    const server = new McpServer({ name: "failing", version: "1.0.0" });
+    server.tool("read", { annotations: { readOnlyHint: true } }, () => { throw new Error("SHELF is not bound"); });
+    await serveStdio(server);`;
+  const { code, stdout, stderr } = await cli(["call", "read", "--", NODE, "--input-type=module", "-e", script]);
+  expect([code, stdout]).toEqual([1, expect.not.stringContaining("SHELF")]);
+  expect(stderr).toMatch(/The tool failed\.\nThe server's log ends with:\n.*SHELF is not bound/s);
+});
+
 test("--help of a tool shows its arguments", async () => {
   const { code, stdout } = await withServer(["call", "slow", "--help"]);
   expect(code).toBe(0);

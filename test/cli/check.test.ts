@@ -141,7 +141,7 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
   );
 });
 
-/** A server whose capability says whatever a function of the client's name returns. */
+/** Starts a server that offers tools. @param listChanged Returns the value of its capability `listChanged` for a client's name. */
 async function serverThatSays(listChanged: (client: string) => unknown) {
   const server = createServer((request, response) => {
     let body = "";

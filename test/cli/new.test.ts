@@ -178,6 +178,7 @@ test("in a terminal, --help fits its width and creates nothing, and a wrong name
   expect(await help.ended()).toBe(0);
   expect(help.text).toMatch(/^Usage: mcp-edge new \[options\] \[folder\]\n/);
   expect(help.text).toContain("-t, --template <name>");
+  for (const template of TEMPLATES) expect(help.text).toMatch(new RegExp(`^ {2}${template} +[A-Z]`, "m"));
   expect(help.text.split("\n").filter((line) => line.length > 100)).toEqual([]);
   for (const [args, text] of [
     [["nwe"], "Did you mean new?"],

@@ -92,10 +92,10 @@ export const OFFICIAL: readonly (readonly [string, Mode, Open])[] = [
 ];
 
 /**
- * Calls a tool whose scope the token lacks. Streamable HTTP asks the user for it. HTTP+SSE has no answer to 403: the call is
- * refused, and the program must ask for the scope itself. Either way, the transport that was refused has what it needs to go on.
+ * Calls a tool whose scope the token lacks. The transport of Streamable HTTP asks the user for the scope. That of HTTP+SSE does
+ * nothing about a 403, so the call fails and the program asks for the scope itself. Afterwards both transports can go on.
  *
- * @returns What the call was refused with, and how many pages the transport has opened by itself.
+ * @returns The error of the refused call, and the number of pages that the transport opened by itself.
  */
 export async function stepUp(client: Client, url: string, person: Person, tool: string, scope: string) {
   const before = person.opened.length;

@@ -14,8 +14,8 @@ export interface PlacesRpc extends RatesRpc {
   /** Counts a request, and takes its places. If it is beyond a rate, or a place is missing, it counts for nothing. */
   count(counts: readonly Count[], places?: readonly Place[]): Promise<Exceeded | undefined>;
   /**
-   * Takes a place. Resolves undefined, or with the names of what has the places if all are taken. There are no names for a
-   * second after they were returned, unless a place is given back.
+   * Takes a place. If all are taken, resolves with the names of the sessions or tasks that hold them. The list is empty for a
+   * second after it was returned, unless a place is given back.
    */
   take(place: Place): Promise<readonly string[] | undefined>;
   /** Gives places back. */
@@ -27,11 +27,11 @@ export const UNKNOWN_NAME = "?";
 
 /** Begins the names of places. No counter has such a name. */
 const PLACE = "place of ";
-/** Milliseconds for which the names of what has the places are not returned again. */
+/** Milliseconds for which the names of the holders are not returned again. */
 const ASK_AGAIN_MS = 1_000;
 
 export class PlacesObject extends RatesObject implements PlacesRpc {
-  /** When the names of what has the places are returned again, by kind. */
+  /** When the names of the holders are returned again, by kind. */
   readonly #askAgainAtMs = new Map<string, number>();
 
   override async count(counts: readonly Count[], places: readonly Place[] = []): Promise<Exceeded | undefined> {
@@ -90,7 +90,7 @@ function namesOf(kind: string, taken: ReadonlyMap<string, number>): readonly str
 /**
  * Takes a place.
  *
- * @param taken The places that are not free.
+ * @param taken The places in use, each with the time at which it is free again. The new one is added.
  * @returns Milliseconds after which there is a place if none is given back, or 0 if it was taken.
  */
 function take({ kind, name, max, forMs }: Place, taken: Map<string, number>, nowMs: number): number {

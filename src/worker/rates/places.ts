@@ -5,8 +5,8 @@
  * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the session is
  *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
  *   ended, or to be unknown, its place is given back.
- * - A task takes its place before it is created. Nothing is sent when it ends: if all places are taken, the tasks that
- *   have them are asked whether they have ended.
+ * - A task takes its place before it is created. The object does not learn when a task ends. If all places are taken, the
+ *   Worker asks each task that holds one whether it has ended.
  *
  * @module
  */
@@ -138,7 +138,7 @@ function watched(session: FoundSession, ended: () => Promise<void>): FoundSessio
 
 /** The places of the principal of a call. */
 export interface TaskPlaces {
-  /** Takes a place. Resolves undefined, or with the ids of the tasks that have the places. None if they were just asked. */
+  /** Takes a place. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just asked. */
   take(place: Place): Promise<readonly string[] | undefined>;
   /** Gives places back. */
   give(names: readonly string[]): Promise<void>;
