@@ -39,7 +39,8 @@ const telling = async (asking: Promise<string>, tell: (name: string) => void) =>
 };
 
 const IN_STEP = /Step "s" asks elicitation\/create/;
-const STALLED = /step "s".*limits\.elicitTimeoutMs/;
+/** The error of a question that waited too long for a step to end. */
+export const STALLED = /step "s".*limits\.elicitTimeoutMs/;
 const TOO_LATE = /did not finish within/;
 
 export const SHAPES: Readonly<Record<string, Shape>> = {
