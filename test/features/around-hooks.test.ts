@@ -1,7 +1,9 @@
 /** Hooks around every request: the data they get, and what they may do to the request. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { type AroundHook, McpError, McpServer } from "../../src/core/index.ts";
-import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
@@ -92,6 +94,8 @@ test.each(LEGACY_VERSIONS)(
     for (const value of [8, "text", false, [1]]) {
       expect(await peer.request("bare", { value })).toMatchObject({ result: value });
     }
+    // Closed here, because the oracle objects to bare values.
+    await peer.close();
   },
 );
 

@@ -1,8 +1,10 @@
 /** Custom methods and notifications: their names, their arguments, and what they may return. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { METHODS } from "../oracle/methods.ts";
-import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
@@ -76,6 +78,8 @@ test.each(LEGACY_VERSIONS)("U2 add answers the bare value 8 in %s", async (versi
   // The schema of every version requires an object; a bare value is the author's choice.
   const peer = await openPeer(server, version, { judgeClient: false });
   expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: 8 });
+  // Closed here, because the oracle objects to the bare value.
+  await peer.close();
 });
 
 test("U2 add answers { value: 8 } in 2026-07-28, where results are objects", async () => {
@@ -83,7 +87,6 @@ test("U2 add answers { value: 8 } in 2026-07-28, where results are objects", asy
   server.method("add", ({ a, b }) => Number(a) + Number(b));
   const peer = await openPeer(server, MODERN_VERSION);
   expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: { value: 8, resultType: "complete" } });
-  peer.oracle.expectClean();
 });
 
 test("U2 a method that returns something without a JSON form is an error, and onError gets the reason", async () => {

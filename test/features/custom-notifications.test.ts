@@ -1,5 +1,5 @@
 /** Handlers of custom notifications: their context, the hooks around them, and what they throw. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   type AroundHook,
   type ErrorPlace,
@@ -9,7 +9,9 @@ import {
   type RequestEnd,
   type WithContext,
 } from "../../src/core/index.ts";
-import { ALL_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, MODERN_VERSION, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 

@@ -1,6 +1,6 @@
 /** How exceptions are handled: clients get a reference, and `onError` learns where each was thrown. */
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   type AroundHook,
   type ErrorPlace,
@@ -10,7 +10,9 @@ import {
 } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { runChild } from "../node/child.ts";
-import { ALL_VERSIONS, errorOf, type Json, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, errorOf, type Json, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 

@@ -1,7 +1,9 @@
 /** The time limit of handlers other than tools. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { DEFAULT_LIMITS, McpServer } from "../../src/core/index.ts";
-import { ALL_VERSIONS, openPeer } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 

@@ -1,5 +1,5 @@
 /** Unknown option names are refused; a misspelled option would otherwise be silently ignored. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   definePrompt,
   defineResource,
@@ -8,7 +8,9 @@ import {
   McpServer,
   type ServerOptions,
 } from "../../src/core/index.ts";
-import { openPeer, resultOf } from "./peer.ts";
+import { closePeers, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "named", version: "1.0.0" };
 const answer = () => "";

@@ -1,7 +1,9 @@
 /** The hook `onRequestEnd`: it is called once per request with its outcome. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { type AroundHook, type ErrorPlace, McpServer, type RequestEnd, ToolError } from "../../src/core/index.ts";
-import { ALL_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { ALL_VERSIONS, closePeers, MODERN_VERSION, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 

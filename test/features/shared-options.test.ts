@@ -1,5 +1,5 @@
 /** Several servers created from the same default options: extending the options of one does not affect the others. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   type ClientCapabilities,
   definePrompt,
@@ -8,7 +8,19 @@ import {
   McpServer,
   type ServerOptions,
 } from "../../src/core/index.ts";
-import { errorOf, type Json, MODERN_VERSION, openPeer, type Peer, type Response, resultOf, settle } from "./peer.ts";
+import {
+  closePeers,
+  errorOf,
+  type Json,
+  MODERN_VERSION,
+  openPeer,
+  type Peer,
+  type Response,
+  resultOf,
+  settle,
+} from "./peer.ts";
+
+afterEach(closePeers);
 
 type Options = ServerOptions<unknown>;
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   definePrompt,
   defineResource,
@@ -8,7 +8,9 @@ import {
   McpServer,
 } from "../../src/core/index.ts";
 import { NoticeBus } from "../../src/core/protocol/notices.ts";
-import { LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+
+afterEach(closePeers);
 
 const ID = "io.modelcontextprotocol/subscriptionId";
 

@@ -1,5 +1,5 @@
 /** Messages that cannot be delivered to a client: no other client is affected, and `onError` is called. */
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   connect,
   type ErrorPlace,
@@ -10,7 +10,9 @@ import {
 } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { type Json, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+import { closePeers, type Json, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 

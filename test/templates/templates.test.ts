@@ -1,4 +1,7 @@
-/** Every folder of templates/: its tests, and its files. `npm run templates` tries each as a project of its own. */
+/**
+ * Every folder of templates/: its files, and the tests of one. `npm run templates`, which CI also runs, tries each as a project
+ * of its own with its tests.
+ */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,8 +15,8 @@ const names = readdirSync(TEMPLATES);
 const output = mkdtempSync(join(tmpdir(), "mcp-edge-templates-"));
 afterAll(() => rmSync(output, { recursive: true, force: true }));
 
-/** Long enough for all templates at once on a loaded machine. */
-const LIMIT_MS = 300_000;
+/** Long enough for a loaded machine. */
+const LIMIT_MS = 120_000;
 
 interface Ran {
   readonly status: number;
@@ -39,18 +42,19 @@ function run(template: string, tool: string, ...args: readonly string[]): Promis
   });
 }
 
-describe.concurrent.each(names)("templates/%s", (name) => {
-  test("passes its own tests, one of which evicts objects", { timeout: LIMIT_MS }, async () => {
-    const ran = await run(name, "vitest", "run", "--maxWorkers=1");
-    expect(ran.status, ran.output).toBe(0);
+test("templates/weather passes its own tests", { timeout: LIMIT_MS }, async () => {
+  const ran = await run("weather", "vitest", "run", "--maxWorkers=1");
+  expect(ran.status, ran.output).toBe(0);
+});
+
+describe.each(names)("templates/%s", (name) => {
+  test("has a test that evicts objects", () => {
     const tests = join(TEMPLATES, name, "test");
     const files = readdirSync(tests).filter((file) => file.endsWith(".ts"));
     const texts = files.map((file) => readFileSync(join(tests, file), "utf8"));
     expect(texts.some((text) => text.includes(".evict("))).toBe(true);
   });
-});
 
-describe.each(names)("templates/%s", (name) => {
   const read = (file: string) => readFileSync(join(TEMPLATES, name, file), "utf8");
 
   test("is complete in itself: it names mcp-edge by version and no path outside its folder", () => {

@@ -14,6 +14,7 @@ export let key: SigningKey;
 /** Starts the issuer and the Worker for the tests of a file. */
 export function setUp(): void {
   beforeAll(async () => {
+    aheadS = 0;
     issuer = await Issuer.start();
     key = await newKey("ES256", "one");
     worker = await startWorker({
@@ -35,6 +36,7 @@ export function setUp(): void {
 export const read = async <T>(path: string) => (await (await fetch(worker.url(path))).json()) as T;
 /** The URL of a path of the Worker. */
 export const url = (path = "/mcp") => worker.url(path);
+/** How far the Worker's clock is ahead. */
 let aheadS = 0;
 /** The time of the Worker, in seconds. */
 export const nowS = () => Math.floor(Date.now() / 1000) + aheadS;
