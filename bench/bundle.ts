@@ -48,7 +48,7 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
     mainFields: ["browser", "module", "main"],
     external: ["cloudflare:*", "node:*"],
     define: { ECHO_TOOLS: String(echoTools), "process.env.NODE_ENV": '"production"' },
-    plugins: [nodeModules, noEmail, cannedList(echoTools)],
+    plugins: [builtPackage, nodeModules, noEmail, cannedList(echoTools)],
     logLevel: "error",
   });
   const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
@@ -67,6 +67,16 @@ function countedEntry({ objects = {} }: Contestant, entry: string, counter: stri
     ...classes.map((name) => `export const ${name} = countedObject(worker.${name});`),
   ].join("\n");
 }
+
+/** Bundles the modules of the package as users install them, which `npm run build` makes, instead of their sources. */
+const builtPackage: Plugin = {
+  name: "built-package",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/\.\.\/src\// }, ({ path }) => ({
+      path: join(import.meta.dirname, path.replace("../../src/", "../dist/").replace(/\.ts$/, ".js")),
+    }));
+  },
+};
 
 /** Resolves names such as "path" to the runtime's module, as wrangler does. */
 const nodeModules: Plugin = {

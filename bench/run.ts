@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { type Bundle, bundle } from "./bundle.ts";
 import { BARE, CONTESTANTS, type Contestant, FLOOR_ZOD } from "./contestants.ts";
 import { grow } from "./grow.ts";
-import { SLICES, takesPart } from "./measure/calls.ts";
+import { SLICES, type SliceOf, takesPart } from "./measure/calls.ts";
 import { CONNECTS, connects, takesClients } from "./measure/connects.ts";
 import { counts } from "./measure/counts.ts";
 import { idle } from "./measure/idle.ts";
@@ -25,7 +25,9 @@ const { values: given } = parseArgs({
 });
 
 interface Effort {
-  /** Many short slices, so that the contestants that are compared run close to one another in time. */
+  /** How often each scenario of calls starts new processes: one process can be a fifth faster than another of the same code. */
+  readonly processes: number;
+  /** Many short slices, so that the contestants that are compared run close to one another in time. Of each process. */
   readonly rounds: number;
   readonly sliceMs: number;
   /** Rounds of calls with events, each in a new session, and of clients that connect. */
@@ -34,9 +36,9 @@ interface Effort {
   readonly sessions: number;
 }
 const EFFORT: Effort = given.quick
-  ? { rounds: 8, sliceMs: 60, streams: 3, starts: 3, sessions: 150 }
-  : { rounds: 80, sliceMs: 60, streams: 15, starts: 7, sessions: 1_000 };
-const WARM_UP_MS = given.quick ? 250 : 1_500;
+  ? { processes: 1, rounds: 8, sliceMs: 60, streams: 3, starts: 3, sessions: 150 }
+  : { processes: 6, rounds: 14, sliceMs: 60, streams: 15, starts: 7, sessions: 1_000 };
+const WARM_UP_MS = given.quick ? 250 : 700;
 /** Calls with events before the measured ones, so that the code is compiled as it is under load. */
 const WARM_UP_STREAMS = given.quick ? 1 : 10;
 
@@ -76,9 +78,9 @@ async function compare(): Promise<void> {
   say("bundled");
   if (wanted("start", "start-zod", "start-bare")) await measureStarts(results, bundles);
   if (wanted("object-requests", "rows")) await measureCounts(results);
+  await measureCalls(results, bundles);
   const workerds = await startAll(bundles);
   try {
-    await measureCalls(results, workerds);
     await measureStreams(results, workerds);
     await measureConnects(results, workerds);
   } finally {
@@ -96,23 +98,39 @@ async function startAll(bundles: ReadonlyMap<Contestant, Bundle>): Promise<Worke
   return workerds;
 }
 
-async function measureCalls(results: Results, workerds: readonly Workerd[]): Promise<void> {
-  for (const [key, slice] of Object.entries(SLICES)) {
-    if (!wanted(key, ...(key === "modern-call" ? ["cpu"] : []))) continue;
-    const taking = workerds.filter(({ contestant }) => takesPart(contestant, key));
-    for (const workerd of taking) await slice(workerd, WARM_UP_MS).catch(() => undefined);
-    for (let round = 1; round <= EFFORT.rounds; round += 1) {
-      // Each round starts with a different contestant.
-      for (const place of taking.keys()) {
-        const workerd = taking[(place + round) % taking.length] as Workerd;
-        await results.measure(key, workerd.contestant, () => slice(workerd, EFFORT.sliceMs));
+async function measureCalls(results: Results, bundles: ReadonlyMap<Contestant, Bundle>): Promise<void> {
+  const scenarios = Object.entries(SLICES).filter(([key]) => wanted(key, ...(key === "modern-call" ? ["cpu"] : [])));
+  for (let turn = 1; turn <= EFFORT.processes; turn += 1) {
+    for (const [key, slice] of scenarios) {
+      const taking = new Map([...bundles].filter(([contestant]) => takesPart(contestant, key)));
+      const workerds = await startAll(taking);
+      try {
+        for (const workerd of workerds) await slice(workerd, WARM_UP_MS).catch(() => undefined);
+        await measureRounds(results, key, slice, workerds);
+      } finally {
+        for (const workerd of workerds) await workerd[Symbol.asyncDispose]();
       }
-      if (round % 8 === 0) say(`${key}: round ${round} of ${EFFORT.rounds}`);
+      say(`${key}: processes ${turn} of ${EFFORT.processes}`);
     }
   }
-  for (const { contestant } of workerds) {
-    const cpuUs = results.of("modern-call", contestant.name)?.cpuUs;
-    if (cpuUs !== undefined) results.add("cpu", contestant.name, { value: cpuUs });
+  for (const { name } of contestants) {
+    const cpuUs = results.of("modern-call", name)?.cpuUs;
+    if (cpuUs !== undefined) results.add("cpu", name, { value: cpuUs });
+  }
+}
+
+async function measureRounds(
+  results: Results,
+  key: string,
+  slice: SliceOf,
+  workerds: readonly Workerd[],
+): Promise<void> {
+  for (let round = 1; round <= EFFORT.rounds; round += 1) {
+    // Each round starts with a different contestant.
+    for (const place of workerds.keys()) {
+      const workerd = workerds[(place + round) % workerds.length] as Workerd;
+      await results.measure(key, workerd.contestant, () => slice(workerd, EFFORT.sliceMs));
+    }
   }
 }
 

@@ -16,7 +16,8 @@ import { each, load, withConnection } from "./load.ts";
 
 const CONNECTIONS = 16;
 
-type SliceOf = (workerd: Workerd, ms: number) => Promise<Figures>;
+/** Measures one slice of a scenario. */
+export type SliceOf = (workerd: Workerd, ms: number) => Promise<Figures>;
 
 /** How one slice of each scenario is measured. Sessions are opened once per process. */
 export const SLICES: Readonly<Record<string, SliceOf>> = {
