@@ -27,7 +27,7 @@ const { values: given } = parseArgs({
 interface Effort {
   /** How often each scenario of calls starts new processes: one process can be a fifth faster than another of the same code. */
   readonly processes: number;
-  /** Many short slices, so that the contestants that are compared run close to one another in time. Of each process. */
+  /** Rounds of each set of processes. Slices are short, so that compared contestants run close to one another in time. */
   readonly rounds: number;
   readonly sliceMs: number;
   /** Rounds of calls with events, each in a new session, and of clients that connect. */

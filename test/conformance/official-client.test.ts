@@ -1,6 +1,6 @@
 /**
- * The client scenarios of the official suite that need no authorization server. `npm run conformance:client`, which CI also
- * runs, takes minutes for all of them. Signing in is tested in test/client/oauth.
+ * The client scenarios of the official suite that need no authorization server. CI runs all of them
+ * afterwards with `npm run conformance:client`, which takes minutes. Signing in is also tested in test/client/oauth.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import {

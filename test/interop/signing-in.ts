@@ -95,7 +95,7 @@ export const OFFICIAL: readonly (readonly [string, Mode, Open])[] = [
  * Calls a tool whose scope the token lacks. The transport of Streamable HTTP asks the user for the scope. That of HTTP+SSE does
  * nothing about a 403, so the call fails and the program asks for the scope itself. Afterwards both transports can go on.
  *
- * @returns The error of the refused call, and the number of pages that the transport opened by itself.
+ * @returns The error of the refused call, and how many sign-in pages the transport opened without being told to.
  */
 export async function stepUp(client: Client, url: string, person: Person, tool: string, scope: string) {
   const before = person.opened.length;

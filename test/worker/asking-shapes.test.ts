@@ -12,9 +12,9 @@ import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { answersTo, TaskClient } from "./task-client.ts";
 
-/** Waits as long as a test may take, so that a slow machine does not end a question. */
+/** Lets questions wait longer than any test, so that they do not time out on a slow machine. */
 let patient: TestWorker;
-/** Gives up soon, for handlers that can end only when a question has waited too long. */
+/** Ends questions soon, for handlers that can finish only when a question times out. */
 let impatient: TestWorker;
 let worker: TestWorker;
 let tap: HttpTap;
@@ -64,7 +64,11 @@ function responseOf({ messages, raw, isOver }: Cuttable): Members | undefined {
   return messages.find(({ result }) => result !== undefined);
 }
 
-/** @param reset If true, the session's object is reset while its first question is open. */
+/**
+ * Calls a tool in a new session, and answers its questions.
+ *
+ * @param reset Whether the session's object is reset while the first question is open.
+ */
 async function inSession(name: string, reset = false): Promise<Members> {
   const others = new Set(await worker.objects("McpObject"));
   const session = await openSession();

@@ -375,7 +375,7 @@ test("the WebSocket of a call that has ended keeps the object of its session no 
   const isNew = (id: string) => !before.includes(id);
   const [own = ""] = (await worker.objects("McpObject", "once")).filter(isNew);
   const [session = ""] = (await worker.objects("McpObject", "session")).filter(isNew);
-  // Later, the WebSocket would be closed in any case: the object of the call leaves memory after 10 s.
+  // The object of the call stays in memory, because its WebSocket is closed in any case when it leaves memory after 10 s.
   await fetch(`${worker.origin}/stay/${own}`);
   expect(await worker.evict("McpObject", session)).toBe(1);
 });

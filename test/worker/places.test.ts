@@ -20,7 +20,7 @@ beforeEach(async ({ task }) => {
     bindings: { MCP_KEYS: newKeys() },
   });
 });
-/** The group whose Worker runs; null before the first. Tests outside of a group have an undefined one. */
+/** The `describe` group that `worker` was started for: null at first, and undefined for tests outside of a group. */
 let current: unknown = null;
 afterAll(() => worker?.stop());
 
@@ -167,7 +167,7 @@ describe("a caller with as many sessions as it may have", () => {
     const headers = { "mcp-session-id": undefined, "mcp-protocol-version": undefined };
     expect(await statusOf(one.send(invalid, headers))).toBe(400);
     expect(await opening(user)).toBe(429);
-    // What is stored is cleared at the end of the session's place, which is later.
+    // Wait for the write: stored places are deleted only when the last one has expired.
     await storePlacesOf(user, 2);
     await worker.advance(61_000);
     expect(await opening(user)).toBe(200);

@@ -36,7 +36,7 @@ export function setUp(): void {
 export const read = async <T>(path: string) => (await (await fetch(worker.url(path))).json()) as T;
 /** The URL of a path of the Worker. */
 export const url = (path = "/mcp") => worker.url(path);
-/** How far the Worker's clock is ahead. */
+/** Seconds by which the Worker's clock is ahead of the real one. */
 let aheadS = 0;
 /** The time of the Worker, in seconds. */
 export const nowS = () => Math.floor(Date.now() / 1000) + aheadS;

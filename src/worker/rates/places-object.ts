@@ -31,7 +31,7 @@ const PLACE = "place of ";
 const ASK_AGAIN_MS = 1_000;
 
 export class PlacesObject extends RatesObject implements PlacesRpc {
-  /** When the names of the holders are returned again, by kind. */
+  /** For each kind of place, the time from which the names of its holders may be returned again, in milliseconds since 1970. */
   readonly #askAgainAtMs = new Map<string, number>();
 
   override async count(counts: readonly Count[], places: readonly Place[] = []): Promise<Exceeded | undefined> {
