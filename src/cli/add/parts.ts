@@ -150,7 +150,7 @@ function addTest({ manifest, entry }: Project): Addition {
   const { test = "no test specified" } = whole.scripts ?? {};
   const lacksTest = NO_TEST.test(test);
   const scripts = { ...whole.scripts, test: lacksTest ? "vitest run" : test };
-  const devDependencies = { vitest: "^4.1.11", ...whole.devDependencies };
+  const devDependencies = { vitest: "^5.1.1", ...whole.devDependencies };
   const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
   const needsInstall = whole.devDependencies?.vitest === undefined;
   const isProtected = /\bauth\b\s*[:,}]/.test(entry.text) && !ANYONE.test(entry.text);
