@@ -1,6 +1,9 @@
-/** Runs the command line as a process, without a terminal. */
+/** Runs the command line without a terminal, in this process or in one of its own. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { format } from "node:util";
 import { NODE } from "../oracle/node.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -26,8 +29,11 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** Runs the program to its end. */
-export function cli(args: readonly string[], { input = "", env = {}, cwd = ROOT }: RunOptions = {}): Promise<Ran> {
+/** Runs the program to its end, in a process of its own. For what only a process shows, such as signals. */
+export function cliProcess(
+  args: readonly string[],
+  { input = "", env = {}, cwd = ROOT }: RunOptions = {},
+): Promise<Ran> {
   const child = spawn(NODE, [CLI, ...args], { cwd, env: { ...process.env, NO_COLOR: undefined, ...env } });
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
   child.stdout.on("data", (data: Buffer) => stdout.push(data));
@@ -39,6 +45,93 @@ export function cli(args: readonly string[], { input = "", env = {}, cwd = ROOT 
       resolve({ code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() });
     });
   });
+}
+
+/** Ends when the program that was started last in this process has ended: its streams and variables are the process's own. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs the program to its end within this process, which takes a few milliseconds instead of a quarter of a second. */
+export function cli(args: readonly string[], options?: RunOptions): Promise<Ran> {
+  const ran = last.then(() => runHere(args, options));
+  last = ran.catch(() => undefined);
+  return ran;
+}
+
+async function runHere(args: readonly string[], { input = "", env = {}, cwd = ROOT }: RunOptions = {}): Promise<Ran> {
+  const output = { stdout: "", stderr: "" };
+  const undo = [
+    capture("stdout", (text) => (output.stdout += text)),
+    capture("stderr", (text) => (output.stderr += text)),
+    replaceInput(input),
+    replaceVariables({ NO_COLOR: undefined, ...env }),
+    enter(cwd),
+  ];
+  process.exitCode = undefined;
+  try {
+    const { run } = await import("../../src/cli/program.ts");
+    const code = await run(args);
+    return { code, ...output };
+  } finally {
+    process.exitCode = undefined;
+    for (const each of undo.reverse()) each();
+  }
+}
+
+/** Passes what is written to a stream, also by the console, to a function. Returns a function that ends this. */
+function capture(name: "stdout" | "stderr", take: (text: string) => void): () => void {
+  const stream = process[name];
+  const { write } = stream;
+  const decoder = new StringDecoder();
+  const captured = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    take(typeof chunk === "string" ? chunk : decoder.write(Buffer.from(chunk)));
+    const done = rest.findLast((each) => typeof each === "function") as (() => void) | undefined;
+    if (done) queueMicrotask(done);
+    return true;
+  };
+  stream.write = captured as typeof stream.write;
+  const methods = name === "stdout" ? (["log", "info"] as const) : (["error", "warn"] as const);
+  const restored = methods.map((method) => {
+    const own = console[method];
+    console[method] = (...values: unknown[]) => take(`${format(...values)}\n`);
+    return () => {
+      console[method] = own;
+    };
+  });
+  return () => {
+    stream.write = write;
+    for (const restore of restored) restore();
+  };
+}
+
+function replaceInput(text: string): () => void {
+  const own = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
+  Object.defineProperty(process, "stdin", {
+    configurable: true,
+    value: Readable.from(text === "" ? [] : [Buffer.from(text)]),
+  });
+  return () => Object.defineProperty(process, "stdin", own);
+}
+
+function replaceVariables(changed: Readonly<Record<string, string | undefined>>): () => void {
+  const before = { ...process.env };
+  assignVariables(changed);
+  return () => {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    assignVariables(before);
+  };
+}
+
+function assignVariables(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+function enter(folder: string): () => void {
+  const before = process.cwd();
+  process.chdir(folder);
+  return () => process.chdir(before);
 }
 
 /** Runs the program with the stdio server after `--`. */
