@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     // The tests of the templates run in their own folders: test/templates.
     include: ["test/**/*.test.ts"],
+    // `npm test` leaves out the tests with this tag, and `npm run test:all` runs them too.
+    tags: [{ name: "long", description: "takes long, or needs a browser or a shell that may not be installed" }],
     // Tests start workerd and bundle with wrangler; a loaded machine with two cores still meets this timeout.
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,3 +1,4 @@
+// @module-tag long
 /** A small part of `npm run chaos`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
 import { runSeeds } from "./seeds.ts";

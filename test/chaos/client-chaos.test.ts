@@ -1,3 +1,4 @@
+// @module-tag long
 /** A small part of `npm run chaos -- --client`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
 import { runClientSeeds } from "./client-run.ts";

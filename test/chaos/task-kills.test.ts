@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from "vitest";
 import { killTasks } from "./task-kills.ts";
 

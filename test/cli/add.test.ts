@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge add`: a project with every part compiles, passes its tests and works; what does not fit is refused. */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

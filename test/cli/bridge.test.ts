@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge bridge`: hosts of every version over stdio, servers of both eras over HTTP. Every message of both sides is checked. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge call` and `mcp-edge list` without a terminal, over HTTP and stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { secondsOf } from "../../src/cli/retry-times.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge check`: against servers that follow the protocol, and against some that do not. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

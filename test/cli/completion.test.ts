@@ -1,3 +1,4 @@
+// @module-tag long
 /** The completion scripts, in the shells that they are for. A shell that is missing is installed. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

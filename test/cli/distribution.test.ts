@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge mcpb` and `mcp-edge server-json`: what a server is published with. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge expose`: a stdio server over HTTP, for clients of every version. Every message is checked. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

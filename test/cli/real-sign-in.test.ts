@@ -1,3 +1,4 @@
+// @module-tag long
 /** Signing in on the command line at oidc-provider: in a real browser, and in five bridges that share their tokens. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

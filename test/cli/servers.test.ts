@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge servers`, and servers that are called by the name under which a host has them. */
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** `mcp-edge call --task` and `mcp-edge tasks`. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CACHED, discovered, error, initialized, result, scripted } from "../client/scripted.ts";

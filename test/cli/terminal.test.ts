@@ -1,3 +1,4 @@
+// @module-tag long
 /** The command line in a pseudo-terminal: questions, confirmations, progress and Ctrl-C. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

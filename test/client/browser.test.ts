@@ -1,3 +1,4 @@
+// @module-tag long
 /** The client in a real browser, on a page of another origin than the server. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

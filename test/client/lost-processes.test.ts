@@ -1,3 +1,4 @@
+// @module-tag long
 /** Processes and objects that are lost in the middle of a call: those of the server, and that of the client. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Workerd } from "../harness/workerd.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Our client and servers of the official SDK, version 2, in both eras. */
 import { join as pathOf } from "node:path";
 import { describe, expect, test } from "vitest";

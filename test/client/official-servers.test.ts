@@ -1,3 +1,4 @@
+// @module-tag long
 /** Our client and servers of the official SDK, version 1. */
 import { join } from "node:path";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Our client and the reference servers of the MCP project, unchanged. */
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

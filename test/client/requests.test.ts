@@ -1,3 +1,4 @@
+// @module-tag long
 /** Each request of the client, in every version, over every transport. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type ClientError, McpError, type Progress } from "../../src/client/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** A server that runs as a child process of the client. */
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The client scenarios of the official suite that need no authorization server. CI runs all of them
  * afterwards with `npm run conformance:client`, which takes minutes. Signing in is also tested in test/client/oauth.

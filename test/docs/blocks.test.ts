@@ -1,3 +1,4 @@
+// @module-tag long
 /** Compiles every block of code in documents for users and in doc comments, and runs those that are servers. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The published package: its manifest, its types in a user's project, and its documents. */
 import { execFileSync } from "node:child_process";
 import {

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The project that the README describes is created exactly as printed, checked, tested and deployed (dry run). */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Every server in the guides and in doc comments is run on workerd exactly as printed. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from "vitest";
 import { fuzzAuthorization } from "./authorization.ts";
 import { fuzz } from "./run.ts";

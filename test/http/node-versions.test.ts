@@ -1,3 +1,4 @@
+// @module-tag long
 /** Every protocol version and the official clients over `src/http/` on Node: what Workers serve without sessions. */
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Our client signs in at a real authorization server, `oidc-provider`, and uses endpoints with `bearer()` on workerd. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";

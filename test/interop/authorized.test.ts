@@ -1,3 +1,4 @@
+// @module-tag long
 /** The official client signs in at a real authorization server, `oidc-provider`, and uses endpoints with `bearer()` on workerd. */
 import {
   Client,

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The official clients against the weather template: on workerd over HTTP, and as a command over stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * A project outside of this repository, made from the packed package with the code that the README begins with: its
  * types, `wrangler dev` with clients of every version, `wrangler deploy --dry-run`, and what is said when the export, the

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * A person with Chromium, and the official client or ours, with `authorizationServer()` on workerd: sign in, consent, call, expiry,
  * step-up, revocation and signing out, in the modern era, in a legacy session and over HTTP+SSE.

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The official client and ours with `authorizationServer()` on workerd: sign in, consent, call, expiry, step-up, revocation and
  * signing out, in the modern era, in a legacy session and over HTTP+SSE. The browser is a few lines of the test;

@@ -1,3 +1,4 @@
+// @module-tag long
 /** `wrangler deploy --dry-run` without an account and without a network. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** How a server over stdio ends, and what happens to open requests. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * For every handler, every way to answer it and every set of interruptions, the result and the effects are those of an
  * uninterrupted run with the same answers. For long runs use `npm run replay`.

@@ -1,3 +1,4 @@
+// @module-tag long
 /** docs/cost.md contains what is counted now, and the published prices. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The command for long runs: what it runs, and what it prints. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Short soaks: one of the server as it is, and one of a server that leaks on purpose. */
 import { test } from "vitest";
 import { soak } from "../../scripts/soak/run.ts";

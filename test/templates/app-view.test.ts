@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The view of the template `app` in Chromium, inside a minimal host made of the official host code (`AppBridge`), with the
  * server on workerd. The host code checks every message of the view against the schemas of MCP Apps.

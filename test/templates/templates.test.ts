@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Every folder of templates/: its files, and the tests of one. `npm run templates`, which CI also runs, tries each as a project
  * of its own with its tests.

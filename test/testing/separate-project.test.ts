@@ -1,3 +1,4 @@
+// @module-tag long
 /** The packed package in a separate project, as users have it, on each supported Node version. */
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

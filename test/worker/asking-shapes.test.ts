@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Handlers that mix questions with timers and branches, on workerd: in rounds, in a session, after its loss, and as a
  * task.

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The endpoint as seen from pages of other origins, in Chromium. */
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The time limits of calls in legacy sessions that wait for an answer of their client. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Random handlers with random losses: the result equals that of an uninterrupted run, and each step has its effect
  * once. A loss happens while the handler waits for its client, so no step is running. For long runs use `npm run

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Refreshes of one token by several processes. `npm run refreshes` repeats this a hundred times. */
 import { expect, test } from "vitest";
 import { runRefreshStorm } from "./refresh-storm.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Every possible answer to a resume request, with the released clients: for calls that run, that have ended, whose
  * events were dropped, and that are not theirs. A wrong answer makes these clients loop or hang.

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from "vitest";
 import { scaleOf } from "../../scripts/scale-of.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";

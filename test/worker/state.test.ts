@@ -1,3 +1,4 @@
+// @module-tag long
 /** State that a session keeps through every loss of its object, and data that it never stores. */
 import { statSync } from "node:fs";
 import { join } from "node:path";

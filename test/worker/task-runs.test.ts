@@ -1,3 +1,4 @@
+// @module-tag long
 /** Runs of tasks: steps that are retried, how long a task is kept, and the hooks. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";

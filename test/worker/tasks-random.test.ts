@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Random handlers as tasks with random interruptions: SIGKILL, eviction and reset, at any moment. The result equals
  * that of an uninterrupted run; each step has its effect under its key, and repeats it only if it was running when

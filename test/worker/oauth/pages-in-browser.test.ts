@@ -1,3 +1,4 @@
+// @module-tag long
 /** People with a browser: a keyboard only, redirects after a form, frames and foreign pages. In Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { browserOf, readForm } from "../../../src/worker/oauth/pages/cookies.ts";

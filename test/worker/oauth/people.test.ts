@@ -1,3 +1,4 @@
+// @module-tag long
 /** People with Chromium sign in, consent, look at what they have allowed, revoke it and sign out. The Worker runs on workerd. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Client, connect } from "../../../src/client/index.ts";
