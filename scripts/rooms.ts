@@ -8,7 +8,14 @@ import { dirname, posix } from "node:path";
 const TOOLS = [/^cloudflare:workers$/, /^node:/, /^miniflare$/, /^esbuild$/, /^wrangler$/, /^eventsource-parser$/];
 
 /** Modules that the command line may use. */
-const CLI_PACKAGES = [/^node:/, /^commander$/, /^@clack\/prompts$/, /^eventsource-parser$/];
+const CLI_PACKAGES = [
+  /^node:/,
+  /^commander$/,
+  /^@clack\/prompts$/,
+  /^eventsource-parser$/,
+  /^jsonc-parser$/,
+  /^fflate$/,
+];
 
 /** For each room, the other rooms and the packages or built-in modules that it may import. */
 export const ALLOWED: Readonly<
@@ -28,7 +35,7 @@ export const ALLOWED: Readonly<
     packages: [/^cloudflare:/, /^hono(\/|$)/, /^oauth4webapi$/, /^@cloudflare\/workers-oauth-provider$/],
   },
   "worker/oauth-dev": { rooms: ["worker/oauth", "http", "core"], packages: [] },
-  node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/] },
+  node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/, /^jsonc-parser$/] },
   cli: { rooms: ["core", "http", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
   // Not part of the package: the Worker that the root wrangler.toml deploys.

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { diffLines } from "./add/diff.ts";
 import { ADDITIONS } from "./add/parts.ts";
 import { type Change, readProject } from "./add/project.ts";
 import type { AddOptions, PARTS } from "./commands/add.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
+import { writeProjectFile } from "./files.ts";
 import { listenForSignals } from "./signals.ts";
 import { createTerminal } from "./terminal.ts";
 
@@ -25,8 +25,7 @@ export async function addPart(part: (typeof PARTS)[number], options: AddOptions)
   if (options.print) return Exit.ok;
   if (!options.yes) await agree(terminal.canAsk);
   for (const { path, after } of real) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, after);
+    writeProjectFile(path, after);
   }
   terminal.note(`\nAdded. Next:\n${next.map((line) => `  ${line}`).join("\n")}`);
   return Exit.ok;

@@ -10,11 +10,11 @@ import { isLoopback } from "../http/origin.ts";
 import { parseJsonc } from "../node/jsonc.ts";
 import type { ConnectOptions } from "./commands/connect.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
+import { changeFile, readHostFile } from "./hosts/change-file.ts";
 import { surroundings } from "./hosts/configured.ts";
 import { setEntry } from "./hosts/edit-jsonc.ts";
 import { HOSTS, type Host } from "./hosts/entries.ts";
 import { type HostFile, hostFiles } from "./hosts/files.ts";
-import { readIfExists, replaceFile } from "./hosts/write-file.ts";
 import { readJsonFile } from "./json-file.ts";
 import { didYouMean } from "./names.ts";
 import { redact } from "./redact.ts";
@@ -121,9 +121,10 @@ async function write(
   entry: JsonObject,
   { options, target, terminal, signal }: Writing,
 ): Promise<number> {
-  const before = readIfExists(file.path);
-  const after = changed(file, before, name, entry);
-  const old = entryIn(before, file.member, name);
+  const { path, text } = readHostFile(file, surroundings().cwd);
+  // A file that cannot be changed is reported before the user is asked.
+  changed(file, text, name, entry);
+  const old = entryIn(text, file.member, name);
   if (JSON.stringify(old) === JSON.stringify(entry)) {
     terminal.note(`${file.path} has this entry already.`);
     return Exit.ok;
@@ -132,11 +133,18 @@ async function write(
   if (!options.yes) {
     if (!terminal.canAsk) throw usageError("There is no terminal to ask in. Add --yes to write it, or --print.");
     const { askYesNo } = await import("./ask.ts");
-    const isAgreed = await askYesNo(`Write this to ${file.path}?`, signal, true);
+    const isAgreed = await askYesNo(`Write this to ${path}?`, signal, true);
     signal.throwIfAborted();
     if (!isAgreed) cancelled();
   }
-  const backup = replaceFile(file.path, before, after);
+  const change = (now: string) => {
+    if (JSON.stringify(entryIn(now, file.member, name)) === JSON.stringify(old)) return changed(file, now, name, entry);
+    throw new CliError(
+      Exit.cancelled,
+      `${path} was changed by another program in the meantime. Run the command again.`,
+    );
+  };
+  const backup = await changeFile(path, change, signal);
   terminal.note(`Written.${backup === undefined ? "" : ` The previous file is ${backup}`}`);
   terminal.note(host.advice(target, name));
   return Exit.ok;

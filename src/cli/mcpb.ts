@@ -14,6 +14,7 @@ import { loadEsbuild } from "../testing/tools.ts";
 import type { McpbOptions } from "./commands/mcpb.ts";
 import { closeInTime } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
+import { writeProjectFile } from "./files.ts";
 import { readJsonFile } from "./json-file.ts";
 import { listenForSignals, untilInterrupted } from "./signals.ts";
 import { counted, createTerminal } from "./terminal.ts";
@@ -55,7 +56,7 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
     ]);
     const archive = zip(files);
     const target = out ?? `${project.name}-${project.version}.mcpb`;
-    writeFileSync(target, archive);
+    writeProjectFile(target, archive);
     terminal.note(`${target}: ${counted(manifest.tools.length, "tool")}, ${(archive.length / 1024).toFixed(1)} KiB`);
     return Exit.ok;
   } finally {

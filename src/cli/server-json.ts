@@ -4,13 +4,13 @@
  * @module
  * @see https://github.com/modelcontextprotocol/registry, server.json of 2025-12-11
  */
-import { writeFileSync } from "node:fs";
 import type { ServerFacts } from "../client/index.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../http/origin.ts";
 import type { ServerJsonOptions } from "./commands/server-json.ts";
 import { noHandlers, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
+import { writeProjectFile } from "./files.ts";
 import { readJsonFile } from "./json-file.ts";
 import { clean, oneLine, toJson } from "./terminal.ts";
 
@@ -38,7 +38,7 @@ export async function describeServer(server: string, options: ServerJsonOptions)
       terminal.print(text.trimEnd());
       return Exit.ok;
     }
-    writeFileSync(out, text);
+    writeProjectFile(out, text);
     terminal.note(`${out} is written. Publish it with mcp-publisher of the registry.`);
     return Exit.ok;
   });

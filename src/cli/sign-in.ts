@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import {
   deviceCode,
   type Grant,
@@ -16,6 +15,7 @@ import {
   revokeTokens,
 } from "../client/oauth/index.ts";
 import { fileStore, loopbackRedirect, openBrowser, resolveHost } from "../node/index.ts";
+import { configFolder } from "./config-folder.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { clean, oneLine, type Terminal } from "./terminal.ts";
 
@@ -55,18 +55,11 @@ export function signOut(server: string): Promise<RevocationOutcome> {
 
 function commonOptions() {
   return {
-    store: fileStore(tokenFolder(process.env)),
+    store: fileStore(join(configFolder(process.env), "tokens")),
     resolve: resolveHost,
     // Requests for tokens are not part of what --debug shows.
     fetch: (url: string | URL, init?: RequestInit) => fetch(url, init),
   };
-}
-
-/** The folder of the tokens. Only its owner can read it. */
-function tokenFolder({ APPDATA, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string {
-  const given = (process.platform === "win32" && APPDATA) || XDG_CONFIG_HOME || "";
-  // A relative path would put the tokens into the current folder, such as a project. XDG says that it is ignored.
-  return join(isAbsolute(given) ? given : join(homedir(), ".config"), "mcp-edge", "tokens");
 }
 
 function refuseToAsk(server: string): RedirectHandler {

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { readSkills } from "../node/index.ts";
 import type { ServedSkill } from "../skills/index.ts";
 import type { SkillsOptions } from "./commands/skills.ts";
 import { Exit, usageError } from "./exit.ts";
+import { writeProjectFile } from "./files.ts";
 import { oneLine } from "./terminal.ts";
 
 /** The beginning of every file that the command writes, by which it is recognised. */
@@ -26,7 +27,7 @@ export function writeSkills(folder: string, { out, check = false }: SkillsOption
   const text = moduleFor(skills);
   if (before === text) return say(`${out}: ${summary(skills)} (unchanged)`, Exit.ok);
   if (check) return say(`${out} is not up to date. Run mcp-edge skills ${folder} --out ${out}.`, Exit.serverError);
-  writeFileSync(out, text);
+  writeProjectFile(out, text);
   return say(`${out}: ${summary(skills)}`, Exit.ok);
 }
 

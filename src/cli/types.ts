@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { TypesOptions } from "./commands/types.ts";
 import { noHandlers, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
+import { writeProjectFile } from "./files.ts";
 import { counted } from "./terminal.ts";
 import { GENERATED, moduleFor } from "./types/module.ts";
 
@@ -26,7 +27,7 @@ export async function generateTypes(server: string, options: TypesOptions): Prom
       return Exit.ok;
     }
     const isNew = !existsSync(out) || readFileSync(out, "utf8") !== text;
-    if (isNew) writeFileSync(out, text);
+    if (isNew) writeProjectFile(out, text);
     terminal.note(
       `${out}: ${counted(tools.length, "tool")}, ${counted(prompts.length, "prompt")}${isNew ? "" : " (unchanged)"}`,
     );

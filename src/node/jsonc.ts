@@ -1,11 +1,37 @@
-/** A text, a comment, or a comma before a closing bracket. Texts come first, so that what looks like a comment in them stays. */
-const PARTS = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*[\]}])/g;
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+
+/** A JSON text with comments and trailing commas, as editors write it, and the tree of its values. */
+export interface Jsonc {
+  readonly root: Node;
+  readonly value: unknown;
+}
 
 /**
  * Parses JSON with comments and trailing commas, as editors write it.
  *
- * @throws {SyntaxError} if it is no JSON apart from them.
+ * @throws {SyntaxError} naming the line, if it is not JSON apart from them.
  */
 export function parseJsonc(text: string): unknown {
-  return JSON.parse(text.replace(/^\uFEFF/, "").replace(PARTS, (part) => (part.startsWith('"') ? part : "")));
+  return readJsonc(text).value;
+}
+
+/** Parses the same, and returns the tree as well. Its offsets are those of the text. @throws {SyntaxError} as above. */
+export function readJsonc(text: string): Jsonc {
+  const errors: ParseError[] = [];
+  // A space keeps the offsets as they are.
+  const whole = text.replace(/^\uFEFF/, " ");
+  try {
+    const root = parseTree(whole, errors, { allowTrailingComma: true });
+    const [error] = errors;
+    if (root && !error) return { root, value: getNodeValue(root) };
+    const reason = error ? printParseErrorCode(error.error) : "it is empty";
+    throw new SyntaxError(`The file is not JSON: line ${lineOf(whole, error?.offset ?? 0)} is wrong (${reason}).`);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new SyntaxError("The file is nested too deeply.");
+  }
+}
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).trimEnd().split("\n").length;
 }

@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -21,7 +22,7 @@ import { hostFiles } from "../../src/cli/hosts/files.ts";
 import { parseJsonc } from "../../src/node/jsonc.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
-import { CLI, cli, SERVER } from "./run.ts";
+import { CLI, cli, cliProcess, SERVER } from "./run.ts";
 
 const base = mkdtempSync(join(tmpdir(), "mcp-edge-connect-"));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -53,12 +54,12 @@ describe("setEntry", () => {
     [
       "other members, tabs and a comment at their end",
       '{\n\t"a": 1 // one\n}\n',
-      '{\n\t"a": 1, // one\n\t"m": {\n\t\t"n": {\n\t\t\t"url": "https://a.example/mcp"\n\t\t}\n\t}\n}\n',
+      '{\n\t"a": 1,\n\t"m": {\n\t\t"n": {\n\t\t\t"url": "https://a.example/mcp"\n\t\t}\n\t} // one\n}\n',
     ],
     [
       "an entry after which there is a comma and a comment",
       '{\n  // "m": no\n  "m": {\n    "x": {}, // last\n    // end\n  },\n}\n',
-      '{\n  // "m": no\n  "m": {\n    "x": {}, // last\n    "n": {\n      "url": "https://a.example/mcp"\n    }\n    // end\n  },\n}\n',
+      '{\n  // "m": no\n  "m": {\n    "x": {},\n    "n": {\n      "url": "https://a.example/mcp"\n    }, // last\n    // end\n  },\n}\n',
     ],
     [
       "the entry itself, whose place it keeps",
@@ -73,7 +74,7 @@ describe("setEntry", () => {
     [
       "an object with nothing but a comment",
       '{\n  "m": {\n    // none yet\n  }\n}',
-      '{\n  "m": {\n    // none yet\n    "n": {\n      "url": "https://a.example/mcp"\n    }\n  }\n}',
+      '{\n  "m": {\n    "n": {\n      "url": "https://a.example/mcp"\n    }\n    // none yet\n  }\n}',
     ],
   ])("adds to %s", (_, before, after) => {
     expect(setEntry(before, "m", "n", ENTRY)).toBe(after);
@@ -90,6 +91,9 @@ describe("setEntry", () => {
     "{ a: 1 }",
     '{ "a": tru }',
     '{ "a": "\n" }',
+    '{ "m": {}, "m": {} }',
+    '{ "m": { "n": 1, "n": 2 } }',
+    "[".repeat(100_000),
   ])("refuses %j", (text) => {
     expect(() => setEntry(text, "m", "n", ENTRY)).toThrow(SyntaxError);
   });
@@ -250,11 +254,113 @@ test.each([
   expect(existsSync(join(home, ".cursor"))).toBe(false);
 });
 
-test("a file that is no JSON is not touched", async () => {
+describe("in a project that a stranger made", () => {
+  const SCRIPT = "// { \n echo harmless\n";
+
+  test("a backup that is a link is not written through", async () => {
+    const victim = join(home, ".bashrc");
+    write(victim, SCRIPT);
+    write(join(project, ".mcp.json"), '{ "mcpServers": {} } // $(touch owned)');
+    symlinkSync(victim, join(project, ".mcp.json.backup"));
+    const { code } = await run("claude-code", URL_OF, "--project", "--yes");
+    expect(code).toBe(0);
+    expect(readFileSync(victim, "utf8")).toBe(SCRIPT);
+    expect(readFileSync(join(project, ".mcp.json.backup-2"), "utf8")).toBe('{ "mcpServers": {} } // $(touch owned)');
+  });
+
+  test.each([
+    ["claude-code", ".mcp.json"],
+    ["cursor", ".cursor/mcp.json"],
+    ["vscode", ".vscode/mcp.json"],
+    ["zed", ".zed/settings.json"],
+  ])("the file of %s is not changed through a link, and the message says where it leads", async (host, file) => {
+    const victim = join(home, "settings.json");
+    const text = '{ "secret": "s3cret" }';
+    write(victim, text);
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    symlinkSync(victim, join(project, file));
+    const { code, stderr } = await run(host, URL_OF, "--project", "--yes");
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`leads to ${victim}, outside of this project`)]);
+    expect([readFileSync(victim, "utf8"), readdirSync(home)]).toEqual([text, ["settings.json"]]);
+    expect(stderr).not.toContain("s3cret");
+  });
+
+  test("a folder that is a link out of the project is refused, also if the file does not exist", async () => {
+    mkdirSync(join(home, "outside"));
+    symlinkSync(join(home, "outside"), join(project, ".cursor"));
+    const { code, stderr } = await run("cursor", URL_OF, "--project", "--yes");
+    expect([code, stderr]).toEqual([2, expect.stringContaining(join(home, "outside/mcp.json"))]);
+    expect(readdirSync(join(home, "outside"))).toEqual([]);
+  });
+
+  test("a link to another file of the project is refused as well", async () => {
+    write(join(project, "hook.sh"), "{}");
+    symlinkSync(join(project, "hook.sh"), join(project, ".mcp.json"));
+    const { code, stderr } = await run("claude-code", URL_OF, "--project", "--yes");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("is a link to")]);
+    expect(readFileSync(join(project, "hook.sh"), "utf8")).toBe("{}");
+  });
+
+  test.each([
+    ["keys --file .dev.vars", ".dev.vars"],
+    ["skills skills --out src/skills.ts", "src/skills.ts"],
+    ["server-json --name io.github.me/lab --url https://example.com/mcp --out server.json", "server.json"],
+    ["types --out src/lab.ts", "src/lab.ts"],
+  ])("mcp-edge %s does not write through a link", async (line, file) => {
+    write(join(project, "skills/dice/SKILL.md"), "---\nname: dice\ndescription: Rolls dice.\n---\nRoll.\n");
+    mkdirSync(join(project, "src"));
+    const victim = join(home, ".bashrc");
+    symlinkSync(victim, join(project, file));
+    const words = line.split(" ");
+    const server = words[0] === "types" || words[0] === "server-json" ? ["--", ...SERVER] : [];
+    const { code, stderr } = await cli([...words, ...server], { cwd: project, env });
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining("is a link that leads nowhere")]);
+    expect(existsSync(victim)).toBe(false);
+  });
+});
+
+test("each run keeps its own copy of the previous file", async () => {
+  const path = join(home, ".cursor/mcp.json");
+  write(path, "{}\n");
+  for (const name of ["a", "b", "c"]) expect((await run("cursor", URL_OF, "--yes", "--name", name)).code).toBe(0);
+  const copies = ["", "-2", "-3"].map((end) => JSON.parse(readFileSync(`${path}.backup${end}`, "utf8")));
+  expect(copies.map(({ mcpServers = {} }) => Object.keys(mcpServers))).toEqual([[], ["a"], ["a", "b"]]);
+});
+
+test.each([
+  [
+    "that is not UTF-8",
+    (path: string) => writeFileSync(path, Buffer.from('{ "a": "\xff" }', "latin1")),
+    "is not UTF-8 text",
+  ],
+  ["that is read-only", (path: string) => writeFileSync(path, "{}", { mode: 0o444 }), "is read-only"],
+  ["that is a link to nothing", (path: string) => symlinkSync(join(home, "nothing"), path), "leads nowhere"],
+  ["that is a folder", (path: string) => mkdirSync(path), "is not a file"],
+])("a file %s stays as it is, with a message that says why", async (_, prepare, reason) => {
+  const path = join(home, ".cursor/mcp.json");
+  mkdirSync(dirname(path));
+  prepare(path);
+  const before = lstatSync(path);
+  const { code, stderr } = await run("cursor", URL_OF, "--yes");
+  expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+  expect([lstatSync(path).ino, readdirSync(dirname(path))]).toEqual([before.ino, ["mcp.json"]]);
+});
+
+test("of twelve processes that add an entry at once, each one says that it has written it, and every entry is there", async () => {
+  const names = Array.from({ length: 12 }, (_, at) => `server-${at}`);
+  const ran = await Promise.all(
+    names.map((name) => cliProcess(["connect", "cursor", URL_OF, "--yes", "--name", name], { cwd: project, env })),
+  );
+  expect(ran.map(({ code, stderr }) => [code, stderr.includes("Written.")])).toEqual(names.map(() => [0, true]));
+  const { mcpServers } = JSON.parse(readFileSync(join(home, ".cursor/mcp.json"), "utf8"));
+  expect(Object.keys(mcpServers).sort()).toEqual(names.toSorted());
+});
+
+test("a file that is not JSON is not touched", async () => {
   const path = join(home, ".cursor/mcp.json");
   write(path, '{\n  "mcpServers": {\n');
   const { code, stderr } = await run("cursor", URL_OF, "--yes");
-  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is no JSON: line 3 is wrong.")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is not JSON: line 2 is wrong")]);
   expect(readFileSync(path, "utf8")).toBe('{\n  "mcpServers": {\n');
 });
 
