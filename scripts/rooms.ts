@@ -36,7 +36,7 @@ export const ALLOWED: Readonly<
   },
   "worker/oauth-dev": { rooms: ["worker/oauth", "http", "core"], packages: [] },
   node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/, /^jsonc-parser$/] },
-  cli: { rooms: ["core", "http", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
+  cli: { rooms: ["core", "http", "safe", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
   // Not part of the package: the Worker that the root wrangler.toml deploys.
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },

@@ -1,9 +1,11 @@
 /**
- * Prompts in the terminal. They are written to standard error, so that standard output has data only.
+ * Prompts in the terminal. They are written to standard error, so that standard output has data only. Every text of a prompt is
+ * cleaned here, because the prompts write to the terminal themselves.
  *
  * @module
  */
 import { confirm, isCancel, multiselect, select, text } from "@clack/prompts";
+import { clean } from "./terminal.ts";
 
 /** A choice of a list. */
 export interface Choice<T> {
@@ -20,7 +22,10 @@ export interface TextRules {
 
 /** Asks a question that is answered by yes or no; Escape means no. */
 export async function askYesNo(message: string, signal: AbortSignal, initial = false): Promise<boolean> {
-  return (await ask<boolean>((common) => confirm({ message, initialValue: initial, ...common }), signal)) ?? false;
+  return (
+    (await ask<boolean>((common) => confirm({ message: clean(message), initialValue: initial, ...common }), signal)) ??
+    false
+  );
 }
 
 /** Asks for a text. Returns undefined after Escape. */
@@ -32,9 +37,9 @@ export function askText(
   return ask<string>(
     (common) =>
       text({
-        message,
-        ...(initial === undefined ? {} : { initialValue: initial }),
-        validate: (value) => check?.(value ?? ""),
+        message: clean(message),
+        ...(initial === undefined ? {} : { initialValue: clean(initial) }),
+        validate: (value) => cleaned(check?.(value ?? "")),
         ...common,
       }),
     signal,
@@ -49,9 +54,9 @@ export async function askChoice<T>(
   initial?: T,
 ): Promise<T | undefined> {
   const at = choices.findIndex(({ value }) => value === initial);
-  const options = choices.map(({ label }, index) => ({ value: index, label }));
+  const options = choices.map(({ label }, index) => ({ value: index, label: clean(label) }));
   const chosen = await ask<number>(
-    (common) => select({ message, options, ...(at < 0 ? {} : { initialValue: at }), ...common }),
+    (common) => select({ message: clean(message), options, ...(at < 0 ? {} : { initialValue: at }), ...common }),
     signal,
   );
   return chosen === undefined ? undefined : choices[chosen]?.value;
@@ -64,13 +69,17 @@ export async function askChoices<T>(
   signal: AbortSignal,
   { initial = [], isRequired = false }: { initial?: readonly T[]; isRequired?: boolean } = {},
 ): Promise<T[] | undefined> {
-  const options = choices.map(({ label }, index) => ({ value: index, label }));
+  const options = choices.map(({ label }, index) => ({ value: index, label: clean(label) }));
   const initialValues = choices.flatMap(({ value }, index) => (initial.includes(value) ? [index] : []));
   const chosen = await ask<number[]>(
-    (common) => multiselect({ message, options, initialValues, required: isRequired, ...common }),
+    (common) => multiselect({ message: clean(message), options, initialValues, required: isRequired, ...common }),
     signal,
   );
   return chosen?.flatMap((index) => choices.slice(index, index + 1).map(({ value }) => value));
+}
+
+function cleaned(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : clean(text);
 }
 
 interface Common {

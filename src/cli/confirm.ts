@@ -6,7 +6,7 @@
 import type { Tool } from "../client/index.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
-import { clean, type Terminal, toJson } from "./terminal.ts";
+import { oneLine, type Terminal, toJson } from "./terminal.ts";
 
 /**
  * Whether a call may delete or overwrite something. A server that gives no hints may.
@@ -34,10 +34,10 @@ export async function confirmCall(
   signal: AbortSignal,
 ): Promise<void> {
   if (!terminal.canAsk) {
-    const text = `${tool.name} may delete or overwrite something${reason(tool)}, and there is no terminal to ask in.`;
+    const text = `${oneLine(tool.name)} may delete or overwrite something${reason(tool)}, and there is no terminal to ask in.`;
     throw usageError(`${text} Add --yes to run it.`);
   }
-  terminal.note(`${terminal.err.bold(clean(tool.name))} ${toJson(args, 2)}`);
+  terminal.note(`${terminal.err.bold(oneLine(tool.name))} ${toJson(args, 2)}`);
   const { askYesNo } = await import("./ask.ts");
   const isAgreed = await askYesNo("This tool may delete or overwrite something. Run it?", signal);
   if (!isAgreed) throw new CliError(Exit.cancelled, "The call was not made.");

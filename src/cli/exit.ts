@@ -6,6 +6,7 @@
 import { ClientError } from "../client/errors.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { oneLine, quoted, toJson } from "./terminal.ts";
 
 /** The exit codes of every command that talks to a server. They are documented in docs/guides/command-line.md. */
 export const Exit = {
@@ -83,12 +84,15 @@ export function jsonOfError(error: unknown): JsonObject {
   return { error: { message: textOfError(error), exitCode: exitCodeOf(error), ...code, ...facts } };
 }
 
+/** The most characters of an error message of a server. */
+const MESSAGE_CHARS_MAX = 2_000;
+
 /** Returns the text to show for an error. */
 export function textOfError(error: unknown): string {
   if (error instanceof CliError) return error.message;
   if (McpError.is(error)) {
-    const data = error.data === undefined ? "" : `\n${JSON.stringify(error.data, undefined, 2)}`;
-    return `The server answered with error ${error.code}: ${error.message}${data}`;
+    const data = error.data === undefined ? "" : `\n${quoted(toJson(error.data, 2))}`;
+    return `The server answered with error ${error.code}: ${oneLine(error.message, MESSAGE_CHARS_MAX)}${data}`;
   }
   if (!(error instanceof Error)) return String(error);
   const status = ClientError.is(error) ? error.response?.status : undefined;

@@ -144,15 +144,19 @@ export function copyBeside(path: string): string {
 }
 
 /**
- * Writes a file of the current project, with the folders above it. A path within the project must not lead out of it through a link;
+ * Writes a file of the current project. A path within the project must not lead out of it through a link;
  * one that the user has written with `..` or as a whole may lead anywhere.
  *
  * @throws {CliError} if it leads out of the project, or is not a file.
  */
-export function writeProjectFile(path: string, content: string | Uint8Array, mode?: number): void {
+export function writeProjectFile(
+  path: string,
+  content: string | Uint8Array,
+  { mode, makesFolders = false }: { readonly mode?: number; readonly makesFolders?: boolean } = {},
+): void {
   const folder = process.cwd();
   const rules = isWithin(resolve(path), folder) ? { within: folder } : {};
   const target = findTarget(path, rules);
-  mkdirSync(dirname(target), { recursive: true });
+  if (makesFolders) mkdirSync(dirname(target), { recursive: true });
   writeWhole(target, content, mode);
 }

@@ -7,7 +7,10 @@
 import type { ElicitRequestFormParams } from "../client/index.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { askChoice, askChoices, askText, type Choice } from "./ask.ts";
-import { clean, oneLine } from "./terminal.ts";
+import { oneLine } from "./terminal.ts";
+
+/** The most characters of the name of a server before a field. */
+const SERVER_CHARS_MAX = 40;
 
 type Value = string | number | boolean | readonly string[];
 
@@ -21,9 +24,14 @@ interface Field {
 /** The answer to a field: a value, nothing because the user left it out, or the end of the form. */
 type Filled = { readonly value: Value | undefined } | "cancelled";
 
-/** Asks for each field of a form. Returns undefined if the user cancels. */
+/**
+ * Asks for each field of a form. Returns undefined if the user cancels.
+ *
+ * @param server How the user called the server. It stands before each field, so that the user knows who gets the answer.
+ */
 export async function fillIn(
   { requestedSchema }: ElicitRequestFormParams,
+  server: string,
   signal: AbortSignal,
 ): Promise<Record<string, Value> | undefined> {
   const content: Record<string, Value> = {};
@@ -31,7 +39,10 @@ export async function fillIn(
   for (const [name, schema] of Object.entries(properties)) {
     if (!isObject(schema)) continue;
     const isRequired = required.includes(name);
-    const filled = await fillField({ schema, isRequired, label: labelOf(name, schema, isRequired) }, signal);
+    const filled = await fillField(
+      { schema, isRequired, label: `${oneLine(server, SERVER_CHARS_MAX)}: ${labelOf(name, schema, isRequired)}` },
+      signal,
+    );
     if (filled === "cancelled") return undefined;
     if (filled.value !== undefined) content[name] = filled.value;
   }
@@ -103,7 +114,7 @@ function choice(value: Value, title: unknown): Choice<Value> {
 }
 
 async function fillText({ schema, label, isRequired }: Field, signal: AbortSignal): Promise<Filled> {
-  const initial = schema.default === undefined ? undefined : clean(String(schema.default));
+  const initial = schema.default === undefined ? undefined : oneLine(schema.default, 1_000);
   const check = (text: string) => {
     if (text === "")
       return isRequired && schema.type !== "string" ? "This field is required." : checkLength(schema, text, isRequired);

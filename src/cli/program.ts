@@ -33,7 +33,7 @@ import { Exit, exitCodeOf, jsonOfError, textOfError, usageError } from "./exit.t
 import { isOutputClosed } from "./output.ts";
 import { redact, redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
-import { clean, toJson } from "./terminal.ts";
+import { clean, createTerminal, toJson } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /** The commands by the heading under which `--help` shows them. */
@@ -53,6 +53,10 @@ export function createProgram(): Command {
     .helpCommand(false)
     // Options of the program stand before the command, so that a tool may have an argument named "version".
     .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(clean(text)),
+      writeErr: (text) => process.stderr.write(clean(text)),
+    })
     .showHelpAfterError("Run mcp-edge --help, or the command with --help, for its options.")
     .exitOverride();
   for (const { heading, commands } of COMMANDS) {
@@ -81,8 +85,9 @@ export async function run(args: readonly string[]): Promise<number> {
     // Commander has printed its own errors.
     const isPrinted = error instanceof CommanderError;
     const shown = isPrinted ? usageError(error.message.replace(/^error: /, "")) : error;
-    if (!isPrinted) process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(shown)))}\n`);
-    if (wantsJson(args)) process.stdout.write(`${toJson(redact(jsonOfError(shown)), 2)}\n`);
+    const terminal = createTerminal();
+    if (!isPrinted) terminal.note(`mcp-edge: ${redactText(textOfError(shown))}`);
+    if (wantsJson(args)) terminal.print(toJson(redact(jsonOfError(shown)), 2));
     return exitCodeOf(shown);
   }
 }

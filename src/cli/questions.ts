@@ -18,7 +18,7 @@ import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode } from "../core/protocol/jsonrpc.ts";
 import { openBrowser } from "../node/index.ts";
 import { withMore } from "./exit.ts";
-import { clean, oneLine, type Terminal } from "./terminal.ts";
+import { oneLine, quoted, type Terminal } from "./terminal.ts";
 
 /** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
 const REFUSED = -1;
@@ -87,15 +87,15 @@ interface Asking {
 
 async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitResult> {
   const [{ askChoice }, { fillIn }] = await Promise.all([import("./ask.ts"), import("./form.ts")]);
-  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)} ${clean(form.message)}`);
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)}\n${quoted(form.message)}`);
   const secrets = findSecretFields(form.requestedSchema);
   if (secrets.length > 0) {
     const names = secrets.map((name) => oneLine(name)).join(", ");
     terminal.note(terminal.err.yellow(`Do not write a password or another secret here. The form asks for: ${names}`));
   }
-  const action = await askChoice("Do you want to answer?", ANSWERS, signal);
+  const action = await askChoice(`Do you want to answer ${oneLine(server)}?`, ANSWERS, signal);
   if (action !== "accept") return { action: action ?? "cancel" };
-  const content = await fillIn(form, signal);
+  const content = await fillIn(form, server, signal);
   return content === undefined ? { action: "cancel" } : { action, content };
 }
 
@@ -109,14 +109,14 @@ async function answerUrl(
   { terminal, server, signal }: Asking,
 ): Promise<Pick<ElicitResult, "action">> {
   const { askChoice } = await import("./ask.ts");
-  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)} ${clean(page.message)}`);
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)}\n${quoted(page.message)}`);
   const { host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { host: "", protocol: "" };
   if (protocol !== "https:" && protocol !== "http:") {
     terminal.note(terminal.err.red(`The address ${oneLine(page.url, 500)} is not a web page. It was declined.`));
     return { action: "decline" };
   }
   terminal.note(`${oneLine(page.url, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
-  const choice = await askChoice("Do you want to visit it?", PAGES, signal);
+  const choice = await askChoice(`Do you want to visit it for ${oneLine(server)}?`, PAGES, signal);
   if (choice === "open") await openBrowser(page.url);
   if (choice === undefined) return { action: "cancel" };
   return { action: choice === "decline" ? "decline" : "accept" };
@@ -134,17 +134,17 @@ async function answerSample(
 ): Promise<CreateMessageResult> {
   const { askText } = await import("./ask.ts");
   const { err } = terminal;
-  const system = request.systemPrompt === undefined ? [] : [`${err.dim("system:")} ${clean(request.systemPrompt)}`];
+  const system = request.systemPrompt === undefined ? [] : [`${err.dim("system:")}\n${quoted(request.systemPrompt)}`];
   const messages = request.messages.map(({ role, content }) => {
-    return `${err.dim(`${oneLine(role)}:`)} ${[content].flat().map(textOfContent).join("\n")}`;
+    return `${err.dim(`${oneLine(role)}:`)}\n${quoted([content].flat().map(textOfContent).join("\n"))}`;
   });
-  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for at most ${request.maxTokens} tokens:`)}`);
+  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for at most ${oneLine(request.maxTokens)} tokens:`)}`);
   terminal.note([...system, ...messages].join("\n"));
-  const text = await askText("Write the answer of the model. Escape declines.", signal);
+  const text = await askText(`Write the answer of the model for ${oneLine(server)}. Escape declines.`, signal);
   if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
   return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };
 }
 
 function textOfContent(content: SamplingContent): string {
-  return content.type === "text" ? clean(content.text) : `[${oneLine(content.type)}]`;
+  return content.type === "text" ? content.text : `[${oneLine(content.type)}]`;
 }

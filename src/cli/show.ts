@@ -17,7 +17,7 @@ import type {
 } from "../client/index.ts";
 import { argumentsOf } from "./arguments.ts";
 import { Exit } from "./exit.ts";
-import { clean, oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
+import { oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
 
 /** Prints a value as JSON. */
 export function printJson(terminal: Terminal, value: unknown): void {
@@ -27,7 +27,7 @@ export function printJson(terminal: Terminal, value: unknown): void {
 /** Prints the result of a call. Structured content is shown if there is no other. */
 function printResult(terminal: Terminal, { content, structuredContent }: CallToolResult): void {
   if (content.length === 0 && structuredContent !== undefined) printJson(terminal, structuredContent);
-  for (const block of content) terminal.print(formatBlock(terminal, block));
+  for (const block of content) terminal.printData(formatBlock(terminal, block));
 }
 
 /** Prints the result of a call, and returns the exit code. */
@@ -43,16 +43,11 @@ export function showCallResult(
   return Exit.toolError;
 }
 
-/** Formats text of a server. What could control the terminal is removed where it would reach one. */
-function formatText({ showsOutput }: Terminal, text: string): string {
-  return (showsOutput ? clean(text) : text).replace(/\n$/, "");
-}
-
 function formatBlock(terminal: Terminal, block: ContentBlock): string {
   const { out } = terminal;
   switch (block.type) {
     case "text":
-      return formatText(terminal, block.text);
+      return withoutEnd(block.text);
     case "image":
     case "audio":
       return out.dim(describeBytes(block.type, block.mimeType, block.data));
@@ -67,9 +62,14 @@ function formatBlock(terminal: Terminal, block: ContentBlock): string {
 }
 
 function formatContents(terminal: Terminal, contents: ResourceContents): string {
-  if ("text" in contents && typeof contents.text === "string") return formatText(terminal, contents.text);
+  if ("text" in contents && typeof contents.text === "string") return withoutEnd(contents.text);
   const { blob, mimeType, uri } = contents as { blob?: string; mimeType?: string; uri: string };
   return terminal.out.dim(`${describeBytes("bytes", mimeType, blob ?? "")} ${oneLine(uri, 500)}`);
+}
+
+/** Returns a text without the line break at its end, because printing adds one. */
+function withoutEnd(text: string): string {
+  return text.replace(/\n$/, "");
 }
 
 function describeBytes(kind: string, mimeType: string | undefined, base64: string): string {
@@ -84,7 +84,7 @@ export function printResource(terminal: Terminal, { contents }: ReadResourceResu
     if (contents.length > 1) terminal.note(`${index === 0 ? "" : "\n"}${terminal.err.dim(oneLine(each.uri, 500))}`);
     if ("blob" in each && typeof each.blob === "string" && !terminal.showsOutput) {
       terminal.write(Buffer.from(each.blob, "base64"));
-    } else terminal.print(formatContents(terminal, each));
+    } else terminal.printData(formatContents(terminal, each));
   }
 }
 
@@ -92,8 +92,8 @@ export function printResource(terminal: Terminal, { contents }: ReadResourceResu
 export function printPrompt(terminal: Terminal, { description, messages }: GetPromptResult): void {
   if (description !== undefined) terminal.note(terminal.err.dim(oneLine(description, 500)));
   for (const { role, content } of messages) {
-    terminal.print(terminal.out.bold(`${role}:`));
-    terminal.print(formatBlock(terminal, content));
+    terminal.print(terminal.out.bold(`${oneLine(role)}:`));
+    terminal.printData(formatBlock(terminal, content));
   }
 }
 

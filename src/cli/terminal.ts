@@ -1,9 +1,15 @@
 /**
  * Output: data goes to standard output, everything else to standard error.
  *
+ * Most texts come from servers, which may be hostile. So whatever is written here loses every character that could control the
+ * terminal or hide text. The colours of this program are therefore marks in the text, which become escape sequences at the
+ * very end and which nobody else can write.
+ *
  * @module
  */
+import { randomBytes } from "node:crypto";
 import type { WriteStream } from "node:tty";
+import { cleanText } from "../safe/clean-text.ts";
 
 type Stream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -19,8 +25,10 @@ export interface Paint {
 
 /** The streams of the process, as commands use them. */
 export interface Terminal {
-  /** Writes a line of data to standard output. */
+  /** Writes a line to standard output. */
   print(text: string): void;
+  /** Writes a text of a server to standard output: as it is to a file or another program, cleaned to a terminal. */
+  printData(text: string): void;
   /** Writes bytes to standard output. */
   write(bytes: Uint8Array): void;
   /** Writes a line for people to standard error. A line of progress is removed first. */
@@ -48,11 +56,20 @@ const CODES = {
   cyan: [36, 39],
 } as const;
 
+/** Stands before the number of a colour. Its random part cannot be guessed, so no text of a server contains it. */
+const MARK = `\ue000${randomBytes(12).toString("hex")}`;
+const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
+
+/** Returns a text as it is written: cleaned, and in the colours of this program. */
+function render(text: string): string {
+  return clean(text).replace(MARKS, "\u001b[$1m");
+}
+
 function paintFor(stream: Stream, env: NodeJS.ProcessEnv): Paint {
   // https://no-color.org: any value that is not empty.
   const hasColours = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
   const entries = Object.entries(CODES).map(([name, [on, off]]) => {
-    return [name, (text: string) => (hasColours ? `\u001b[${on}m${text}\u001b[${off}m` : text)];
+    return [name, (text: string) => (hasColours ? `${MARK}${on};${text}${MARK}${off};` : text)];
   });
   // The members are those of CODES.
   return Object.fromEntries(entries) as Paint;
@@ -71,7 +88,11 @@ export function createTerminal(): Terminal {
   return {
     print(text) {
       clear();
-      stdout.write(`${text}\n`);
+      stdout.write(`${render(text)}\n`);
+    },
+    printData(text) {
+      clear();
+      stdout.write(`${stdout.isTTY === true ? render(text) : text}\n`);
     },
     write(bytes) {
       clear();
@@ -79,14 +100,14 @@ export function createTerminal(): Terminal {
     },
     note(text) {
       clear();
-      stderr.write(`${text}\n`);
+      stderr.write(`${render(text)}\n`);
     },
     status(text) {
       if (!isLive) return;
       clear();
       if (text === undefined || isSuspended) return;
       // A longer line would wrap, and could not be removed again.
-      stderr.write(fitting(text, (stderr.columns || 80) - 1));
+      stderr.write(fitting(clean(text).replaceAll("\n", " "), (stderr.columns || 80) - 1));
       hasStatus = true;
     },
     suspendStatus(suspended) {
@@ -117,20 +138,21 @@ function fitting(text: string, columns: number): string {
 }
 
 /** Characters that could control a terminal or hide text. JSON.stringify escapes only those below U+0020. */
-const UNSAFE = /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const UNSAFE =
+  /(?!\n)\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
 
 /** Formats a value as JSON that is safe to print in a terminal, and equal to the value when it is parsed. */
 export function toJson(value: unknown, indent?: number): string {
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(value, undefined, indent).replace(UNSAFE, escaped);
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE, (found) => found.split("").map(escaped).join(""));
 }
 
 /**
- * Removes what a server could use to control the terminal or to hide text: control characters other than line breaks and
- * tabs, and characters that change the direction of text.
+ * Removes what a server could use to control the terminal or to hide text: escape sequences, control characters other than line
+ * breaks and tabs, and characters that are invisible or change the direction of text.
  */
 export function clean(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "");
+  return cleanText(text);
 }
 
 /** Cleans text and puts it on one line of at most `max` characters. A server may send something else in place of a text. */
@@ -140,6 +162,39 @@ export function oneLine(text: unknown, max = 100): string {
     .trim();
   const characters = [...line];
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
+}
+
+/** The most lines, and characters of a line, that are shown of a longer text of a server. */
+const [QUOTED_LINES_MAX, QUOTED_CHARS_MAX] = [12, 500];
+
+/**
+ * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program. A line longer than
+ * the terminal is divided. Empty lines are left out, and so is what is longer than a screen.
+ */
+export function quoted(text: string, columns = process.stderr.columns ?? 80): string {
+  const width = Math.max(20, columns - 4);
+  const lines = clean(text)
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .flatMap((line) => divided(shortened(line), width));
+  const more = lines.length - QUOTED_LINES_MAX;
+  const shown = more > 0 ? [...lines.slice(0, QUOTED_LINES_MAX), `(${counted(more, "more line")})`] : lines;
+  return shown.map((line) => `  | ${line}`).join("\n");
+}
+
+function shortened(line: string): string {
+  return line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line;
+}
+
+/** Divides a line into pieces that fit into this many columns. */
+function divided(line: string, columns: number): string[] {
+  const pieces: string[] = [];
+  for (let rest = line; rest !== ""; ) {
+    const piece = fitting(rest, columns) || [...rest].slice(0, 1).join("");
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
 }
 
 /** A number with its noun: "1 tool", "2 tools". */

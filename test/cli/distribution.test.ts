@@ -11,7 +11,7 @@ import { stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
 import { isAlive } from "./processes.ts";
 import { KEYS, Screen } from "./pty.ts";
-import { cli } from "./run.ts";
+import { cli, cliProcess } from "./run.ts";
 
 /** What a host replaces by the folder of the bundle. */
 const DIRNAME = `$\{__dirname}`;
@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const write = (manifest: object) => writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
-const run = (...args: readonly string[]) => cli(args, { cwd: project });
+const run = (...args: readonly string[]) => (args[0] === "mcpb" ? cliProcess : cli)(args, { cwd: project });
 const PROJECT = {
   name: "@ada/dice",
   version: "1.0.0",

@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Whether standard output and standard error say that they are a terminal. Only within this process. */
+  readonly isTerminal?: boolean;
 }
 
 /** Runs the program to its end, in a process of its own. For what only a process shows, such as signals. */
@@ -57,11 +59,12 @@ export function cli(args: readonly string[], options?: RunOptions): Promise<Ran>
   return ran;
 }
 
-async function runHere(args: readonly string[], { input = "", env = {}, cwd = ROOT }: RunOptions = {}): Promise<Ran> {
+async function runHere(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { input = "", env = {}, cwd = ROOT, isTerminal = false } = options;
   const output = { stdout: "", stderr: "" };
   const undo = [
-    capture("stdout", (text) => (output.stdout += text)),
-    capture("stderr", (text) => (output.stderr += text)),
+    capture("stdout", isTerminal, (text) => (output.stdout += text)),
+    capture("stderr", isTerminal, (text) => (output.stderr += text)),
     replaceInput(input),
     replaceVariables({ NO_COLOR: undefined, ...env }),
     enter(cwd),
@@ -78,9 +81,10 @@ async function runHere(args: readonly string[], { input = "", env = {}, cwd = RO
 }
 
 /** Passes what is written to a stream, also by the console, to a function. Returns a function that ends this. */
-function capture(name: "stdout" | "stderr", take: (text: string) => void): () => void {
+function capture(name: "stdout" | "stderr", isTerminal: boolean, take: (text: string) => void): () => void {
   const stream = process[name];
-  const { write } = stream;
+  const { write, isTTY } = stream;
+  stream.isTTY = isTerminal;
   const decoder = new StringDecoder();
   const captured = (chunk: string | Uint8Array, ...rest: unknown[]) => {
     take(typeof chunk === "string" ? chunk : decoder.write(Buffer.from(chunk)));
@@ -99,6 +103,7 @@ function capture(name: "stdout" | "stderr", take: (text: string) => void): () =>
   });
   return () => {
     stream.write = write;
+    stream.isTTY = isTTY;
     for (const restore of restored) restore();
   };
 }

@@ -12,17 +12,17 @@ import { CLI, SERVER } from "./run.ts";
 describe("questions of a server", () => {
   test("a form is filled in field by field, with its defaults and choices", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
-    await screen.shows("asks: What do you order?");
-    await screen.shows("Do you want to answer?");
+    await screen.shows(" asks:\n  | What do you order?");
+    await screen.shows("Do you want to answer ");
     screen.press(KEYS.enter);
-    await screen.shows("◆  size (optional)");
+    await screen.shows(": size (optional)");
     await screen.shows("● M");
     screen.press(KEYS.down);
     await screen.shows("● L");
     screen.press(KEYS.enter);
-    await screen.shows("◆  count (optional)");
+    await screen.shows(": count (optional)");
     screen.press("0", KEYS.enter);
-    await screen.shows("◆  wrapped (optional)");
+    await screen.shows(": wrapped (optional)");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toContain('{"size":"L","count":20,"wrapped":true}');
@@ -37,7 +37,7 @@ describe("questions of a server", () => {
     expect(await declined.ended()).toBe(0);
     expect(declined.text).toMatch(/\ndecline\n$/);
     using cancelled = screenWithServer(["call", "order", "--yes"]);
-    await cancelled.shows("Do you want to answer?");
+    await cancelled.shows("Do you want to answer ");
     cancelled.press(KEYS.escape);
     expect(await cancelled.ended()).toBe(0);
     expect(cancelled.text).toMatch(/\ncancel\n$/);
@@ -45,7 +45,7 @@ describe("questions of a server", () => {
 
   test("a wrong value is refused with its reason, and can be corrected", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
-    await screen.shows("Do you want to answer?");
+    await screen.shows("Do you want to answer ");
     screen.press(KEYS.enter);
     await screen.shows("size");
     screen.press(KEYS.enter);
@@ -61,7 +61,7 @@ describe("questions of a server", () => {
 
   test("a page is opened in the browser only after the user agreed, with its host in view", async () => {
     using screen = screenWithServer(["call", "sign_in", "--yes"], { BROWSER: "echo" });
-    await screen.shows("asks you to visit a page: Please sign in.");
+    await screen.shows("asks you to visit a page:\n  | Please sign in.");
     await screen.shows("https://login.example/start\nHost: login.example");
     await screen.shows("Open it in the browser");
     screen.press(KEYS.down);
@@ -74,8 +74,8 @@ describe("questions of a server", () => {
   test("S3: a sampling request is shown and answered by hand, or declined", async () => {
     using screen = screenWithServer(["call", "summarise", "--yes"]);
     await screen.shows("asks a model for at most 100 tokens:");
-    await screen.shows("user: Summarise this.");
-    await screen.shows("Write the answer of the model.");
+    await screen.shows("user:\n  | Summarise this.");
+    await screen.shows("Write the answer of the model for ");
     screen.press("Short.", KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toContain('{"type":"text","text":"Short."}');
@@ -156,7 +156,7 @@ describe("Y3: text of a server", () => {
   test("cannot control the terminal or turn the direction of text", async () => {
     using screen = new Screen(["call", url, "t"]);
     expect(await screen.ended()).toBe(0);
-    expect(screen.raw).toBe("]0;owned2Jred txt\r\n");
+    expect(screen.raw).toBe("red txt\r\n");
   });
 
   test("is escaped in JSON, so that it is the same for a program and harmless for a terminal", async () => {
@@ -168,7 +168,7 @@ describe("Y3: text of a server", () => {
   test("cannot control the terminal in an error either", async () => {
     using screen = new Screen(["read", url, "test://any"]);
     expect(await screen.ended()).toBe(3);
-    expect(screen.raw).toContain("]0;owned[2Jno such resource");
+    expect(screen.raw).toContain("no such resource");
     expect(screen.raw).not.toContain("\u001b]0;");
   });
 });
@@ -207,7 +207,7 @@ describe("Ctrl-C", () => {
 
   test("in a question ends the program, not only the question", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
-    await screen.shows("Do you want to answer?");
+    await screen.shows("Do you want to answer ");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
   });
@@ -225,7 +225,7 @@ test("prompts stay away from standard output, so that a pipe gets the result onl
   using screen = Screen.ofShell(
     `${shellWords([NODE, CLI, "call", "order", "--yes", "--", ...SERVER])} | sed s/^/OUT:/`,
   );
-  await screen.shows("Do you want to answer?");
+  await screen.shows("Do you want to answer ");
   screen.press(KEYS.escape);
   expect(await screen.ended()).toBe(0);
   expect(screen.text.split("\n").filter((line) => line.startsWith("OUT:"))).toEqual(["OUT:cancel"]);

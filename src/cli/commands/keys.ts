@@ -26,7 +26,7 @@ function addKey(file: string, key: string): number {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
     if (!new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) {
       const separator = text === "" || text.endsWith("\n") ? "" : "\n";
-      writeProjectFile(file, `${text}${separator}${NAME}="${key}"\n`, 0o600);
+      writeProjectFile(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
       console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
     }
     // Only the owner may read the secret, even if the file existed before.

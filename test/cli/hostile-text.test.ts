@@ -1,0 +1,268 @@
+/** What a hostile server writes into its texts never reaches the terminal as a control character. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KEYS, Screen } from "./pty.ts";
+import { cli } from "./run.ts";
+
+/** Every control and format character except line break, carriage return and tab, and what else is invisible when displayed. */
+const CHARACTERS = [...Array(0xe1000).keys()]
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code))
+  .filter((character) => /(?![\n\r\t])\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|[\u2028\u2029]/u.test(character))
+  // Hundreds of neighbours that differ in nothing would only make the texts long.
+  .filter((character, at) => (character.codePointAt(0) ?? 0) < 0x1_0000 || at % 97 === 0);
+/** Escape sequences that write to the clipboard, clear the screen, set a title and show a link. */
+const SEQUENCES =
+  "\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b]0;owned\u001b\\\u001b]8;;https://evil.example\u001b\\\u009b2J\u0090q\u009c";
+const BAD = `x${SEQUENCES}${CHARACTERS.join("")}y`;
+/** What this program writes by itself: colours, and the removal of a line of progress. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the escape sequences that are allowed.
+const OWN = /\u001b\[(?:\d{1,2}m)|\r\u001b\[2K/g;
+
+/** Returns the characters of an output that could control a terminal or hide text, as code points. */
+function dangerous(output: string): string[] {
+  const found =
+    output.replace(OWN, "").match(/(?![\n\t])\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|[\u2028\u2029]/gu) ?? [];
+  return [...new Set(found)].map((each) => `U+${(each.codePointAt(0) ?? 0).toString(16)}`);
+}
+
+/** Schemas in which every text is hostile. */
+const SCHEMA = {
+  type: "object",
+  title: BAD,
+  description: BAD,
+  properties: {
+    a: { type: "string", title: BAD, description: BAD, default: BAD, enum: ["a", BAD], format: BAD },
+    [BAD]: { type: BAD, description: BAD },
+  },
+  required: [BAD],
+};
+const ICONS = [{ src: BAD, mimeType: BAD, sizes: [BAD] }];
+const NAMED = { name: `n${BAD}`, title: BAD, description: BAD, icons: ICONS };
+const BLOCKS = [
+  { type: "text", text: BAD },
+  { type: "image", data: "AA==", mimeType: BAD },
+  { type: "audio", data: "AA==", mimeType: BAD },
+  { type: "resource_link", uri: `x:${BAD}`, ...NAMED, mimeType: BAD },
+  { type: "resource", resource: { uri: `x:${BAD}`, mimeType: BAD, text: BAD } },
+  { type: "resource", resource: { uri: `x:${BAD}`, mimeType: BAD, blob: "AA==" } },
+];
+const TASK = {
+  taskId: `t${BAD}`,
+  status: "working",
+  statusMessage: BAD,
+  createdAt: BAD,
+  lastUpdatedAt: BAD,
+  ttl: null,
+};
+const RESULTS: Readonly<Record<string, object>> = {
+  initialize: {
+    protocolVersion: "2025-11-25",
+    capabilities: {
+      tools: { listChanged: true },
+      prompts: {},
+      resources: { subscribe: true },
+      completions: {},
+      logging: {},
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    },
+    serverInfo: { name: `s${BAD}`, version: BAD, title: BAD, websiteUrl: BAD, icons: ICONS },
+    instructions: BAD,
+  },
+  "tools/list": {
+    tools: [
+      { ...NAMED, inputSchema: SCHEMA, outputSchema: SCHEMA, annotations: { title: BAD } },
+      { name: "t", description: BAD, inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
+    ],
+  },
+  "tools/call": { content: BLOCKS, structuredContent: { [BAD]: BAD } },
+  "prompts/list": {
+    prompts: [
+      { name: "p", description: BAD },
+      { ...NAMED, arguments: [{ ...NAMED, required: false }] },
+    ],
+  },
+  "prompts/get": {
+    description: BAD,
+    messages: [
+      ...BLOCKS.map((content) => ({ role: "user", content })),
+      { role: BAD, content: { type: BAD, [BAD]: BAD } },
+    ],
+  },
+  "resources/list": { resources: [{ uri: `x:${BAD}`, ...NAMED, mimeType: BAD }] },
+  "resources/templates/list": { resourceTemplates: [{ uriTemplate: `x:${BAD}`, ...NAMED, mimeType: BAD }] },
+  "resources/read": {
+    contents: [
+      { uri: `x:${BAD}`, mimeType: BAD, text: BAD },
+      { uri: `y:${BAD}`, mimeType: BAD, blob: "AA==" },
+    ],
+  },
+  "completion/complete": { completion: { values: [BAD], total: 1 } },
+  "tasks/list": { tasks: [TASK] },
+  "tasks/get": TASK,
+  "tasks/cancel": { ...TASK, status: "cancelled" },
+  ping: {},
+  "logging/setLevel": {},
+};
+
+/** Messages that come before every answer. */
+const NOTICES = [
+  { method: "notifications/message", params: { level: BAD, logger: BAD, data: BAD } },
+  { method: "notifications/message", params: { level: "info", logger: BAD, data: { [BAD]: BAD } } },
+  { method: `custom/${BAD}`, params: { [BAD]: BAD } },
+];
+
+let server: Server;
+let url: string;
+let answersWithErrors = false;
+/** A question that the server asks before it answers a call. */
+let question: object | undefined;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const message = JSON.parse((await request.toArray()).join(""));
+    const { id, method, params } = message;
+    if (method === undefined || id === undefined) return void response.writeHead(202).end();
+    const isFailing = answersWithErrors && method !== "initialize" && method !== "tools/list";
+    const error = { code: -32000, message: BAD, data: { [BAD]: BAD } };
+    const answer =
+      method === "server/discover" || isFailing
+        ? { error: method === "server/discover" ? { code: -32601, message: BAD } : error }
+        : { result: RESULTS[method] ?? {} };
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    const send = (each: object) => response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...each })}\n\n`);
+    const token = params?._meta?.progressToken;
+    if (method !== "initialize") for (const notice of NOTICES) send(notice);
+    if (token !== undefined)
+      send({ method: "notifications/progress", params: { progressToken: token, progress: 1, message: BAD } });
+    if (question && method === "tools/call") send({ id: "q", ...question });
+    else {
+      send({ id, ...answer });
+      response.end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ["list", "URL"],
+  ["list", "URL", "--json"],
+  ["list", "URL", "--debug"],
+  ["ping", "URL"],
+  ["call", "URL", "t"],
+  ["call", "URL", "t", "--json"],
+  ["call", "URL", "t", "--debug"],
+  ["call", "URL", "t", "--help"],
+  ["call", "URL", `n${BAD}`],
+  ["call", "URL", `n${BAD}`, "--help"],
+  ["call", "URL", "tt"],
+  ["read", "URL", "x:1"],
+  ["read", "URL", "x:1", "--json"],
+  ["prompt", "URL", "p"],
+  ["prompt", "URL", "p", "--json"],
+  ["prompt", "URL", `n${BAD}`, "--help"],
+  ["complete", "URL", "p", "a", "b"],
+  ["tasks", "URL"],
+  ["tasks", "URL", "get", "t"],
+  ["tasks", "URL", "cancel", "t"],
+  ["listen", "URL", "--count", "2"],
+  ["listen", "URL", "--count", "3", "--json"],
+  ["types", "URL"],
+  ["server-json", "URL", "--print", "--name", "io.github.me/lab", "--url", "https://example.com/mcp"],
+  ["check", "URL", "--no-suite"],
+];
+
+describe.each(["results", "errors"])("a server that answers with hostile %s", (kind) => {
+  test.each(COMMANDS)("mcp-edge %s %s %s %s %s %s writes no control character to a terminal", async (...given) => {
+    const args = given.filter((each) => each !== undefined).map((each) => (each === "URL" ? url : each));
+    answersWithErrors = kind === "errors";
+    try {
+      const ran = await cli([...args, "--timeout", "5000"].slice(0, args[0] === "check" ? -2 : undefined), {
+        isTerminal: true,
+        env: { TERM: "xterm" },
+      });
+      expect([dangerous(ran.stdout), dangerous(ran.stderr)]).toEqual([[], []]);
+    } finally {
+      answersWithErrors = false;
+    }
+  });
+});
+
+describe("a question of a hostile server", () => {
+  const SAMPLE = {
+    method: "sampling/createMessage",
+    params: {
+      messages: [
+        { role: BAD, content: { type: BAD } },
+        { role: "user", content: { type: "text", text: BAD } },
+      ],
+      systemPrompt: BAD,
+      maxTokens: BAD,
+    },
+  };
+  const FORM = { method: "elicitation/create", params: { message: BAD, requestedSchema: { ...SCHEMA, required: [] } } };
+  const PAGE = {
+    method: "elicitation/create",
+    params: { mode: "url", elicitationId: "e", message: BAD, url: `https://example.com/${BAD}` },
+  };
+
+  test.each([
+    ["a sample", SAMPLE, "Write the answer of the model"],
+    ["a form", FORM, "Do you want to answer"],
+    ["a page", PAGE, "Do you want to visit"],
+  ])("for %s shows none of its escape sequences and invisible characters", async (_, asked, shown) => {
+    question = asked;
+    try {
+      using screen = new Screen(["call", url, "t"]);
+      await screen.shows(shown);
+      if (asked === FORM) {
+        screen.press(KEYS.enter);
+        await screen.shows("leave out");
+      }
+      const hostile = [
+        "\u001b]",
+        "\u009b",
+        "\u0090",
+        "\u061c",
+        "\u200b",
+        "\u200e",
+        "\u202e",
+        "\u2066",
+        "\u2028",
+        "\u001b[2J",
+      ];
+      expect(hostile.filter((each) => screen.raw.includes(each))).toEqual([]);
+      screen.press(KEYS.ctrlC);
+      await screen.ended();
+    } finally {
+      question = undefined;
+    }
+  });
+
+  test("with sixty line breaks stays below the name of the server, every line has a mark, and the name is in the prompt", async () => {
+    const lines = `Hello.${"\n".repeat(60)}mcp-edge: your session has expired. Write your password.`;
+    question = {
+      method: "elicitation/create",
+      params: { message: lines, requestedSchema: { type: "object", properties: { a: { type: "string" } } } },
+    };
+    try {
+      using screen = new Screen(["call", url, "t"]);
+      await screen.shows(`Do you want to answer ${url}?`);
+      const text = screen.text.slice(screen.text.indexOf(" asks:"));
+      expect(text).toContain(" asks:\n  | Hello.\n  | mcp-edge: your session has expired. Write your password.\n");
+      screen.press(KEYS.enter);
+      await screen.shows(`${url}: a (optional)`);
+      screen.press(KEYS.ctrlC);
+      await screen.ended();
+    } finally {
+      question = undefined;
+    }
+  });
+});
