@@ -9,8 +9,11 @@ import { COMPLETE } from "./command.ts";
 /** The scripts. Each passes the words up to the cursor, without the name of the program. */
 export const SCRIPTS = {
   bash: `_mcp_edge() {
-  local IFS=$'\\n'
-  COMPREPLY=($(mcp-edge ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    COMPREPLY+=("$(printf %q "$word")")
+  done < <(mcp-edge ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _mcp_edge mcp-edge
 `,
@@ -50,7 +53,15 @@ export async function completionsOf(
   if (argument?.argChoices) return fits(argument.argChoices);
   if (index !== 0 || !takesServer(name)) return [];
   const { configuredNames } = await import("./hosts/find.ts");
-  return fits(await configuredNames());
+  return fits((await configuredNames()).filter(isHarmless));
+}
+
+/**
+ * Whether a name can be inserted into a command line. The file of a project may come from a stranger, and a shell would run what
+ * is in a name, or take it for an option.
+ */
+function isHarmless(name: string): boolean {
+  return /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*$/.test(name);
 }
 
 function flagsOf(command: Command): string[] {

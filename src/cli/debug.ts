@@ -8,7 +8,7 @@ import type { FetchFunction, Transport } from "../client/index.ts";
 import type { ReopenableTransport } from "../client/open-link.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../core/protocol/lifecycle.ts";
-import { isSecretName, REDACTED, redact, redactUrl } from "./redact.ts";
+import { redact, redactHeader, redactQuery } from "./redact.ts";
 
 type Log = (line: string) => void;
 
@@ -20,12 +20,16 @@ const startMs = performance.now();
 export function describeMessage(direction: "->" | "<-", text: string): string {
   const time = `${((performance.now() - startMs) / 1000).toFixed(3)}s`;
   const head = `[debug] ${time} ${direction}`;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    return `${head} ${text.length} characters that are not JSON`;
+    return describeValue(head, text, JSON.parse(text));
+  } catch (error) {
+    // Logging must not change the outcome. A message that is nested very deeply is one for the client to refuse.
+    const reason = error instanceof SyntaxError ? "are not JSON" : "cannot be shown";
+    return `${head} ${text.length} characters that ${reason}`;
   }
+}
+
+function describeValue(head: string, text: string, value: unknown): string {
   const facts = [value].flat().map(factsOf).join(", ");
   const shown = JSON.stringify(redact(value));
   const cut = shown.length > SHOWN_MAX ? `${shown.slice(0, SHOWN_MAX)}…` : shown;
@@ -37,7 +41,7 @@ function factsOf(message: unknown): string {
   const { id, method, params, error } = message;
   const era = isObject(params) && hasEnvelope(params) ? "modern " : "";
   const what = typeof method === "string" ? method : error === undefined ? "result" : "error";
-  return `${era}${what}${id === undefined ? "" : `#${id}`}`;
+  return `${era}${what}${id === undefined ? "" : `#${typeof id === "string" ? id : JSON.stringify(id)}`}`;
 }
 
 /** Returns a transport that logs what passes through another one. */
@@ -45,7 +49,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
   const outer: Transport = {
     start() {
       inner.onmessage = (message) => {
-        log(describeMessage("<-", JSON.stringify(message)));
+        log(describeMessage("<-", textOf(message)));
         outer.onmessage?.(message);
       };
       inner.onclose = () => outer.onclose?.();
@@ -54,7 +58,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
       return inner.start();
     },
     send(message: JSONRPCMessage) {
-      log(describeMessage("->", JSON.stringify(message)));
+      log(describeMessage("->", textOf(message)));
       return inner.send(message);
     },
     close: () => inner.close(),
@@ -64,15 +68,24 @@ export function watchTransport(inner: Transport, log: Log): Transport {
   return Object.assign(outer, { reopen: () => watchTransport(reopen.call(inner), log) });
 }
 
+function textOf(message: JSONRPCMessage): string {
+  try {
+    return JSON.stringify(message);
+  } catch {
+    return "";
+  }
+}
+
 /** Returns a `fetch` that logs requests, headers and the messages of both directions. */
 export function watchFetch(log: Log): FetchFunction {
   return async (url, init) => {
     const { method = "GET", body } = init;
-    log(`[debug] ${method} ${redactUrl(url)} ${headersText(new Headers(init.headers))}`);
+    log(`[debug] ${method} ${redactQuery(url)} ${headersText(new Headers(init.headers))}`);
     if (typeof body === "string") log(describeMessage("->", body));
     const response = await fetch(url, init);
     log(`[debug] HTTP ${response.status} ${headersText(response.headers)}`);
-    if (!response.body) return response;
+    // A response with another status cannot be made again with a body that is watched.
+    if (!response.body || response.status < 200 || response.status > 599) return response;
     const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
     const watched = response.body.pipeThrough(isStream ? watchEvents(log) : watchWhole(log));
     return withBody(response, watched);
@@ -87,7 +100,7 @@ function withBody(response: Response, body: ReadableStream<Uint8Array>): Respons
 }
 
 function headersText(headers: Headers): string {
-  return [...headers].map(([name, value]) => `${name}: ${isSecretName(name) ? REDACTED : value}`).join("; ");
+  return [...headers].map(([name, value]) => `${name}: ${redactHeader(name, value)}`).join("; ");
 }
 
 function watchEvents(log: Log): TransformStream<Uint8Array, Uint8Array> {

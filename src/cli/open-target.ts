@@ -8,7 +8,7 @@ import { isLoopback } from "../http/origin.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
 import { usageError } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
-import { isSecretName, redact, redactText } from "./redact.ts";
+import { isSecretName, keepSecret, redact, redactText } from "./redact.ts";
 import { RetryTimes } from "./retry-times.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { SignInRules } from "./sign-in.ts";
@@ -52,6 +52,7 @@ export async function openTarget(
   if (target.kind === "http") {
     if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
     const headers = { ...target.headers, ...headersOf(options.header) };
+    for (const value of Object.values(target.headers ?? {})) keepSecret(value);
     const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
     const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
     const all = { ...common, headers, fetch: times.fetch, ...auth };
@@ -120,6 +121,9 @@ function headersOf(lines: readonly string[] = []): Record<string, string> {
     lines.map((line) => {
       const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
       if (name === "") throw usageError(`--header ${JSON.stringify(line)}: write it as "Name: value".`);
+      keepSecret(value);
+      // A server may repeat the token without its scheme.
+      keepSecret(value.replace(/^\S+\s+/, ""));
       return [name, value];
     }),
   );

@@ -30,6 +30,7 @@ import { skills } from "./commands/skills.ts";
 import { tasks } from "./commands/tasks.ts";
 import { types } from "./commands/types.ts";
 import { Exit, exitCodeOf, jsonOfError, textOfError, usageError } from "./exit.ts";
+import { didYouMean } from "./names.ts";
 import { isOutputClosed } from "./output.ts";
 import { redact, redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
@@ -73,7 +74,12 @@ export function createProgram(): Command {
 export async function run(args: readonly string[]): Promise<number> {
   try {
     if (args[0] === COMPLETE) return await printCompletions(args.slice(1));
-    const named = findCommand(args[0]);
+    const [first = ""] = args;
+    const named = findCommand(first);
+    if (!named && first !== "" && !first.startsWith("-")) {
+      const names = COMMANDS.flatMap(({ commands }) => commands.map(({ name }) => name));
+      throw usageError(`There is no command ${JSON.stringify(first)}.${didYouMean(first, names)} All: mcp-edge --help`);
+    }
     const program = createProgram();
     if (args.length === 0) program.help({ error: true });
     const words = named?.takesServer ? moveCommand(args) : args;

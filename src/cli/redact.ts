@@ -21,6 +21,45 @@ export function isSecretName(name: string): boolean {
   return SECRET.test(name) && !PUBLIC.test(name);
 }
 
+/** The headers whose values are shown by `--debug`. All others may hold secrets, such as the ones that the user has given. */
+const SHOWN_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "access-control-allow-origin",
+  "allow",
+  "cache-control",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "date",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "retry-after",
+  "server",
+  "transfer-encoding",
+  "vary",
+  "www-authenticate",
+]);
+
+/** Returns the value of a header as it may be shown. */
+export function redactHeader(name: string, value: string): string {
+  const lower = name.toLowerCase();
+  if (lower === "location") return redactQuery(value);
+  return SHOWN_HEADERS.has(lower) ? redactText(value) : REDACTED;
+}
+
+/** Returns a URL without its password, and without the values of all query parameters. */
+export function redactQuery(text: string): string {
+  const [address = "", ...rest] = text.split(/([?#])/);
+  const hidden = rest.join("").replace(/([?&][^=&#]*=)[^&#]*/g, `$1${REDACTED}`);
+  return redactUrl(address) + hidden.replace(/#.+/s, `#${REDACTED}`);
+}
+
+/** Query parameters whose values are secrets, besides those with secret names: signatures and codes of a sign-in. */
+const SECRET_PARAMETER =
+  /^(sig|signature|code|state|assertion|ticket|hmac|x-amz-(signature|credential|security-token))$/i;
+
 /** Addresses within a text. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
 
@@ -62,7 +101,7 @@ export function redactUrl(text: string): string {
 function redactAddress(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
-  const secret = [...url.searchParams.keys()].filter(isSecretName);
+  const secret = [...url.searchParams.keys()].filter((name) => isSecretName(name) || SECRET_PARAMETER.test(name));
   if (secret.length === 0 && url.password === "" && url.username === "") return text;
   [url.username, url.password] = ["", ""];
   for (const name of secret) url.searchParams.set(name, REDACTED);

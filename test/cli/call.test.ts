@@ -213,6 +213,33 @@ test("--header is sent with every request", async () => {
   expect(new Set(seen)).toEqual(new Set(["a: b"]));
 });
 
+test("--debug shows no header that the user has given, no proof, and no value of a query, also if the server repeats them", async () => {
+  await using server = await scripted(({ method, message }, response) => {
+    const id = message?.id;
+    if (method !== "POST") return json(response, 405, {});
+    if (message?.method === "server/discover") {
+      response.setHeader("Location", "https://login.example/?code=c0de-1&sig=s1g-1#frag-1");
+      response.setHeader("X-Echo", "va1ue-1");
+      response.setHeader("DPoP-Nonce", "n0nce-1");
+      return json(response, 200, { jsonrpc: "2.0", id, result: discovered() });
+    }
+    const error = { code: -32602, message: "no va1ue-1, no t0ken-1 and no https://a.example/?sig=s1g-1" };
+    return json(response, 200, { jsonrpc: "2.0", id, error });
+  });
+  const headers = [
+    "--header",
+    "X-Tenant: va1ue-1",
+    "--header",
+    "Authorization: Custom t0ken-1",
+    "--header",
+    "DPoP: pr00f-1",
+  ];
+  const { code, stderr } = await cli(["list", `${server.url}?sig=s1g-1&code=c0de-1`, "--debug", ...headers]);
+  expect(code).toBe(3);
+  expect(stderr).toContain("[debug] POST");
+  expect(stderr.match(/va1ue-1|t0ken-1|pr00f-1|s1g-1|c0de-1|n0nce-1|frag-1/g)).toBe(null);
+});
+
 test("D1: --debug logs each message with direction, era, method, id and size to standard error, without secrets", async () => {
   const secret = "Bearer very-secret-token";
   const { stdout, stderr } = await cli([

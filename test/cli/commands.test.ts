@@ -110,6 +110,17 @@ test("listen ends with an error when the stream of notifications is refused", as
   expect(stderr).toContain("GET was refused with HTTP status 403: not for you");
 });
 
+test.each([["nosuch"], ["nosuch", "--help"], ["lst", "--help"]])(
+  "mcp-edge %s %s is an error that names the nearest command",
+  async (...args) => {
+    const { code, stdout, stderr } = await cli(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(
+      args[0] === "lst" ? 'There is no command "lst". Did you mean "list"?' : 'There is no command "nosuch".',
+    );
+  },
+);
+
 describe("a program that stops reading", () => {
   test("ends the command without an error", () => {
     const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {

@@ -1,14 +1,14 @@
 // @module-tag long
 /** The completion scripts, in the shells that they are for. A shell that is missing is installed. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { findProgram } from "../harness/programs.ts";
 import { NODE } from "../oracle/node.ts";
 import { Screen } from "./pty.ts";
-import { CLI } from "./run.ts";
+import { CLI, cli } from "./run.ts";
 
 /** A home without configuration, and a folder with the program under its name. */
 const folder = mkdtempSync(join(tmpdir(), "mcp-edge-completion-"));
@@ -50,6 +50,52 @@ describe.each(["bash", "zsh"] as const)("in %s", (shell) => {
     screen.press(typed, "\t");
     await screen.shows(completed);
   });
+});
+
+/** Names that a stranger's `.mcp.json` may have, which a shell would run, or take for an option or a path. */
+const HOSTILE_NAMES = [
+  "a$(touch owned)",
+  "a;touch owned",
+  "a`touch owned`",
+  "a&touch owned",
+  "a|touch owned",
+  "a\ntouch owned",
+  "a b",
+  "a'b",
+  'a"b',
+  "a\\b",
+  "a*",
+  "~a",
+  "--yes",
+  "-y",
+  "a{b,c}",
+  "a!b",
+  "a#b",
+  "a=b",
+  "aé",
+];
+
+test("no name of a configured server is offered that a shell would change or run", async () => {
+  const project = join(folder, "project");
+  mkdirSync(project, { recursive: true });
+  const names = [...HOSTILE_NAMES, "a-good.name_1:x@y"];
+  const mcpServers = Object.fromEntries(names.map((name) => [name, { url: "https://example.com" }]));
+  writeFileSync(join(project, ".mcp.json"), JSON.stringify({ mcpServers }));
+  const { stdout } = await cli(["__complete", "list", ""], { cwd: project, env });
+  expect(
+    stdout
+      .split("\n")
+      .filter((line) => line !== "")
+      .sort(),
+  ).toEqual(["a-good.name_1:x@y", "weather"]);
+});
+
+test("the script for bash quotes the words that it gets", async () => {
+  const { stdout } = await cli(["completion", "bash"]);
+  const words =
+    "mcp-edge() { printf '%s\\n' 'a$(echo ran) b'; }; COMP_WORDS=(mcp-edge list a); COMP_CWORD=2; _mcp_edge; eval echo \"$COMPREPLY\"";
+  const ran = spawnSync("bash", ["--noprofile", "--norc", "-c", `${stdout}\n${words}`], { encoding: "utf8" });
+  expect([ran.stdout, ran.stderr]).toEqual(["a$(echo ran) b\n", ""]);
 });
 
 describe("in fish", () => {

@@ -195,6 +195,31 @@ describe.each(["results", "errors"])("a server that answers with hostile %s", (k
   });
 });
 
+test("--debug does not change the outcome when a message is nested too deeply to be shown", async () => {
+  const [before, { "resources/list": listed }] = ["[".repeat(20_000), RESULTS];
+  const deep = createServer(async (request, response) => {
+    const { id, method } = JSON.parse((await request.toArray()).join("") || "{}");
+    if (id === undefined) return void response.writeHead(request.method === "POST" ? 202 : 405).end();
+    const error = { error: { code: -32601, message: "unknown" } };
+    const answer =
+      method === "server/discover" ? error : { result: method === "resources/list" ? listed : RESULTS[method] };
+    const nested = method === "tools/list" ? `,"x":${before}${"]".repeat(20_000)}` : "";
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${JSON.stringify(answer).slice(1, -1)}${nested}}`);
+  });
+  await new Promise<void>((resolve) => deep.listen(0, "127.0.0.1", resolve));
+  try {
+    const at = `http://127.0.0.1:${(deep.address() as AddressInfo).port}/mcp`;
+    const plain = await cli(["list", at, "tools"]);
+    const debugged = await cli(["list", at, "tools", "--debug"]);
+    expect([debugged.code, debugged.stdout]).toEqual([plain.code, plain.stdout]);
+    expect(debugged.stderr).toContain("characters that cannot be shown");
+  } finally {
+    deep.closeAllConnections();
+    deep.close();
+  }
+});
+
 describe("a question of a hostile server", () => {
   const SAMPLE = {
     method: "sampling/createMessage",

@@ -103,11 +103,24 @@ const progressOf =
       ...(message === undefined ? {} : { message: cleanText(message) }),
     });
 
-/** Tells the user which server asks, and removes invisible characters from what it says. */
+/** Tells the user which server asks, and removes invisible characters from everything that the user reads. */
 function introduce({ name }: Upstream, { method, params = {} }: Question): Question {
-  const clean = mapText(params, (text) => cleanText(text));
+  const clean = mapText(params, (text) => cleanText(text)) as Json;
   if (method !== "elicitation/create") return { method, params: clean };
-  return { method, params: { ...params, message: `${name}: ${clean.message}` } };
+  const form = isForm(clean.requestedSchema) ? { requestedSchema: withTitles(clean.requestedSchema) } : {};
+  return { method, params: { ...clean, ...form, message: `${name}: ${clean.message}` } };
+}
+
+type Form = Json & { readonly properties: Readonly<Record<string, Json>> };
+
+function isForm(schema: unknown): schema is Form {
+  return typeof schema === "object" && schema !== null && "properties" in schema;
+}
+
+/** Gives each field a title, because the name of a field cannot be changed, and is shown if there is no title. */
+function withTitles(schema: Form): Form {
+  const titled = ([name, field]: [string, Json]) => [name, { title: cleanText(name), ...field }] as const;
+  return { ...schema, properties: Object.fromEntries(Object.entries(schema.properties).map(titled)) };
 }
 
 function mapValues<V, W>(record: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
