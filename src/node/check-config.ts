@@ -16,7 +16,7 @@ interface Config {
   readonly compatibility_date?: string;
   readonly compatibility_flags?: readonly string[];
   readonly migrations?: readonly Migration[];
-  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly exports?: Readonly<Record<string, Export>>;
   readonly workflows?: readonly { readonly class_name: string }[];
   readonly vars?: Readonly<Record<string, unknown>>;
 }
@@ -29,6 +29,14 @@ interface Migration {
   readonly renamed_classes?: readonly { readonly from: string; readonly to: string }[];
   readonly transferred_classes?: readonly { readonly to: string }[];
   readonly deleted_classes?: readonly string[];
+}
+
+/** What `exports` says about a class. It may also be about a Worker entrypoint or a Workflow. */
+interface Export {
+  readonly type?: string;
+  /** @default "created" */
+  readonly state?: "created" | "deleted" | "renamed" | "transferred" | "expecting-transfer";
+  readonly storage?: "sqlite" | "legacy-kv";
 }
 
 type Wrangler = {
@@ -50,6 +58,8 @@ interface Missing {
 const SIGNAL_DATE = "2026-11-17";
 const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+/** The configuration of Cloudflare's command `cf`, which is a program and cannot be read here. */
+const CF_FILE = "cloudflare.config.ts";
 /** The imports of parts that need the exported class. */
 const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
 /** The call that makes `auth` a part that needs the class, and keys. */
@@ -79,6 +89,11 @@ export async function checkConfig(
   options: { readonly config?: string | undefined; readonly env?: string | undefined },
 ): Promise<number> {
   const name = options.config ?? FILES.find((each) => existsSync(join(folder, each)));
+  if (name === undefined && existsSync(join(folder, CF_FILE))) {
+    return failed(
+      `${folder} is configured by ${CF_FILE}, which this command cannot read. Check by hand that it creates the class McpObject with SQLite storage, has a compatibility date of ${OBJECTS_DATE} or later, and the flag enable_request_signal before ${SIGNAL_DATE}.`,
+    );
+  }
   if (name === undefined) return failed(`There is no ${FILES.join(", ")} in ${folder}.`);
   let config: Config;
   try {
@@ -131,7 +146,7 @@ function readMain(folder: string, { main }: Config): MainModule {
 }
 
 function* findMissing({ file: mainFile, source }: MainModule, name: string, config: Config): Generator<Missing> {
-  const isJson = !name.endsWith(".toml");
+  const isJson = isJsonFile(name);
   const classes = [...source.matchAll(CLASS), ...source.matchAll(DESTRUCTURED)].map(([, own]) => own ?? "McpObject");
   const isAuthorizing = AUTHORIZATION_SERVER.test(source);
   if (classes.length === 0 && (isAuthorizing || PARTS.test(source)) && mainFile !== undefined) {
@@ -150,23 +165,79 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
     const text = `${mainFile} would be deployed, and imports mcp-edge/worker/oauth/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.`;
     yield { code: "development-users", text };
   }
-  const created = classesOf(config);
-  for (const each of classes.filter((each) => created.get(each) === "key-value")) {
-    const text = `A migration creates the class ${each} without SQLite, which it needs. If it was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className of edge().`;
-    yield { code: "migration-wrong", text };
-  }
-  for (const each of created.keys()) {
-    // A class of `exports` may live elsewhere, and a class that was just reported is not named twice.
-    if (config.exports?.[each] !== undefined || classes.includes(each) || isExported(source, each)) continue;
-    const text = `A migration names the class ${each}, which ${mainFile} does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.`;
-    yield { code: "export-missing", text };
-  }
-  const unmigrated = classes.filter((each) => !created.has(each));
-  if (unmigrated.length > 0) yield migration(name, unmigrated, config, isJson);
+  yield* findClasses(classes, mainFile, source, name, config);
   if (mainFile !== undefined) yield* findOrigins(mainFile, source);
   yield* findPlatform(name, config, classes.length > 0, isJson);
   const bound = new Set(config.workflows?.map(({ class_name }) => class_name));
   for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, config, isJson);
+}
+
+/** Compares the classes that the Worker needs and exports with those that the configuration creates. */
+function* findClasses(
+  needed: readonly string[],
+  mainFile: string | undefined,
+  source: string,
+  name: string,
+  config: Config,
+): Generator<Missing> {
+  const created = classesOf(config);
+  const isDeclarative = usesExports(config);
+  for (const each of needed) {
+    if (created.get(each) === "key-value") yield keyValueStorage(each, isDeclarative);
+    const { state = "created" } = config.exports?.[each] ?? {};
+    if (GONE.includes(state)) {
+      const text = `The entry exports.${each} says that the class is ${state}, and ${mainFile} exports it. Remove the line with state, or export the class under another name, with that name as the option className.`;
+      yield { code: "class-gone", text };
+    }
+  }
+  for (const each of created.keys()) {
+    // A class that was just reported is not named twice.
+    if (needed.includes(each) || isExported(source, each)) continue;
+    const fix = isDeclarative
+      ? 'Export the class, or correct its name, or delete the entry. If the class was deployed, write state = "deleted" or "renamed" instead.'
+      : "Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.";
+    const what = isDeclarative ? "The entry exports" : "A migration";
+    yield {
+      code: "export-missing",
+      text: `${what} names the class ${each}, which ${mainFile} does not export. ${fix}`,
+    };
+  }
+  const isGone = (each: string) => GONE.includes(config.exports?.[each]?.state ?? "");
+  const missing = needed.filter((each) => !created.has(each) && !isGone(each));
+  if (missing.length === 0) return;
+  yield isDeclarative ? exportEntries(name, missing, config) : migration(name, missing, config);
+}
+
+/** The states of a class that no longer exists under its name. */
+const GONE: readonly string[] = ["deleted", "renamed", "transferred"];
+
+function keyValueStorage(name: string, isDeclarative: boolean): Missing {
+  const [what, fix] = isDeclarative
+    ? [`The entry exports.${name} has storage = "legacy-kv"`, 'write storage = "sqlite"']
+    : [`A migration creates the class ${name} without SQLite`, "write new_sqlite_classes instead of new_classes"];
+  const text = `${what}, and mcp-edge needs SQLite. If the class was never deployed, ${fix}. If it was, export it under another name, with that name as the option className.`;
+  return { code: "migration-wrong", text };
+}
+
+/** Whether classes are declared by `exports`. wrangler refuses a file that has them in `migrations` as well. */
+function usesExports({ migrations = [] }: Config): boolean {
+  return migrations.length === 0;
+}
+
+function exportEntries(file: string, classes: readonly string[], { exports = {} }: Config): Missing {
+  const text = `The configuration does not create ${classes.length > 1 ? "the classes" : "the class"} ${classes.join(", ")}.`;
+  if (!isJsonFile(file)) {
+    const lines = classes.flatMap((each) => [`[exports.${each}]`, 'type = "durable-object"', 'storage = "sqlite"']);
+    return { code: "migration-missing", text, place: `Add at the end of ${file}`, lines };
+  }
+  const entries = classes.map((each) => `"${each}": { "type": "durable-object", "storage": "sqlite" }`).join(", ");
+  return Object.keys(exports).length > 0
+    ? { code: "migration-missing", text, place: `Add to "exports" in ${file}`, lines: [entries] }
+    : { code: "migration-missing", text, place: `Add to ${file}`, lines: [`"exports": { ${entries} }`] };
+}
+
+function isJsonFile(file: string): boolean {
+  return !file.endsWith(".toml");
 }
 
 function* findOrigins(file: string, source: string): Generator<Missing> {
@@ -196,7 +267,11 @@ type StorageKind = "sqlite" | "key-value" | "unknown";
 
 /** The classes that exist after all migrations, with the kind of their storage. */
 function classesOf({ migrations = [], exports = {} }: Config): Map<string, StorageKind> {
-  const classes = new Map<string, StorageKind>(Object.keys(exports).map((name) => [name, "unknown"]));
+  const classes = new Map<string, StorageKind>();
+  for (const [name, { type, state = "created", storage }] of Object.entries(exports)) {
+    if (type !== "durable-object" || GONE.includes(state)) continue;
+    classes.set(name, storage === "legacy-kv" ? "key-value" : "sqlite");
+  }
   for (const each of migrations) {
     for (const added of each.new_sqlite_classes ?? []) classes.set(added, "sqlite");
     for (const added of each.new_classes ?? []) classes.set(added, "key-value");
@@ -210,12 +285,12 @@ function classesOf({ migrations = [], exports = {} }: Config): Map<string, Stora
   return classes;
 }
 
-function migration(file: string, classes: readonly string[], { migrations = [] }: Config, isJson: boolean): Missing {
+function migration(file: string, classes: readonly string[], { migrations = [] }: Config): Missing {
   let number = migrations.length + 1;
   while (migrations.some(({ tag }) => tag === `v${number}`)) number += 1;
   const names = classes.map((each) => `"${each}"`).join(", ");
   const text = `No migration creates ${classes.length > 1 ? "the classes" : "the class"} ${classes.join(", ")}.`;
-  const added = isJson
+  const added = isJsonFile(file)
     ? jsonEntry(file, "migrations", migrations, `{ "tag": "v${number}", "new_sqlite_classes": [${names}] }`)
     : {
         place: `Add at the end of ${file}`,

@@ -185,8 +185,7 @@ async function look(url: string): Promise<Look> {
 }
 
 const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx mcp-edge check-config";
-const START_AGAIN =
-  "It cannot reload every change: start it again after a change of Durable Object classes or migrations.";
+const START_AGAIN = "It cannot reload every change: start it again after a change of Durable Object classes.";
 
 /** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
 function problemOf(text: string): string {

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   /** The folder that relative paths start from and packages are looked up in. @default the current folder */
   readonly root?: string;
   /**
-   * SQLite-backed Durable Object classes: the names of exported classes, as in a migration, or a record of bindings to
+   * SQLite-backed Durable Object classes: the names of exported classes, as in the configuration, or a record of bindings to
    * class names.
    */
   readonly objects?: readonly string[] | Readonly<Record<string, string>>;

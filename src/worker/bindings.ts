@@ -140,7 +140,7 @@ const owners: Owners = new Map();
 /** Finds problems in the configuration of an endpoint's objects. */
 export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   const { className, binding } = place;
-  const migration = `In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"]`;
+  const declaration = `In wrangler.toml write: [exports.${className}] type = "durable-object" storage = "sqlite"`;
   const found = foundIn(env, place);
   const problems: Problem[] = [];
   if (!ownsClass(place))
@@ -149,13 +149,13 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
     );
   if (!found)
     problems.push(
-      `[export-missing] The Worker does not export the class ${className}. In the main module write: export class ${className} extends app.McpObject {}; and if no migration names it: ${migration}`,
+      `[export-missing] The Worker does not export the class ${className}. In the main module write: export class ${className} extends app.McpObject {}; and if wrangler.toml does not name it: ${declaration}`,
     );
   else if (!isNamespace(found))
     problems.push(
       boundIn(env, place)
         ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or set the option binding to another name.`
-        : `[migration-missing] No migration creates the class ${className}. ${migration}`,
+        : `[migration-missing] wrangler.toml does not create the class ${className}. ${declaration}`,
     );
   return problems;
 }

@@ -44,7 +44,7 @@ const STATE = "request state";
  * ```ts
  * const app = edge(server, durable()); // from "mcp-edge/worker/durable"
  * export default app;
- * export class McpObject extends app.McpObject {} // named in a migration of wrangler.toml
+ * export class McpObject extends app.McpObject {} // named in wrangler.toml: [exports.McpObject]
  * ```
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http

@@ -41,7 +41,7 @@ export interface ObjectPart<Env, Objects extends object> {
   readonly objects: {
     /** Creates the class for all roles of the endpoint. */
     makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
-    /** Finds problems in the configuration of the Worker, such as a missing migration. */
+    /** Finds problems in the configuration of the Worker, such as a missing class. */
     findProblems(env: unknown, place: ObjectPlace): Problem[];
   };
 }

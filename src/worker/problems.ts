@@ -16,7 +16,7 @@ export type ProblemCode =
   | "name-taken"
   /** The Worker does not export the class. */
   | "export-missing"
-  /** No migration creates the class. */
+  /** The configuration does not create the class. */
   | "migration-missing"
   /** A binding is missing, or has the wrong type. */
   | "binding-wrong"

@@ -96,7 +96,7 @@ test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["ke
   (args) => {
     const { status, stderr } = run(...args);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^Usage: mcp-edge|Run mcp-edge --help/m);
+    expect(stderr).toMatch(/^Usage: mcp-edge|mcp-edge --help/m);
   },
 );
 

@@ -1,7 +1,8 @@
 /** What `mcp-edge check-config` says about classes that do not exist when the Worker starts. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkConfig } from "../../src/node/check-config.ts";
 
 let folder: string;
@@ -43,8 +44,75 @@ test("a class that a migration creates without SQLite is named, and no second mi
   const migrations = [{ tag: "v1", new_classes: ["McpObject"] }];
   expect(await checkMigrations(CLASS, migrations)).toEqual({
     status: 1,
-    said: "[migration-wrong] A migration creates the class McpObject without SQLite, which it needs. If it was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className of edge().\n",
+    said: "[migration-wrong] A migration creates the class McpObject without SQLite, and mcp-edge needs SQLite. If the class was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className.\n",
   });
+});
+
+describe("with exports in place of migrations", () => {
+  /** The exit code and the output for a configuration in JSON. */
+  async function checkExports(source: string, exports: object, more: object = {}) {
+    writeFileSync(join(folder, "index.ts"), source);
+    const config = { name: "own", main: "index.ts", compatibility_date: "2026-11-18", exports, ...more };
+    writeFileSync(join(folder, "wrangler.json"), JSON.stringify(config));
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+    log.mockClear();
+    const status = await checkConfig(folder, {});
+    return { status, said: log.mock.calls.map(([text]) => text).join("\n") };
+  }
+  const SQLITE = { type: "durable-object", storage: "sqlite" };
+
+  test("a class with SQLite needs nothing else", async () => {
+    expect(await checkExports(CLASS, { McpObject: SQLITE })).toEqual({ status: 0, said: COMPLETE });
+  });
+
+  test("a missing class is to be added to exports, because wrangler refuses a file with both", async () => {
+    const added = '"McpObject": { "type": "durable-object", "storage": "sqlite" }';
+    const other = await checkExports(`${CLASS} export class Other {}`, { Other: SQLITE });
+    expect(other).toEqual({
+      status: 1,
+      said: expect.stringContaining(`Add to "exports" in wrangler.json:\n\n  ${added}\n`),
+    });
+    const none = await checkExports(CLASS, {});
+    expect(none).toEqual({
+      status: 1,
+      said: expect.stringContaining(`Add to wrangler.json:\n\n  "exports": { ${added} }\n`),
+    });
+    expect(none.said + other.said).not.toContain("migrations");
+  });
+
+  test.each([
+    ["deleted", { type: "durable-object", state: "deleted" }],
+    ["renamed", { type: "durable-object", state: "renamed", renamed_to: "Other" }],
+    ["transferred", { type: "durable-object", state: "transferred", transferred_to: "elsewhere" }],
+  ])("a class that is exported and said to be %s is named, once", async (state, entry) => {
+    const more = state === "renamed" ? { Other: SQLITE } : {};
+    const { status, said } = await checkExports(`${CLASS} export class Other {}`, { McpObject: entry, ...more });
+    expect([status, said]).toEqual([
+      1,
+      expect.stringContaining(`says that the class is ${state}, and index.ts exports it`),
+    ]);
+    expect(said.match(/^\[/gm)).toHaveLength(1);
+  });
+
+  test("a class with the storage legacy-kv is named", async () => {
+    const { status, said } = await checkExports(CLASS, { McpObject: { type: "durable-object", storage: "legacy-kv" } });
+    expect([status, said]).toEqual([1, expect.stringContaining('exports.McpObject has storage = "legacy-kv"')]);
+    expect(said).toContain('write storage = "sqlite"');
+  });
+
+  test("a class that the main module does not export is named", async () => {
+    const { said } = await checkExports(CLASS, { McpObject: SQLITE, Missing: SQLITE });
+    expect(said).toContain("The entry exports names the class Missing, which index.ts does not export.");
+  });
+});
+
+test("a project with cloudflare.config.ts is told that it cannot be read, and what to check", async () => {
+  const own = mkdtempSync(join(tmpdir(), "mcp-edge-cf-"));
+  writeFileSync(join(own, "cloudflare.config.ts"), "export default {};");
+  const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  expect(await checkConfig(own, {})).toBe(2);
+  expect(error.mock.calls[0]?.[0]).toContain("is configured by cloudflare.config.ts, which this command cannot read");
+  rmSync(own, { recursive: true });
 });
 
 test("a class without SQLite that was deleted and created again with it is not reported", async () => {

@@ -104,5 +104,7 @@ test("a date and flags belong to the top of a TOML file, because below a table t
   const change = "Change the line in wrangler.toml to:\n\n";
   expect(old).toContain(`${change}  compatibility_date = "2026-10-20"`);
   expect(old).toContain(`${change}  compatibility_flags = ["nodejs_compat", "enable_request_signal"]`);
-  expect(old).toContain("Add at the end of wrangler.toml:\n\n  [[migrations]]");
+  expect(old).toContain(
+    'Add at the end of wrangler.toml:\n\n  [exports.McpObject]\n  type = "durable-object"\n  storage = "sqlite"',
+  );
 });

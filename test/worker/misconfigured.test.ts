@@ -56,9 +56,9 @@ async function problemsOf(response: Response | Promise<Response>): Promise<strin
 
 const TEXTS: Readonly<Record<string, string>> = {
   NotExported:
-    '[export-missing] The Worker does not export the class NotExported. In the main module write: export class NotExported extends app.McpObject {}; and if no migration names it: In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["NotExported"]',
+    '[export-missing] The Worker does not export the class NotExported. In the main module write: export class NotExported extends app.McpObject {}; and if wrangler.toml does not name it: In wrangler.toml write: [exports.NotExported] type = "durable-object" storage = "sqlite"',
   Unmigrated:
-    '[migration-missing] No migration creates the class Unmigrated. In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"]',
+    '[migration-missing] wrangler.toml does not create the class Unmigrated. In wrangler.toml write: [exports.Unmigrated] type = "durable-object" storage = "sqlite"',
   Bound:
     "[binding-wrong] The binding TEXT is not a Durable Object binding. Remove it, or set the option binding to another name.",
 };
