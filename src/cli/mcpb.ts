@@ -8,6 +8,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { zipSync } from "fflate";
 import { type Client, connect } from "../client/index.ts";
 import { stdio } from "../node/index.ts";
 import { loadEsbuild } from "../testing/tools.ts";
@@ -19,10 +20,15 @@ import { readJsonFile } from "./json-file.ts";
 import { listenForSignals, untilInterrupted } from "./signals.ts";
 import { counted, createTerminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
-import { zip } from "./zip.ts";
 
 /** Where the program is in the archive. */
 const PROGRAM = "server/index.mjs";
+
+/**
+ * The earliest time that the format can express, so that the same files give the same bytes. An archive has no time zone: it holds
+ * the local time.
+ */
+const MTIME = new Date(1980, 0, 1);
 
 /** The facts of package.json that the manifest needs. */
 interface Project {
@@ -50,11 +56,11 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
     const path = join(folder, basename(PROGRAM));
     writeFileSync(path, program);
     const manifest = await describe(path, project, interruption.signal);
-    const files = new Map([
-      ["manifest.json", Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)],
-      [PROGRAM, program],
-    ]);
-    const archive = zip(files);
+    const files = {
+      "manifest.json": Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`),
+      [PROGRAM]: program,
+    };
+    const archive = zipSync(files, { level: 9, mtime: MTIME });
     const target = out ?? `${project.name}-${project.version}.mcpb`;
     writeProjectFile(target, archive);
     terminal.note(`${target}: ${counted(manifest.tools.length, "tool")}, ${(archive.length / 1024).toFixed(1)} KiB`);

@@ -1,11 +1,9 @@
 // @module-tag long
 /** `mcp-edge mcpb` and `mcp-edge server-json`: what a server is published with. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { zip } from "../../src/cli/zip.ts";
 import { connect } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
@@ -73,9 +71,9 @@ test("mcpb packs one file that runs anywhere, with a manifest of its tools", { t
   const { content } = await client.callTool("roll");
   await client.close();
   expect(content).toEqual([{ type: "text", text: "4" }]);
-  // The same project gives the same bytes.
+  // The same project gives the same bytes, wherever and whenever it is packed.
   const first = readFileSync(join(project, "dice-1.0.0.mcpb"));
-  await run("mcpb", "--out", "again.mcpb");
+  await cliProcess(["mcpb", "--out", "again.mcpb"], { cwd: project, env: { TZ: "Pacific/Auckland" } });
   expect(readFileSync(join(project, "again.mcpb")).equals(first)).toBe(true);
 });
 
@@ -127,20 +125,6 @@ test("Ctrl-C ends mcpb and the server that it has started, and leaves no folder 
   expect(await screen.ended()).toBe(130);
   expect(isAlive(pid)).toBe(false);
   expect(readdirSync(temporary)).toEqual(["pid"]);
-});
-
-test("an archive keeps the bytes and names of any files", () => {
-  const folder = mkdtempSync(join(project, "zip-"));
-  const names = fc.uniqueArray(fc.stringMatching(/^[a-zü]{1,8}$/), { minLength: 1, maxLength: 4 });
-  fc.assert(
-    fc.property(names, fc.uint8Array({ maxLength: 3_000 }), (each, bytes) => {
-      writeFileSync(join(folder, "a.zip"), zip(new Map(each.map((name) => [`in/${name}`, bytes]))));
-      const { status, stderr } = spawnSync(NODE, ["-e", UNZIP, join(folder, "a.zip"), folder], { encoding: "utf8" });
-      expect([status, stderr]).toEqual([0, ""]);
-      for (const name of each) expect(readFileSync(join(folder, "in", name))).toEqual(Buffer.from(bytes));
-    }),
-    { numRuns: 8 },
-  );
 });
 
 test.each<[string, object, readonly string[], string]>([

@@ -140,12 +140,12 @@ export const PROJECTS: readonly Mutant[] = [
     title: "server-json describes a running server",
   },
   {
-    id: "zip-wrong-checksum",
-    file: "src/cli/zip.ts",
-    find: "return (value ^ 0xffffffff) >>> 0;",
-    replace: "return value >>> 0;",
+    id: "mcpb-differs-each-time",
+    file: "src/cli/mcpb.ts",
+    find: "zipSync(files, { level: 9, mtime: MTIME })",
+    replace: "zipSync(files, { level: 9 })",
     tests: DISTRIBUTION,
-    title: "an archive keeps the bytes",
+    title: "mcpb packs one file",
   },
   {
     id: "serve-http-forgets-work",
