@@ -1,17 +1,19 @@
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { StandardSchema } from "../core/protocol/schema.ts";
 import type { Conversation, RequestParts } from "./conversation.ts";
 import { untilAborted } from "./deadline.ts";
 import { invalidAnswer } from "./errors.ts";
 import { type OutgoingRequest, wrap } from "./extensions.ts";
+import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./idempotency-keys.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type ListedPage, Listing } from "./listing.ts";
 import type { RequestOptions } from "./options.ts";
 import type { Root } from "./questions.ts";
-import { IDEMPOTENCY_KEY, randomKey } from "./recovery.ts";
 import type {
   CallToolResult,
+  CheckedToolResult,
   Completion,
   CompletionReference,
   GetPromptResult,
@@ -32,6 +34,12 @@ import type {
 export interface PageOptions extends RequestOptions {
   /** The `nextCursor` of the page before. Without it, the first page is read. */
   readonly cursor?: string;
+}
+
+/** The options of a call whose result is checked. */
+export interface CallOptions<Output> extends RequestOptions {
+  /** The schema of `structuredContent`. */
+  readonly output?: StandardSchema<unknown, Output>;
 }
 
 /** The options of a completion. */
@@ -120,22 +128,51 @@ export class Client {
    * Calls a tool. A failure of the tool itself is a result with `isError`.
    *
    * @param tool The name of a tool, or a tool from a list.
+   * @param options `output` is a schema of `structuredContent`, of any library with Standard Schema such as zod. The result then has
+   *   its type, unless the tool has failed.
+   * @throws {ClientError} `answer-invalid` if the structured content does not fit `output`. The tool has run.
    */
+  callTool<Output>(
+    tool: string | Pick<Tool, "name" | "annotations">,
+    args: JsonObject | undefined,
+    options: CallOptions<Output> & { readonly output: StandardSchema<unknown, Output> },
+  ): Promise<CheckedToolResult<Output>>;
+  /** Calls a tool. */
+  callTool(
+    tool: string | Pick<Tool, "name" | "annotations">,
+    args?: JsonObject,
+    options?: RequestOptions,
+  ): Promise<CallToolResult>;
   async callTool(
     tool: string | Pick<Tool, "name" | "annotations">,
     args: JsonObject = {},
-    options?: RequestOptions,
+    options: CallOptions<unknown> = {},
   ): Promise<CallToolResult> {
     const given = typeof tool === "string" ? undefined : tool;
     const name = given?.name ?? (tool as string);
     // A server that declares the key recognises a repeated call, so that it runs once. A tool that changes nothing needs none.
     const needsKey =
-      this.server.capabilities.experimental?.[IDEMPOTENCY_KEY] !== undefined &&
-      (given ?? this.#tools.find(name))?.annotations?.readOnlyHint !== true;
-    const key = needsKey ? { _meta: { [IDEMPOTENCY_KEY]: randomKey() } } : {};
-    const result = await this.#request("tools/call", { name, arguments: args, ...key }, options, given);
+      declaresKeys(this.server.capabilities) && (given ?? this.#tools.find(name))?.annotations?.readOnlyHint !== true;
+    const { output, idempotencyKey = needsKey ? randomKey() : undefined, ...more } = options;
+    const key = idempotencyKey === undefined ? {} : { _meta: { [IDEMPOTENCY_KEY]: idempotencyKey } };
+    const result = await this.#request("tools/call", { name, arguments: args, ...key }, more, given);
     // Servers of 2024-11-05 may leave out the content of an empty result.
-    return { ...result, content: Array.isArray(result.content) ? result.content : [] };
+    const called: CallToolResult = { ...result, content: Array.isArray(result.content) ? result.content : [] };
+    return output ? (await import("./on-demand.ts")).checkOutput(called, output) : called;
+  }
+
+  /**
+   * Waits for the answer to a request that was interrupted, also one of another process: after a restart, the call is not made
+   * again. Answers of the server's questions and progress go to the handlers of this client.
+   *
+   * @param token The last token that `onResumeToken` of the request has received.
+   * @returns The result of the request, unchecked.
+   * @throws {KitError} `options-invalid` if it is not a token for this server.
+   * @throws {ClientError} `stream-lost` or `session-lost` if the server no longer has the answer. `mayHaveRun` is true.
+   * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
+   */
+  resume(token: string, options: RequestOptions = {}): Promise<JsonObject> {
+    return this.#conversation.resume(token, options);
   }
 
   /** Reads a resource. */
@@ -266,7 +303,7 @@ export class Client {
   }
 
   #listing<T>(read: (cursor: string | undefined) => Promise<ListedPage<T>>): Listing<T> {
-    return new Listing(read, this.#conversation.amounts.pagesMax, (message) => this.#warn(message));
+    return new Listing(read, this.#conversation.amounts, (message) => this.#warn(message));
   }
 
   /** @throws {ClientError} `answer-invalid` if the member is not an array. */

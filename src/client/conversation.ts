@@ -5,18 +5,17 @@
  */
 import type { Implementation } from "../core/protocol/client-facts.ts";
 import { pick } from "../core/protocol/content.ts";
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { JsonObject, RequestId } from "../core/protocol/jsonrpc.ts";
 import { metaOf } from "../core/protocol/lifecycle.ts";
-import { pause } from "../core/protocol/pause.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../core/protocol/spoken-versions.ts";
 import { Answers } from "./answers.ts";
 import type { Assumption } from "./assumption.ts";
-import { backoffMs } from "./backoff.ts";
 import type { Client } from "./client.ts";
 import { Deadline, untilAborted } from "./deadline.ts";
-import { ClientError, invalidAnswer } from "./errors.ts";
+import { afterOtherAttempt, ClientError, invalidAnswer } from "./errors.ts";
 import { type ClientEvent, printProblem } from "./events.ts";
 import type { ExtensionContext, ExtensionHooks } from "./extensions.ts";
+import { FROM_ROUNDS } from "./from-rounds.ts";
 import type { Link } from "./link.ts";
 import { Listening } from "./listening.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
@@ -28,10 +27,9 @@ import {
   type RequestOptions,
   resolveAmounts,
 } from "./options.ts";
-import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_MAX, wasRefused } from "./recovery.ts";
+import type { Recovery, RecoveryParts } from "./recovery.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ServerFacts, Tool } from "./results.ts";
-import { answerRound, asksForInput, FROM_ROUNDS } from "./rounds.ts";
 import { lackFor } from "./supported.ts";
 import { Wire } from "./wire.ts";
 
@@ -49,24 +47,14 @@ export interface RequestParts {
 }
 
 /** A request on its way. */
-interface Sending {
+export interface Sending {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly options: RequestOptions;
   readonly parts: RequestParts;
   readonly deadline: Deadline;
-}
-
-/** A request that failed. */
-interface Failed {
-  readonly request: Sending;
-  /** The params of the round. */
-  readonly params: JsonObject | undefined;
-  /** The link that it was sent on. */
-  readonly link: Link;
-  /** The assumption about the era, if no answer had confirmed it. */
-  readonly assumption: Assumption | undefined;
-  readonly repeats: number;
+  /** Whether an earlier attempt or round may have run. */
+  mayHaveRun?: boolean;
 }
 
 export class Conversation {
@@ -80,6 +68,8 @@ export class Conversation {
   readonly #negotiation: Negotiation;
   #facts: ServerFacts | undefined;
   #assumption: Assumption | undefined;
+  #recovery: Recovery | undefined;
+  readonly #target: ConnectTarget;
   readonly #closing = new AbortController();
   readonly #canReconnect: boolean;
   #reopener: Reopening | undefined;
@@ -91,6 +81,7 @@ export class Conversation {
   constructor(target: ConnectTarget, options: ClientOptions) {
     this.amounts = resolveAmounts(options);
     this.#options = options;
+    this.#target = target;
     // The versions limit the members that are sent; name and version were checked above.
     const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
     this.answers = new Answers(options, () => this.extensions);
@@ -161,15 +152,21 @@ export class Conversation {
 
   /** Connects. A failed attempt leaves nothing open. */
   async connect(): Promise<void> {
-    const { known } = this.#options;
+    const { known, signal } = this.#options;
+    const abort = () => this.#closing.abort(signal?.reason);
+    signal?.addEventListener("abort", abort);
     try {
+      if (signal?.aborted) abort();
+      this.#closing.signal.throwIfAborted();
       if (known && (await this.#assume(known))) return;
       await this.#negotiate();
       this.listening.start();
     } catch (error) {
       // The reason of the failure is more useful than a second failure while closing.
       await this.close().catch(() => undefined);
-      throw error;
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -184,11 +181,27 @@ export class Conversation {
     if (mistake) await mistake;
     const { signal, timeoutMs = this.amounts.timeoutMs, totalTimeoutMs = this.amounts.totalTimeoutMs } = options;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
+    const request: Sending = { method, params, options, parts, deadline };
     try {
-      return await this.#rounds({ method, params, options, parts, deadline });
+      return await this.#rounds(request);
+    } catch (error) {
+      throw request.mayHaveRun ? afterOtherAttempt(error) : error;
     } finally {
       deadline.stop();
     }
+  }
+
+  /** Waits for the answer to a request of another connection. @see RequestOptions.onResumeToken */
+  async resume(token: string, options: RequestOptions): Promise<JsonObject> {
+    const mistake = checkRequestOptions(options);
+    if (mistake) await mistake;
+    const { resumeRequest } = await import("./on-demand.ts");
+    return resumeRequest(token, options, {
+      target: this.#target,
+      wire: this.wire,
+      amounts: this.amounts,
+      open: this.#negotiation.open,
+    });
   }
 
   async notify(method: string, params?: JsonObject): Promise<void> {
@@ -239,10 +252,13 @@ export class Conversation {
       const { resultType = "complete" } = result;
       if (resultType === "complete" || this.wire.rules?.era !== "modern" || this.#isExtension(resultType))
         return result;
-      if (!asksForInput(result)) {
+      if (resultType !== "input_required") {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
       if (rounds >= this.amounts.roundsMax) throw (await import("./on-demand.ts")).tooManyRounds(method, rounds);
+      // The handler of the server has run up to its question.
+      request.mayHaveRun = true;
+      const { answerRound } = await import("./on-demand.ts");
       round = await answerRound(method, result, this.answers, deadline);
       deadline.restart();
     }
@@ -272,53 +288,42 @@ export class Conversation {
           resetTimeoutOnProgress,
           progressToken: options.progressToken ?? (wantsProgress || undefined),
           headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
+          onEventId: options.onResumeToken && this.#tokens(link, method, options.onResumeToken),
         });
         if (this.#assumption) this.#assumption.isOpen = false;
         return result;
       } catch (error) {
         deadline.signal.throwIfAborted();
-        if (this.#closing.signal.aborted || !(await this.#cure(error, { request, params, link, assumption, repeats })))
-          throw error;
+        request.mayHaveRun ||= ClientError.is(error) && error.mayHaveRun;
+        if (this.#closing.signal.aborted) throw error;
+        const { Recovery } = await import("./on-demand.ts");
+        this.#recovery ??= new Recovery(this.#recoveryParts());
+        if (!(await this.#recovery.cure(error, { request, params, link, assumption, repeats }))) throw error;
         deadline.restart();
       }
     }
   }
 
-  /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
-  async #cure(error: unknown, failed: Failed): Promise<boolean> {
-    const { request, params, link, assumption, repeats } = failed;
-    const { method, parts, deadline } = request;
-    // A legacy server has no such code, so there it is the answer of a tool.
-    if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
-      await parts.refresh();
-      return true;
-    }
-    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.());
-    if (assumption) {
-      if (!mayBeOtherEra(error)) return false;
-      const isOther = assumption.disprove();
-      if (isSafe) return isOther;
-      // What the server answered to a call that ran matters more than a failure to detect the era.
-      await isOther.catch(() => undefined);
-      return false;
-    }
-    if (!ClientError.is(error)) return false;
-    if (error.code === "session-lost") {
-      await this.#reopen(link, error);
-      if (!isSafe || repeats > 0) return false;
-      this.report({ type: "request-repeated", method, error });
-      return true;
-    }
-    if (!isSafe || repeats >= REPEATS_MAX || !this.#comesBack(error)) return false;
-    await pause(backoffMs(repeats + 1, undefined), deadline.signal);
-    deadline.signal.throwIfAborted();
-    this.report({ type: "request-repeated", method, error });
-    return true;
+  #recoveryParts(): RecoveryParts {
+    return {
+      canReconnect: this.#canReconnect,
+      facts: () => this.facts,
+      link: () => this.wire.link,
+      report: (event) => this.report(event),
+      reopen: (link, error) => this.#reopen(link, error),
+      detect: async () => {
+        this.#assumption = await this.#newAssumption();
+        return this.#assumption.disprove();
+      },
+    };
   }
 
-  /** Whether the connection of a request that failed comes back. */
-  #comesBack(error: ClientError): boolean {
-    return this.#canReconnect && (error.code === "closed" || isInterruption(error));
+  /** Returns what makes a token of each event of a request. */
+  #tokens({ rules, sessionId }: Link, method: string, receive: (token: string) => void) {
+    return (eventId: string, id: RequestId) => {
+      const token = JSON.stringify([String(this.#target), rules?.version, sessionId, id, method, eventId]);
+      this.wire.guard("onResumeToken", () => receive(btoa(token)));
+    };
   }
 
   async #negotiate(isLegacy?: boolean): Promise<void> {
@@ -327,8 +332,13 @@ export class Conversation {
 
   /** Connects with the facts of an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
+    this.#assumption = await this.#newAssumption();
+    return this.#assumption.assume(known);
+  }
+
+  async #newAssumption(): Promise<Assumption> {
     const { Assumption } = await import("./on-demand.ts");
-    this.#assumption = new Assumption({
+    return new Assumption({
       negotiation: this.#negotiation,
       facts: () => this.facts,
       use: (facts) => {
@@ -337,7 +347,6 @@ export class Conversation {
       negotiate: (isLegacy) => this.#negotiate(isLegacy),
       listen: () => this.listening.start(),
     });
-    return this.#assumption.assume(known);
   }
 
   /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */

@@ -103,6 +103,14 @@ export class ClientError extends Error {
   }
 }
 
+/** Returns an error that says that the server may have run the request, because an earlier attempt may have. */
+export function afterOtherAttempt(error: unknown): unknown {
+  if (!ClientError.is(error) || error.mayHaveRun) return error;
+  // A copy, because several requests may fail with the same error. It keeps its class.
+  const copy = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error));
+  return Object.defineProperty(copy, "mayHaveRun", { value: true, enumerable: true });
+}
+
 /** An answer that is not what the protocol defines. */
 export function invalidAnswer(method: string, problem: string, response?: RefusedResponse): ClientError {
   return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, {

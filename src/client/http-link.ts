@@ -8,14 +8,15 @@
  * @module
  * @see MCP 2026-07-28 and 2025-11-25, basic/transports, "Streamable HTTP"
  */
-import { isObject, type JSONRPCNotification, type JSONRPCRequest, parseMessage } from "../core/protocol/jsonrpc.ts";
+import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../core/protocol/jsonrpc.ts";
 import { pause } from "../core/protocol/pause.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import { backoffMs } from "./backoff.ts";
-import { ClientError, invalidAnswer, type RefusedResponse, textOf } from "./errors.ts";
+import { backoffMs, LASTING_MS } from "./backoff.ts";
+import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 import { readEvents, readText } from "./event-reader.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
+import { readReceived } from "./received.ts";
 import { standardHeaders } from "./request-headers.ts";
 
 export interface HttpLinkOptions {
@@ -25,8 +26,6 @@ export interface HttpLinkOptions {
   readonly reconnectsMax: number;
 }
 
-/** Characters of a refused body that an error keeps. */
-const KEPT_CHARS = 2_000;
 /** How long the messages may take that end a request or the session, in milliseconds. */
 const LAST_MS = 5_000;
 /** Redirects that one request follows. */
@@ -39,10 +38,13 @@ interface Reading {
   /** The request that the stream answers; undefined for the stream of messages outside requests. */
   readonly request: JSONRPCRequest | undefined;
   readonly signal: AbortSignal;
-  lastEventId?: string;
+  readonly onEventId?: SendOptions["onEventId"];
+  lastEventId?: string | undefined;
   retryMs?: number;
-  /** Requests for this stream since its last event. */
+  /** Requests for this stream, on which the pauses depend. A stream that lasted for a while begins anew. */
   attempts: number;
+  /** Requests for this stream since its last event. */
+  unanswered: number;
   answer?: Answer;
   failure?: unknown;
 }
@@ -59,6 +61,8 @@ export class HttpLink implements Link {
   #cancelling: Promise<unknown> | undefined;
   #receiver: LinkReceiver | undefined;
   #isListening = false;
+  /** The values of the author's headers. */
+  #given: readonly string[] = [];
 
   constructor(url: string, options: HttpLinkOptions) {
     this.#url = url;
@@ -69,12 +73,12 @@ export class HttpLink implements Link {
     this.#receiver = receiver;
   }
 
-  async request(request: JSONRPCRequest, { signal, headers }: SendOptions): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal, headers, onEventId }: SendOptions): Promise<Answer> {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
     try {
       const response = await this.#post(request, whole, headers);
       if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      return await this.#answerOf(response, request, whole);
+      return await this.#answerOf(response, { request, signal: whole, onEventId, attempts: 1, unanswered: 1 });
     } catch (error) {
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
         // Nobody waits for the answer any more. A failure to say so changes nothing.
@@ -89,6 +93,11 @@ export class HttpLink implements Link {
     }
   }
 
+  async resume(request: JSONRPCRequest, lastEventId: string, { signal, onEventId }: SendOptions): Promise<Answer> {
+    const whole = AbortSignal.any([signal, this.#closing.signal]);
+    return this.#follow({ request, signal: whole, onEventId, attempts: 0, unanswered: 0, lastEventId });
+  }
+
   async send(message: JSONRPCNotification | Answer, signal = this.#closing.signal): Promise<void> {
     const response = await this.#post(message, signal);
     if (!response.ok) throw await this.#refusal("method" in message ? message.method : "an answer", response);
@@ -99,7 +108,7 @@ export class HttpLink implements Link {
     if (this.rules?.era !== "legacy" || this.#isListening) return;
     this.#isListening = true;
     const signal = AbortSignal.any([this.#closing.signal, this.#retiring.signal]);
-    const reading: Reading = { request: undefined, signal, attempts: 0 };
+    const reading: Reading = { request: undefined, signal, attempts: 0, unanswered: 0 };
     this.#keepListening(reading).catch((error: unknown) => {
       // 405: the server has no such stream, which the specification allows.
       const isRefused = ClientError.is(error) && error.response?.status === 405 && reading.lastEventId === undefined;
@@ -149,7 +158,9 @@ export class HttpLink implements Link {
 
   async #headers(own: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
     const { headers } = this.#options;
-    const all = new Headers(typeof headers === "function" ? await headers() : headers);
+    const given = typeof headers === "function" ? await headers() : headers;
+    this.#given = Object.values(given ?? {});
+    const all = new Headers(given);
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (this.rules) all.set("mcp-protocol-version", this.rules.version);
     if (this.sessionId !== undefined) all.set("mcp-session-id", this.sessionId);
@@ -180,12 +191,15 @@ export class HttpLink implements Link {
     }
   }
 
-  async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    if (isStream(response)) return this.#follow(response, request, signal);
+  async #answerOf(response: Response, reading: Reading & { readonly request: JSONRPCRequest }): Promise<Answer> {
+    if (isStream(response)) return this.#follow(reading, response);
+    const { request } = reading;
     const text = await this.#read(response, request.method);
     // The JSON of a refusal need not be a message.
     const isMessage = response.ok || text.includes('"jsonrpc"');
-    const messages = isMessage && contentTypeOf(response) === "application/json" ? parseBody(text) : [];
+    const all = isMessage && contentTypeOf(response) === "application/json" ? parseBody(text) : [];
+    // Servers refuse a POST with an error whose id is null.
+    const messages = response.ok ? all : all.filter((each) => !isObject(each) || each.id !== null);
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
     // With one of these statuses, an error without an id refuses the POST itself.
     const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
@@ -199,7 +213,9 @@ export class HttpLink implements Link {
   }
 
   async #refusal(what: string, response: Response, text?: string): Promise<ClientError> {
-    return refusal(what, response, text ?? (await this.#read(response, what)), this.#isGone(response));
+    const body = text ?? (await this.#read(response, what));
+    const { refusalOf } = await import("./on-demand.ts");
+    return refusalOf(what, response, { body, given: this.#given, isGone: this.#isGone(response) });
   }
 
   async #read(response: Response, method: string): Promise<string> {
@@ -217,7 +233,7 @@ export class HttpLink implements Link {
    * @throws {ClientError} `answer-invalid` if it should answer the request but is not valid.
    */
   #take(value: unknown, request: JSONRPCRequest | undefined): Answer | undefined {
-    const parsed = parseMessage(value);
+    const parsed = readReceived(value);
     if (parsed.kind === "request" || parsed.kind === "notification") {
       this.#receiver?.message(parsed.message, request?.id);
       return undefined;
@@ -234,15 +250,12 @@ export class HttpLink implements Link {
   }
 
   /** Reads the stream of a request until its answer, resuming it where it breaks. */
-  async #follow(first: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    const reading: Reading = { request, signal, attempts: 1 };
-    let response = first;
-    for (;;) {
-      await this.#readStream(response, reading);
+  async #follow(reading: Reading, first?: Response): Promise<Answer> {
+    for (let response = first; ; response = undefined) {
+      await this.#readStream(response ?? (await this.#open(reading)), reading);
       if (reading.answer) return reading.answer;
       const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
-      if (!canResume) throw streamLost(request.method, reading.failure);
-      response = await this.#open(reading);
+      if (!canResume) throw streamLost(reading.request?.method, reading.failure);
     }
   }
 
@@ -254,9 +267,14 @@ export class HttpLink implements Link {
   /** Reads one response to its end, or to the answer. A broken connection is noted, not thrown. */
   async #readStream(response: Response, reading: Reading): Promise<void> {
     if (!response.body) return;
+    const startedAtMs = Date.now();
     const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
-      if (id) reading.lastEventId = id;
-      reading.attempts = 1;
+      // Another id could not be sent back, so the stream cannot be resumed.
+      if (id) reading.lastEventId = /^[\x20-\x7e]+$/.test(id) ? id : undefined;
+      if (id === reading.lastEventId && id) reading.onEventId?.(id);
+      reading.unanswered = 1;
+      // A server may end the stream of a call after each event, and the call has a time limit.
+      if (reading.request) reading.attempts = 1;
       for (const message of parseBody(data)) {
         const answer = this.#take(message, reading.request);
         if (answer) reading.answer = answer;
@@ -273,6 +291,7 @@ export class HttpLink implements Link {
       if (ClientError.is(error)) throw error;
       reading.failure = error;
     }
+    if (Date.now() - startedAtMs >= LASTING_MS) reading.attempts = 1;
   }
 
   /**
@@ -285,7 +304,7 @@ export class HttpLink implements Link {
     const method = request?.method;
     for (;;) {
       const attempt = reading.attempts;
-      if (attempt > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
+      if (reading.unanswered > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
       if (attempt > 0) {
         const delayMs = backoffMs(attempt, retryMs);
         this.#receiver?.report({ type: "stream-reconnecting", method, lastEventId, attempt, delayMs });
@@ -293,6 +312,7 @@ export class HttpLink implements Link {
         signal.throwIfAborted();
       }
       reading.attempts += 1;
+      reading.unanswered += 1;
       try {
         const response = await this.#get(reading);
         if (attempt > 0) this.#receiver?.report({ type: "stream-resumed", method, lastEventId });
@@ -340,28 +360,6 @@ function targetOf({ status, headers }: Response, url: string): string | undefine
   if (location === null || (status !== 307 && status !== 308)) return undefined;
   const { href, origin } = new URL(location, url);
   return origin === new URL(url).origin ? href : undefined;
-}
-
-function refusal(what: string, response: Response, text: string, isGone: boolean): ClientError {
-  const { status, headers } = response;
-  const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };
-  if (isGone) {
-    return new ClientError("session-lost", `The session is gone (404 to ${what}).`, {
-      response: refused,
-    });
-  }
-  if (response.ok) {
-    const type = contentTypeOf(response) || "no content type";
-    return invalidAnswer(what, `the response (${status}, ${type}) has no answer`, refused);
-  }
-  const isRedirect = status < 400;
-  // In a browser the status is 0, and the address is hidden.
-  const detail = isRedirect ? `a redirect to ${headers.get("location")} is not followed` : text.slice(0, 200);
-  return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail && `: ${detail}`}`, {
-    response: refused,
-    // A refusal of the request itself; only a failure or a redirect can follow a start of the work.
-    mayHaveRun: isRedirect || status >= 500,
-  });
 }
 
 /** The stream was open, so the request had been received, whatever the refusal of its continuation says. */

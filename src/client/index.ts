@@ -18,7 +18,7 @@ export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
 export type { Transport } from "../core/protocol/transport.ts";
 export type { AuthContext, ClientAuth } from "./auth.ts";
-export type { CompleteOptions, PageOptions } from "./client.ts";
+export type { CallOptions, CompleteOptions, PageOptions } from "./client.ts";
 export { Client } from "./client.ts";
 export { connect } from "./connect.ts";
 export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
@@ -57,6 +57,7 @@ export type {
 } from "./questions.ts";
 export type {
   CallToolResult,
+  CheckedToolResult,
   Completion,
   CompletionReference,
   ContentBlock,

@@ -24,6 +24,8 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** `Mcp-Param-*` headers; ignored where there are no headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Receives the id of each event from which the stream of a legacy request can be resumed. */
+  readonly onEventId?: ((eventId: string) => void) | undefined;
 }
 
 /** The receiver of everything that arrives on a link and does not answer a request. */
@@ -50,6 +52,12 @@ export interface Link {
    * @throws {ClientError} if there is no answer. `mayHaveRun` tells whether the server may have received the request.
    */
   request(request: JSONRPCRequest, options: SendOptions): Promise<Answer>;
+  /**
+   * Continues the stream of a request that another link has sent. Absent if streams cannot be resumed.
+   *
+   * @throws {ClientError} as above. The request was sent, so `mayHaveRun` is true.
+   */
+  resume?(request: JSONRPCRequest, lastEventId: string, options: SendOptions): Promise<Answer>;
   /**
    * Sends a notification, or the answer to a request of the server. Resolves when the channel has accepted it.
    *

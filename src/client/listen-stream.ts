@@ -7,12 +7,10 @@
  */
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { pause } from "../core/protocol/pause.ts";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { ClientError, textOf } from "./errors.ts";
 import type { EventHook } from "./events.ts";
-
-/** The time after which a stream counts as one that lasted. */
-const LASTING_MS = 10_000;
+import { isInterruption } from "./recovery.ts";
 
 /** Functions of the client are handed in, so that this file shares little code with those that are always loaded. */
 export interface ListenStreamParts {
@@ -23,8 +21,6 @@ export interface ListenStreamParts {
   filter(): JsonObject;
   /** Sends the request for a stream, and settles when the stream ends. */
   ask(filter: JsonObject, signal: AbortSignal, onAcknowledged: (agreed: JsonObject) => void): Promise<unknown>;
-  /** Whether a failure may pass by itself. */
-  isInterruption(error: unknown): boolean;
   /** Called when changes may have been missed. */
   assumeChanges(): void;
   readonly report: EventHook;
@@ -57,7 +53,7 @@ export class ListenStream {
     try {
       await this.replace();
     } catch (error) {
-      if (this.#parts.isInterruption(error)) return this.#reopen(undefined, error);
+      if (isInterruption(error)) return this.#reopen(undefined, error);
       this.#parts.report({ type: "stream-lost", error: error as Error });
     }
   }

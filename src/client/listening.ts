@@ -13,7 +13,6 @@ import type { ExtensionHooks } from "./extensions.ts";
 import type { ListenStream } from "./listen-stream.ts";
 import type { ClientOptions } from "./options.ts";
 import type { LogMessage } from "./questions.ts";
-import { isInterruption } from "./recovery.ts";
 import type { ServerCapabilities } from "./results.ts";
 import type { Wire } from "./wire.ts";
 
@@ -171,7 +170,6 @@ export class Listening {
           reconnectsMax,
           report,
           signal,
-          isInterruption,
           filter: () => this.#filter(),
           ask: (notifications, ...asked) => this.#ask(LISTEN, { notifications }, ...asked),
           assumeChanges: () => this.assumeChanges(),

@@ -6,38 +6,52 @@ export interface ListedPage<T> {
   readonly nextCursor: string | undefined;
 }
 
+/** The limits of the client that a listing keeps. */
+export interface ListingLimits {
+  /** The most pages. */
+  readonly pagesMax: number;
+  /** The most characters of JSON that all pages have together. */
+  readonly messageBytesMax: number;
+}
+
+/** The limits by default. */
+export const LISTING_LIMITS: ListingLimits = { pagesMax: 1_000, messageBytesMax: 32 * 1024 * 1024 };
+
 /**
  * The items of a list, read page by page while they are consumed: `for await (const tool of client.tools())`. It ends
- * with a warning when the server returns a cursor twice, or after `pagesMax` pages.
+ * with a warning when the server returns a cursor twice, after `pagesMax` pages, or when its pages exceed `messageBytesMax`.
  */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #read: (cursor: string | undefined) => Promise<ListedPage<T>>;
-  readonly #pagesMax: number;
+  readonly #limits: ListingLimits;
   readonly #warn: (message: string) => void;
 
   /** Use the methods of the client, such as `tools()`. */
   constructor(
     read: (cursor: string | undefined) => Promise<ListedPage<T>>,
-    pagesMax: number,
+    limits: ListingLimits,
     warn: (message: string) => void,
   ) {
     this.#read = read;
-    this.#pagesMax = pagesMax;
+    this.#limits = limits;
     this.#warn = warn;
   }
 
   /** Reads the list from its first page on. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void> {
+    const { pagesMax, messageBytesMax: sizeMax } = this.#limits;
     const seen = new Set<string>();
+    let size = 0;
     let cursor: string | undefined;
     for (let page = 1; ; page += 1) {
       const { items, nextCursor } = await this.#read(cursor);
       yield* items;
       if (nextCursor === undefined) return;
       if (seen.has(nextCursor)) return this.#warn("A list was not read further: the server returned a cursor twice.");
-      if (page >= this.#pagesMax) {
-        return this.#warn(`A list was not read further: it has more than ${this.#pagesMax} pages (pagesMax).`);
-      }
+      size += JSON.stringify(items).length;
+      const limit =
+        size > sizeMax ? `${sizeMax} bytes (messageBytesMax)` : page >= pagesMax && `${pagesMax} pages (pagesMax)`;
+      if (limit) return this.#warn(`A list was not read further: it has more than ${limit}.`);
       seen.add(nextCursor);
       cursor = nextCursor;
     }

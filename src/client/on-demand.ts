@@ -6,9 +6,15 @@
 export { checkOptions } from "../core/protocol/check-options.ts";
 export { paramHeadersOf } from "../core/protocol/param-headers.ts";
 export { Assumption } from "./assumption.ts";
+export { checkOutput } from "./check-output.ts";
 export { linkOverHttpSse } from "./http-sse.ts";
 export { ListenStream } from "./listen-stream.ts";
 export { PipeOpener } from "./pipe-opener.ts";
+export { Recovery } from "./recovery.ts";
+export { refusalOf } from "./refusals.ts";
 export { Reopening } from "./reopening.ts";
 export { restoreSession } from "./restore-session.ts";
+export { resumeRequest } from "./resume.ts";
+export { answerRound } from "./rounds.ts";
+export { ServerRequests } from "./server-requests.ts";
 export { noHttp, tooManyRounds, unnamed, unsupported } from "./unsupported.ts";

@@ -17,6 +17,7 @@ import {
 import type { ClientAuth } from "./auth.ts";
 import type { EventHook } from "./events.ts";
 import type { ClientExtension } from "./extensions.ts";
+import { LISTING_LIMITS } from "./listing.ts";
 import type { QuestionContext, ServerHandlers } from "./questions.ts";
 import type { Progress, ServerFacts } from "./results.ts";
 
@@ -44,6 +45,8 @@ export interface ClientOptions extends Implementation, ServerHandlers {
   readonly known?: ServerFacts | undefined;
   /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
   readonly headers?: HeadersOption;
+  /** Ends the attempt to connect. `connect` then rejects with the reason of the signal. A client that is connected stays so. */
+  readonly signal?: AbortSignal | undefined;
   /** Signs in and authorizes every HTTP request: `oauth()` of `mcp-edge/client/oauth`. */
   readonly auth?: ClientAuth | undefined;
   /** The function for HTTP requests: for a proxy, for recording, or for another HTTP stack. @default the global `fetch` */
@@ -99,7 +102,7 @@ export interface ClientOptions extends Implementation, ServerHandlers {
   readonly probeTimeoutMs?: number;
   /** The largest message that is accepted from the server, in bytes over HTTP. @default 33,554,432 (32 MiB) */
   readonly messageBytesMax?: number;
-  /** The most pages that the iteration of a list reads. @default 1,000 */
+  /** The most pages that the iteration of a list reads. Together they may be as large as one message. @default 1,000 */
   readonly pagesMax?: number;
   /** How often a modern server may answer one request with questions. @default 16 */
   readonly roundsMax?: number;
@@ -126,6 +129,20 @@ export interface RequestOptions {
   readonly progressToken?: string | number;
   /** Whether the server is asked although a cache has the result. See `mcp-edge/client/cache`. @default false */
   readonly fresh?: boolean;
+  /**
+   * A key by which the server recognises a call that is repeated, so that it runs once: at most 256 visible ASCII characters that
+   * nobody can guess, one for each payment, order or the like. Store it before the call, and pass the same key when you call again.
+   * A server that knows keys declares `mcp-edge/idempotencyKey`; others ignore them.
+   *
+   * @default a random key for each call, if the server knows keys and the tool does not say that it changes nothing
+   */
+  readonly idempotencyKey?: string;
+  /**
+   * Receives a token with which `client.resume()` continues to wait for the answer, also in another process, each time that the
+   * server has sent something. Store the last one, as a secret. Called in versions up to 2025-11-25 over Streamable HTTP, if the
+   * server stores its events.
+   */
+  readonly onResumeToken?: (token: string) => void;
   /** Members of the request's `_meta`, such as `traceparent`. */
   readonly meta?: JsonObject;
 }
@@ -142,6 +159,7 @@ const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   protocolVersions: null,
   known: null,
   headers: null,
+  signal: null,
   auth: null,
   fetch: null,
   capabilities: null,
@@ -179,6 +197,8 @@ const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
   onProgress: null,
   progressToken: null,
   fresh: null,
+  idempotencyKey: null,
+  onResumeToken: null,
   meta: null,
 };
 
@@ -189,8 +209,7 @@ const DEFAULTS: Amounts = {
   timeoutMs: 60_000,
   totalTimeoutMs: 3_600_000,
   probeTimeoutMs: 10_000,
-  messageBytesMax: 32 * 1024 * 1024,
-  pagesMax: 1_000,
+  ...LISTING_LIMITS,
   roundsMax: 16,
   reconnectsMax: 8,
 };

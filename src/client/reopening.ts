@@ -1,12 +1,10 @@
+import { McpError } from "../core/protocol/errors.ts";
 import { pause } from "../core/protocol/pause.ts";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { ClientError, textOf } from "./errors.ts";
 import type { EventHook } from "./events.ts";
 import type { Link } from "./link.ts";
 import type { Listening } from "./listening.ts";
-
-/** The time after which a channel counts as one that lasted. */
-const LASTING_MS = 10_000;
 
 export interface ReopeningParts {
   readonly listening: Listening;
@@ -66,15 +64,30 @@ export class Reopening {
     throw new ClientError("closed", text + reason, { cause: failure });
   }
 
+  /** Detects the era of a server that has refused to open a session. */
+  async #negotiateAnew(refusal: unknown): Promise<boolean> {
+    const isAnswer = McpError.is(refusal) || (ClientError.is(refusal) && refusal.response?.status === 400);
+    if (!isAnswer) throw refusal;
+    await this.#parts.negotiate(false);
+    return false;
+  }
+
   /** Opens a connection and brings the subscriptions and the log level into it. */
   async #open(old: Link, type: "session-reopened" | "reconnected"): Promise<void> {
     const { listening, report, negotiate } = this.#parts;
     const isLegacy = old.rules?.era === "legacy";
-    await negotiate(isLegacy);
+    // A server that was updated meanwhile may have another era.
+    const isStillLegacy =
+      isLegacy &&
+      (await negotiate(true).then(
+        () => true,
+        (error) => this.#negotiateAnew(error),
+      ));
+    if (!isLegacy) await negotiate(false);
     old.retire();
     report({ type });
     listening.start();
-    if (isLegacy) await listening.restore();
+    if (isStillLegacy) await listening.restore();
     // The old connection may have been told of changes that never arrived.
     listening.assumeChanges();
   }

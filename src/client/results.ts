@@ -159,6 +159,11 @@ export interface CallToolResult extends Result {
   readonly isError?: boolean;
 }
 
+/** The result of a call with the option `output`. */
+export type CheckedToolResult<Output> =
+  | (CallToolResult & { readonly isError?: false; readonly structuredContent: Output })
+  | (CallToolResult & { readonly isError: true });
+
 /** The contents of a resource. */
 export interface ReadResourceResult extends Result {
   /** The contents; several for a folder, for example. */

@@ -1,5 +1,5 @@
 /**
- * Requests that a modern server answers with questions: the client answers them and sends the request again.
+ * Requests that a modern server answers with questions: the client answers them and sends the request again. Loaded on demand.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
@@ -12,18 +12,13 @@ import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 /** The requests that may be answered with questions. */
 const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
 
-/** The results that depend on answers to questions, so that they must not be cached. */
-export const FROM_ROUNDS = new WeakSet<JsonObject>();
-
-/** Whether a result asks for input instead of completing its request. */
-export function asksForInput({ resultType }: JsonObject): boolean {
-  return resultType === "input_required";
-}
+/** The most questions that are answered at the same time. */
+const ANSWERED_MAX = 16;
 
 /**
  * Answers the questions of an `input_required` result and returns the members for the next request.
  *
- * The questions are answered at the same time, and the limit without progress stands still meanwhile.
+ * Up to 16 questions are answered at the same time, and the limit without progress stands still meanwhile.
  *
  * @throws {ClientError} `answer-invalid` if the server must not ask like this; `question-failed` if a handler throws.
  */
@@ -43,11 +38,17 @@ export async function answerRound(
     throw invalidAnswer(method, "inputRequests is not an object");
   const release = deadline.hold();
   try {
-    const questions = Object.entries(inputRequests ?? {});
+    const questions = Object.entries(inputRequests ?? {}).reverse();
     const { signal } = deadline;
-    const answered = Promise.all(questions.map(([, question]) => answerOne(method, question, answers, signal)));
-    const values = await untilAborted(answered, signal);
-    const inputResponses = Object.fromEntries(questions.map(([key], index) => [key, values[index]]));
+    const values = new Map<string, JsonObject>();
+    const answerNext = async (): Promise<void> => {
+      for (let next = questions.pop(); next; next = questions.pop()) {
+        values.set(next[0], await answerOne(method, next[1], answers, signal));
+      }
+    };
+    const answered = Promise.all(Array.from({ length: ANSWERED_MAX }, answerNext));
+    await untilAborted(answered, signal);
+    const inputResponses = Object.fromEntries(values);
     return inputRequests === undefined ? state : { inputResponses, ...state };
   } finally {
     release();

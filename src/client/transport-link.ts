@@ -3,13 +3,14 @@ import {
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
-  parseMessage,
+  type ParsedMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Transport } from "../core/protocol/transport.ts";
 import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
+import { readReceived } from "./received.ts";
 
 interface Pending {
   readonly method: string;
@@ -119,7 +120,7 @@ export class TransportLink implements Link {
       for (const each of value) this.#take(each);
       return;
     }
-    const parsed = parseMessage(value);
+    const parsed = readReceived(value);
     if (parsed.kind === "request" || parsed.kind === "notification") {
       this.#receiver?.message(parsed.message, undefined);
       return;
@@ -150,7 +151,7 @@ export class TransportLink implements Link {
   }
 }
 
-function describeIgnored(parsed: ReturnType<typeof parseMessage>): string {
+function describeIgnored(parsed: ParsedMessage): string {
   const problem = parsed.kind === "invalid" ? parsed.problem : JSON.stringify(parsed.message);
   return `A message of the server was ignored: ${problem}.`;
 }

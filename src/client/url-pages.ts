@@ -7,7 +7,7 @@
 import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { Deadline, untilAborted } from "./deadline.ts";
-import { ClientError, textOf } from "./errors.ts";
+import { afterOtherAttempt, ClientError, textOf } from "./errors.ts";
 import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "./extensions.ts";
 import type { ElicitRequestURLParams } from "./questions.ts";
 import { tooManyRounds } from "./unsupported.ts";
@@ -84,7 +84,7 @@ async function send(
     try {
       return await next(request);
     } catch (error) {
-      if (!isUrlElicitationRequired(error)) throw error;
+      if (!isUrlElicitationRequired(error)) throw rounds > 0 ? afterOtherAttempt(error) : error;
       if (rounds >= roundsMax) throw tooManyRounds(method, rounds);
       const deadline = new Deadline({ what: method, timeoutMs: 0, totalTimeoutMs, signal });
       const ending = new AbortController();

@@ -6,24 +6,16 @@
 import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
 import { pick } from "../core/protocol/content.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
-import {
-  ErrorCode,
-  isObject,
-  type JSONRPCErrorObject,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type JsonObject,
-  type RequestId,
-} from "../core/protocol/jsonrpc.ts";
+import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Era } from "../core/protocol/versions.ts";
-import { Deadline, untilAborted } from "./deadline.ts";
-import { textOf } from "./errors.ts";
+import { type Deadline, untilAborted } from "./deadline.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
-import type { Link } from "./link.ts";
+import type { Answer, Link, SendOptions } from "./link.ts";
 import type { Progress } from "./results.ts";
+import type { ServerRequests } from "./server-requests.ts";
 
 /** How one request is sent. */
 export interface AskOptions {
@@ -35,6 +27,10 @@ export interface AskOptions {
   readonly resetTimeoutOnProgress?: boolean | undefined;
   /** Receives the acknowledgement of a `subscriptions/listen` request. */
   readonly onAcknowledged?: ((params: JsonObject) => void) | undefined;
+  /** Receives the id of each event from which the answer can be awaited again, and the id of the request. */
+  readonly onEventId?: ((eventId: string, id: RequestId) => void) | undefined;
+  /** The request of another connection whose answer is awaited here, in place of a new one. */
+  readonly resume?: { readonly id: RequestId; readonly lastEventId: string } | undefined;
   /** The link to use while a connection is being opened; the current one by default. */
   readonly link?: Link | undefined;
 }
@@ -66,8 +62,8 @@ export class Wire {
   readonly #calls = new Map<RequestId, Call>();
   /** Open requests by their progress token. */
   readonly #tokens = new Map<string | number, Call>();
-  /** Questions of the server that are being answered. */
-  readonly #questions = new Map<RequestId, AbortController>();
+  /** The requests of the server. Loaded with the first one. */
+  #requests: Promise<ServerRequests> | undefined;
   #link: Link | undefined;
   #lastId = 0;
 
@@ -108,7 +104,7 @@ export class Wire {
   }
 
   async close(reason: unknown): Promise<void> {
-    for (const question of this.#questions.values()) question.abort(reason);
+    void this.#requests?.then((requests) => requests.end(reason));
     const links = new Set([this.#link, ...[...this.#calls.values()].map(({ link }) => link)]);
     await Promise.all([...links].map((link) => link?.close()));
   }
@@ -121,18 +117,20 @@ export class Wire {
    * @throws {unknown} the reason of the deadline's signal.
    */
   async ask(method: string, params: JsonObject | undefined, options: AskOptions): Promise<JsonObject> {
-    const { link = this.link, deadline, headers } = options;
+    const { link = this.link, deadline, headers, onEventId, resume } = options;
     const { signal } = deadline;
     signal.throwIfAborted();
-    this.#lastId += 1;
-    const id = this.#lastId;
+    const id = resume?.id ?? this.#nextId();
     const token = options.progressToken === true ? id : options.progressToken;
     const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(link, params, token) };
     const call: Call = { id, link, options };
     if (token !== undefined) this.#claimToken(token, call);
     this.#calls.set(id, call);
     try {
-      const answer = await untilAborted(link.request(request, { signal, headers }), signal);
+      const send: SendOptions = { signal, headers, onEventId: onEventId && ((eventId) => onEventId(eventId, id)) };
+      const sent = resume ? link.resume?.(request, resume.lastEventId, send) : link.request(request, send);
+      // Only a link that can resume has given the id of an event.
+      const answer = await untilAborted(sent as Promise<Answer>, signal);
       if ("result" in answer) return answer.result;
       const { code, message, data } = answer.error;
       throw new McpError(code, message, data);
@@ -140,6 +138,12 @@ export class Wire {
       this.#calls.delete(id);
       if (token !== undefined) this.#tokens.delete(token);
     }
+  }
+
+  #nextId(): number {
+    do this.#lastId += 1;
+    while (this.#calls.has(this.#lastId));
+    return this.#lastId;
   }
 
   /** Sends a notification. */
@@ -162,15 +166,15 @@ export class Wire {
 
   #message(link: Link, message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
     const { method, params = {} } = message;
-    if ("id" in message) void this.#answer(link, message as JSONRPCRequest, during);
+    if ("id" in message) this.#answer(link, message as JSONRPCRequest, during);
     else if (method === "notifications/progress") this.#progress(params);
-    else if (method === "notifications/cancelled") this.#cancelled(params);
+    else if (method === "notifications/cancelled") void this.#requests?.then((requests) => requests.withdraw(params));
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(params);
     else this.#handlers.notice(method, params);
   }
 
   #closed(link: Link, error: Error | undefined): void {
-    for (const question of this.#questions.values()) question.abort(error);
+    void this.#requests?.then((requests) => requests.end(error));
     this.#handlers.closed(link, error);
   }
 
@@ -230,55 +234,13 @@ export class Wire {
     this.#calls.get(id)?.options.onAcknowledged?.(params);
   }
 
-  #cancelled({ requestId, reason }: JsonObject): void {
-    const question = this.#questions.get(requestId as RequestId);
-    question?.abort(new Error(`The server withdrew its request${typeof reason === "string" ? `: ${reason}` : "."}`));
-  }
-
-  /** Answers a request of the server. The limits of the calls that may have led to it stand still meanwhile. */
-  async #answer(link: Link, request: JSONRPCRequest, during: RequestId | undefined): Promise<void> {
-    const { id, method, params = {} } = request;
-    const { rules } = link;
-    if (rules?.era === "modern") {
-      const text = `A message of the server was ignored: ${rules.version} does not allow the request ${method}.`;
-      return this.report({ type: "warning", message: text });
-    }
-    const question = new AbortController();
-    this.#questions.set(id, question);
-    const release = this.hold(during);
-    const answer = await this.#outcomeOf(method, params, question.signal);
-    this.#questions.delete(id);
-    release();
-    // A question that the server withdrew is not answered.
-    if (question.signal.aborted) return;
-    const { timeoutMs } = this.#handlers;
-    const deadline = new Deadline({ what: "The message", timeoutMs, totalTimeoutMs: 0 });
-    try {
-      await link.send({ jsonrpc: "2.0", id, ...answer }, deadline.signal);
-    } catch (error) {
-      this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
-    } finally {
-      deadline.stop();
-    }
-  }
-
-  async #outcomeOf(
-    method: string,
-    params: JsonObject,
-    signal: AbortSignal,
-  ): Promise<{ result: JsonObject } | { error: JSONRPCErrorObject }> {
-    try {
-      const result = await this.#handlers.answer(method, params, signal);
-      return isObject(result) ? { result } : { error: internalError() };
-    } catch (error) {
-      if (!McpError.is(error)) {
-        if (!signal.aborted) this.report({ type: "handler-failed", handler: method, error });
-        // The text may contain details of the user's machine.
-        return { error: internalError() };
-      }
-      const { code, message, data } = error;
-      return { error: { code, message, ...(data === undefined ? {} : { data }) } };
-    }
+  #answer(link: Link, request: JSONRPCRequest, during: RequestId | undefined): void {
+    const { answer, timeoutMs } = this.#handlers;
+    const hold = () => this.hold(during);
+    this.#requests ??= import("./on-demand.ts").then(({ ServerRequests }) => {
+      return new ServerRequests({ answer, timeoutMs, report: this.report });
+    });
+    void this.#requests.then((requests) => requests.answer(link, request, hold));
   }
 
   /** Calls a handler of the author. What it throws is reported, and does not disturb the connection. */
@@ -292,8 +254,4 @@ export class Wire {
       this.report({ type: "handler-failed", handler, error });
     }
   }
-}
-
-function internalError(): JSONRPCErrorObject {
-  return { code: ErrorCode.InternalError, message: "The client failed to answer." };
 }

@@ -6,6 +6,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { DEPTH_MAX } from "../client/received.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
@@ -203,7 +204,12 @@ export class StdioClientTransport implements Transport {
   #open(input: Readable, output: Writable): void {
     const lines = new StdioServerTransport({ input, output });
     const { messageBytesMax = 32 * 1024 * 1024 } = this.#options;
-    lines.limits = { ...DEFAULT_LIMITS, bodyBytesMax: messageBytesMax, bodyValuesMax: messageBytesMax };
+    lines.limits = {
+      ...DEFAULT_LIMITS,
+      bodyBytesMax: messageBytesMax,
+      bodyValuesMax: messageBytesMax,
+      bodyDepthMax: DEPTH_MAX,
+    };
     lines.onmessage = (message) => {
       // Some servers of 2025-03-26 answer with batches.
       for (const each of [message].flat()) note(each, this.#questions, this.#requests);

@@ -344,7 +344,9 @@ describe("other servers", () => {
     const warnings: ClientEvent[] = [];
     const client = await connect(server.url, { ...ME, onEvent: (event) => warnings.push(event) });
     expect(await client.callTool("add")).toEqual(DONE);
-    expect(warnings.at(-1)).toMatchObject({ type: "warning", message: expect.stringContaining("ping") });
+    await expect
+      .poll(() => warnings.at(-1))
+      .toMatchObject({ type: "warning", message: expect.stringContaining("ping") });
     expect(server.asked).toEqual(["POST server/discover", "POST tools/call"]);
   });
 });

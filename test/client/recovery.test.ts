@@ -47,7 +47,7 @@ describe("the stream of a legacy call", () => {
       if (method === "GET") cursors.push(headers["last-event-id"]);
       if (method === "POST" && message?.method !== "tools/call") return response.writeHead(202).end();
       const count = cursors.length;
-      if (count < 4) return stream(response, `id: e${count}\nretry: 30\ndata: \n\n`);
+      if (count < 4) return stream(response, `id: e${count}\nretry: 300\ndata: \n\n`);
       return stream(response, 'id: last\ndata: {"jsonrpc":"2.0","id":2,"result":{"content":[]}}\n\n');
     });
     const { client, events } = await join(server.url, NEWEST_LEGACY);
@@ -55,8 +55,8 @@ describe("the stream of a legacy call", () => {
     expect(cursors).toEqual(["e0", "e1", "e2", "e3"]);
     for (const event of events.filter(({ type }) => type === "stream-reconnecting")) {
       expect(event).toMatchObject({ attempt: 1 });
-      expect((event as { delayMs: number }).delayMs).toBeGreaterThanOrEqual(30);
-      expect((event as { delayMs: number }).delayMs).toBeLessThanOrEqual(33);
+      expect((event as { delayMs: number }).delayMs).toBeGreaterThanOrEqual(300);
+      expect((event as { delayMs: number }).delayMs).toBeLessThanOrEqual(330);
     }
   });
 

@@ -219,7 +219,7 @@ describe("L8 the schemas", () => {
   });
 
   test("check a result that is nested too deep only as far as it is safe", async () => {
-    const nested = JSON.parse(`${"[".repeat(1_000)}1${"]".repeat(1_000)}`) as unknown;
+    const nested = JSON.parse(`${"[".repeat(900)}1${"]".repeat(900)}`) as unknown;
     expect(await issuesOf({ type: "array" }, nested)).toMatchObject([
       { path: "", message: expect.stringContaining("nested deeper than 128") },
     ]);

@@ -12,7 +12,7 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import { untilAborted } from "../deadline.ts";
-import { textOf } from "../errors.ts";
+import { ClientError, textOf } from "../errors.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
 import type { Granted, GrantRequest } from "./grant.ts";
@@ -82,11 +82,22 @@ export async function signIn(
     throw new OAuthError("redirect-needed", text, { url: url.href });
   }
   const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const answer = untilAborted(redirect.authorize(url.href, whole), whole).catch((cause: unknown) => {
+  const shown = showing(() => redirect.authorize(url.href, whole));
+  const answer = untilAborted(shown, whole).catch((cause: unknown) => {
     if (signal.aborted || !whole.aborted) throw cause;
     throw new OAuthError("expired", `The user did not sign in within ${timeoutMs} ms (signInTimeoutMs).`);
   });
   return redeem(request, pending, await answer);
+}
+
+/** Calls a function of a redirect handler. @throws {OAuthError} `redirect-failed` if it throws something else. */
+export async function showing<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (cause) {
+    if (ClientError.is(cause)) throw cause;
+    throw new OAuthError("redirect-failed", `The redirect handler failed: ${textOf(cause)}`, { cause });
+  }
 }
 
 /**

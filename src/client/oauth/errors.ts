@@ -13,6 +13,7 @@ import { ClientError } from "../errors.ts";
  * - `client-missing`: there is no way to get a client id. See `client` and `clientMetadataUrl`.
  * - `registration-failed`: the authorization server refused to register the client.
  * - `redirect-needed`: the user has to open `url`, and `finish()` then ends the sign-in.
+ * - `redirect-failed`: the redirect handler could not show the page, or threw. See `cause`.
  * - `answer-invalid`: the answer to the authorization request does not belong to it.
  * - `access-denied`: the authorization server answered the authorization request with an error. See `error`.
  * - `token-refused`: the token endpoint refused the request. See `error`.
@@ -31,6 +32,7 @@ export type OAuthReason =
   | "client-missing"
   | "registration-failed"
   | "redirect-needed"
+  | "redirect-failed"
   | "answer-invalid"
   | "access-denied"
   | "token-refused"

@@ -6,7 +6,7 @@
 import type { AuthorizationServer } from "oauth4webapi";
 import type { AuthContext } from "../auth.ts";
 import type { FetchFunction } from "../options.ts";
-import { type Pending, redeem, signIn } from "./authorization-code.ts";
+import { type Pending, redeem, showing, signIn } from "./authorization-code.ts";
 import { authenticationOf, type ClientAuthentication, type OAuthClient } from "./client-authentication.ts";
 import { discoverIssuer, discoverResource } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
@@ -16,7 +16,7 @@ import type { RedirectHandler } from "./redirect.ts";
 import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
-import { isDue, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
+import { isDue, readRecord, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
 
 /** The options of `oauth()`, with their defaults. */
 export interface Settings extends ClientChoice {
@@ -85,7 +85,7 @@ export class Setup {
   /** Reads the tokens from the store. */
   async load(): Promise<TokenRecord | undefined> {
     const text = await this.settings.store.get(this.key);
-    return text === undefined ? undefined : (JSON.parse(text) as TokenRecord);
+    return text === undefined ? undefined : readRecord(text);
   }
 
   async save(record: TokenRecord | undefined): Promise<void> {
@@ -237,7 +237,8 @@ class Attempt {
 
   async #signIn(request: GrantRequest, handler: RedirectHandler, source: TokenSource, proof: Proof | undefined) {
     const place = { store: this.#setup.settings.store, server: request.server };
-    const redirect = await handler.open(await registeredRedirect(place, handler.url));
+    const known = await registeredRedirect(place, handler.url);
+    const redirect = await showing(async () => handler.open(known));
     try {
       return await signIn(request, {
         redirect,

@@ -4,10 +4,26 @@
  * @module
  */
 import type { OAuthClient } from "./client-authentication.ts";
+import { OAuthError } from "./errors.ts";
 import type { Granted } from "./grant.ts";
 
 /** A token is replaced this long before it expires, or a tenth of its life before if that is shorter. */
 const EARLY_MS = 30_000;
+
+/** The longest life of a token, in milliseconds: 100 years. A longer one could not be stored as JSON. */
+const LIFE_MAX_MS = 100 * 365 * 86_400_000;
+
+/**
+ * Reads a stored record. Returns undefined if its token could not be sent in a header, so that a new one is obtained. A life that an
+ * earlier release could not store has ended.
+ */
+export function readRecord(text: string): TokenRecord | undefined {
+  const record = JSON.parse(text) as TokenRecord;
+  return TOKEN.test(record.accessToken) ? record : undefined;
+}
+
+/** @see RFC 6750, 2.1 */
+const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The origin of tokens, and the purpose for which they were requested. */
 export interface TokenSource {
@@ -37,10 +53,18 @@ export interface TokenRecord extends TokenSource {
   readonly expiresAtMs?: number | undefined;
 }
 
-/** Returns the record of the tokens in an answer. @param before The tokens that were refreshed. */
+/**
+ * Returns the record of the tokens in an answer.
+ *
+ * @param before The tokens that were refreshed.
+ * @throws {OAuthError} `token-invalid` for a token that could not be sent in a header.
+ */
 export function recordOf(source: TokenSource, { client, answer }: Granted, before?: TokenRecord): TokenRecord {
   const { access_token: accessToken, refresh_token, expires_in: expiresIn, scope, token_type: type } = answer;
-  const lifeMs = expiresIn === undefined ? undefined : expiresIn * 1_000;
+  // They could not be sent. The text does not contain them.
+  if (!TOKEN.test(accessToken + (refresh_token ?? "")))
+    throw new OAuthError("token-invalid", "The tokens have characters other than visible ASCII.");
+  const lifeMs = expiresIn === undefined ? undefined : Math.min(expiresIn * 1_000, LIFE_MAX_MS);
   return {
     ...source,
     client,

@@ -2,7 +2,7 @@ import { decodeBase64, encodeText, toHex } from "../../core/protocol/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Client } from "../client.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";
-import { Listing } from "../listing.ts";
+import { LISTING_LIMITS, Listing } from "../listing.ts";
 import type { RequestOptions } from "../options.ts";
 import type { Resource, ResourceContents } from "../results.ts";
 import { problemOf, type Skill, type SkillResource } from "./entries.ts";
@@ -12,7 +12,6 @@ import { normalize, resolveFile } from "./paths.ts";
 import { parseYaml } from "./yaml.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
-const PAGES_MAX = 1_000;
 
 type ReadFile = Omit<SkillFile, "isVerified" | "body">;
 
@@ -170,7 +169,7 @@ export class Skills {
       const nextCursor = typeof result.nextCursor === "string" ? result.nextCursor : undefined;
       return { items: items.filter(isValid) as T[], nextCursor };
     };
-    return new Listing(read, PAGES_MAX, (message) => this.#warn(message));
+    return new Listing(read, LISTING_LIMITS, (message) => this.#warn(message));
   }
 
   #check(entry: unknown): boolean {

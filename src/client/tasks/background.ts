@@ -6,11 +6,11 @@
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
 import { pause } from "../../core/protocol/pause.ts";
-import { ClientError, invalidAnswer } from "../errors.ts";
+import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext, ExtensionHooks, Next, OutgoingRequest } from "../extensions.ts";
-import { Listing } from "../listing.ts";
+import { randomKey } from "../idempotency-keys.ts";
+import { LISTING_LIMITS, Listing } from "../listing.ts";
 import type { RequestOptions } from "../options.ts";
-import { randomKey } from "../recovery.ts";
 import type { Progress } from "../results.ts";
 import { type DriverParts, TaskDriver } from "./driver.ts";
 import { declaresTasks, EXTENSION, hasExtension, takesTaskRequests } from "./support.ts";
@@ -20,7 +20,6 @@ import { createdTask, type ListedTask, readTask, type SeenTask } from "./task-st
 const RELATED = "io.modelcontextprotocol/related-task";
 /** A task that takes longer is listened to, in milliseconds: for a shorter one the stream is not worth its request. */
 const LISTEN_AFTER_MS = 2_000;
-const PAGES_MAX = 1_000;
 /** The most tasks that are listened to. The others are polled. */
 const LISTENED_MAX = 100;
 
@@ -111,7 +110,7 @@ export class Background {
       const nextCursor = typeof result.nextCursor === "string" ? result.nextCursor : undefined;
       return { items: result.tasks.map((task) => readTask(method, task)), nextCursor };
     };
-    return new Listing(read, PAGES_MAX, (message) => report({ type: "warning", message }));
+    return new Listing(read, LISTING_LIMITS, (message) => report({ type: "warning", message }));
   }
 
   /** Whether the server's version has the tasks of the extension. */
@@ -183,7 +182,7 @@ export class Background {
       // Nobody has a handle, so the work would be in vain. After a lost connection it may still be of use.
       const isGivenUp = ClientError.is(error) && (error.code === "total-timeout" || error.code === "question-failed");
       if (signal?.aborted || isGivenUp) this.#cancel(driver);
-      throw error;
+      throw afterOtherAttempt(error);
     }
   }
 
