@@ -51,6 +51,8 @@ export interface WireHandlers {
 
 interface Call {
   readonly id: RequestId;
+  /** The progress token. */
+  readonly token: string | number | undefined;
   readonly link: Link;
   readonly options: AskOptions;
 }
@@ -59,9 +61,8 @@ export class Wire {
   /** The level that modern requests ask log messages for. */
   logLevel: LoggingLevel | undefined;
   readonly #handlers: WireHandlers;
-  readonly #calls = new Map<RequestId, Call>();
-  /** Open requests by their progress token. */
-  readonly #tokens = new Map<string | number, Call>();
+  /** The open requests. Ids and progress tokens are unique on each link. */
+  readonly #calls = new Set<Call>();
   /** The requests of the server. Loaded with the first one. */
   #requests: Promise<ServerRequests> | undefined;
   #link: Link | undefined;
@@ -105,7 +106,7 @@ export class Wire {
 
   async close(reason: unknown): Promise<void> {
     void this.#requests?.then((requests) => requests.end(reason));
-    const links = new Set([this.#link, ...[...this.#calls.values()].map(({ link }) => link)]);
+    const links = new Set([this.#link, ...[...this.#calls].map(({ link }) => link)]);
     await Promise.all([...links].map((link) => link?.close()));
   }
 
@@ -120,12 +121,15 @@ export class Wire {
     const { link = this.link, deadline, headers, onEventId, resume } = options;
     const { signal } = deadline;
     signal.throwIfAborted();
-    const id = resume?.id ?? this.#nextId();
+    this.#lastId += 1;
+    const id = resume?.id ?? this.#lastId;
     const token = options.progressToken === true ? id : options.progressToken;
     const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(link, params, token) };
-    const call: Call = { id, link, options };
-    if (token !== undefined) this.#claimToken(token, call);
-    this.#calls.set(id, call);
+    if (token !== undefined && this.#find(link, "token", token)) {
+      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
+    }
+    const call: Call = { id, token, link, options };
+    this.#calls.add(call);
     try {
       const send: SendOptions = { signal, headers, onEventId: onEventId && ((eventId) => onEventId(eventId, id)) };
       const sent = resume ? link.resume?.(request, resume.lastEventId, send) : link.request(request, send);
@@ -135,15 +139,12 @@ export class Wire {
       const { code, message, data } = answer.error;
       throw new McpError(code, message, data);
     } finally {
-      this.#calls.delete(id);
-      if (token !== undefined) this.#tokens.delete(token);
+      this.#calls.delete(call);
     }
   }
 
-  #nextId(): number {
-    do this.#lastId += 1;
-    while (this.#calls.has(this.#lastId));
-    return this.#lastId;
+  #find(link: Link, by: "id" | "token", value: unknown): Call | undefined {
+    return [...this.#calls].find((call) => call.link === link && call[by] === value);
   }
 
   /** Sends a notification. */
@@ -157,7 +158,7 @@ export class Wire {
    * @param during The call. @default all
    */
   hold(during?: RequestId): () => void {
-    const calls = [...this.#calls.values()].filter(({ id }) => during === undefined || id === during);
+    const calls = [...this.#calls].filter(({ id }) => during === undefined || id === during);
     const releases = calls.map(({ options }) => options.deadline.hold());
     return () => {
       for (const release of releases) release();
@@ -167,9 +168,9 @@ export class Wire {
   #message(link: Link, message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
     const { method, params = {} } = message;
     if ("id" in message) this.#answer(link, message as JSONRPCRequest, during);
-    else if (method === "notifications/progress") this.#progress(params);
+    else if (method === "notifications/progress") this.#progress(link, params);
     else if (method === "notifications/cancelled") void this.#requests?.then((requests) => requests.withdraw(params));
-    else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(params);
+    else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(link, params);
     else this.#handlers.notice(method, params);
   }
 
@@ -181,13 +182,6 @@ export class Wire {
   readonly report = (event: ClientEvent): void => {
     this.#handlers.report(event);
   };
-
-  #claimToken(token: string | number, call: Call): void {
-    if (this.#tokens.has(token)) {
-      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
-    }
-    this.#tokens.set(token, call);
-  }
 
   /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
   #withMeta(link: Link, params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
@@ -213,9 +207,9 @@ export class Wire {
     };
   }
 
-  #progress(params: JsonObject): void {
+  #progress(link: Link, params: JsonObject): void {
     const { progressToken, progress, total, message } = params;
-    const call = this.#tokens.get(progressToken as string | number);
+    const call = progressToken === undefined ? undefined : this.#find(link, "token", progressToken);
     // Progress of a task, or late progress of a request that is answered or was given up.
     if (!call) this.#handlers.notice("notifications/progress", params);
     if (!call || typeof progress !== "number") return;
@@ -229,9 +223,9 @@ export class Wire {
     this.guard("onProgress", () => onProgress?.(update));
   }
 
-  #acknowledged(params: JsonObject): void {
-    const id = metaOf(params)["io.modelcontextprotocol/subscriptionId"] as RequestId;
-    this.#calls.get(id)?.options.onAcknowledged?.(params);
+  #acknowledged(link: Link, params: JsonObject): void {
+    const id = metaOf(params)["io.modelcontextprotocol/subscriptionId"];
+    this.#find(link, "id", id)?.options.onAcknowledged?.(params);
   }
 
   #answer(link: Link, request: JSONRPCRequest, during: RequestId | undefined): void {

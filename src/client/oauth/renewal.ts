@@ -16,7 +16,7 @@ import type { RedirectHandler } from "./redirect.ts";
 import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
-import { isDue, readRecord, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
+import { isDue, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
 
 /** The options of `oauth()`, with their defaults. */
 export interface Settings extends ClientChoice {
@@ -85,7 +85,7 @@ export class Setup {
   /** Reads the tokens from the store. */
   async load(): Promise<TokenRecord | undefined> {
     const text = await this.settings.store.get(this.key);
-    return text === undefined ? undefined : readRecord(text);
+    return text === undefined ? undefined : (JSON.parse(text) as TokenRecord);
   }
 
   async save(record: TokenRecord | undefined): Promise<void> {

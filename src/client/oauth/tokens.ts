@@ -13,15 +13,6 @@ const EARLY_MS = 30_000;
 /** The longest life of a token, in milliseconds: 100 years. A longer one could not be stored as JSON. */
 const LIFE_MAX_MS = 100 * 365 * 86_400_000;
 
-/**
- * Reads a stored record. Returns undefined if its token could not be sent in a header, so that a new one is obtained. A life that an
- * earlier release could not store has ended.
- */
-export function readRecord(text: string): TokenRecord | undefined {
-  const record = JSON.parse(text) as TokenRecord;
-  return TOKEN.test(record.accessToken) ? record : undefined;
-}
-
 /** @see RFC 6750, 2.1 */
 const TOKEN = /^[\x21-\x7e]+$/;
 
@@ -63,7 +54,7 @@ export function recordOf(source: TokenSource, { client, answer }: Granted, befor
   const { access_token: accessToken, refresh_token, expires_in: expiresIn, scope, token_type: type } = answer;
   // They could not be sent. The text does not contain them.
   if (!TOKEN.test(accessToken + (refresh_token ?? "")))
-    throw new OAuthError("token-invalid", "The tokens have characters other than visible ASCII.");
+    throw new OAuthError("token-invalid", "A token is not visible ASCII.");
   const lifeMs = expiresIn === undefined ? undefined : Math.min(expiresIn * 1_000, LIFE_MAX_MS);
   return {
     ...source,

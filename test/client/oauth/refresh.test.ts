@@ -176,3 +176,36 @@ test("ten parallel calls of one client wait for the lock of the store once", asy
   // Once for the sign-in, and once for the refresh.
   expect(locked).toBe(2);
 });
+
+test.each([
+  ["access_token", "access\nX-Injected: 1"],
+  ["access_token", "töken-s3cret"],
+  ["refresh_token", "refresh s3cret"],
+])("a %s that no header can carry is refused without being shown, and is not stored", async (name, value) => {
+  const authority = await start();
+  const store = memoryStore();
+  authority.onToken = () => {
+    const { body } = authority.issue("authorization_code", "");
+    return { body: { ...(body as object), [name]: value } };
+  };
+  const failure = await join(authority, { store }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "sign-in-failed", reason: "token-invalid" });
+  expect(String(failure)).not.toMatch(/X-Injected|s3cret/);
+  authority.onToken = () => undefined;
+  const client = await join(authority, { store });
+  expect(await client.callTool("add", { a: 1 })).toBeDefined();
+});
+
+test.each([1e308, Number.MAX_SAFE_INTEGER])(
+  "a token that lives for %s s is used, and not refreshed for each request",
+  async (seconds) => {
+    const authority = await start((each) => {
+      each.expiresIn = seconds;
+    });
+    const store = memoryStore();
+    await join(authority, { store });
+    const client = await join(authority, { store });
+    expect(await callTen(client)).toBe(10);
+    expect(authority.attempts).toEqual(["authorization_code"]);
+  },
+);
