@@ -6,17 +6,20 @@
 import { setTimeout } from "node:timers/promises";
 import { connect } from "../client/index.ts";
 import {
+  ErrorCode,
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCRequest,
   parseMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
+import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
 import { StdioServerTransport } from "../node/index.ts";
 import { Exit } from "./exit.ts";
 import { checkCredentials, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { redactText } from "./redact.ts";
+import { HostOutput } from "./relay/host-output.ts";
 import { Relay } from "./relay/relay.ts";
 import { nameOf, readTarget } from "./target.ts";
 import { createTerminal, oneLine } from "./terminal.ts";
@@ -25,6 +28,8 @@ import { createTerminal, oneLine } from "./terminal.ts";
 const IDLE_MS = 5_000;
 /** How long closing may take, in milliseconds. A process of the server is ended within it. */
 const CLOSE_MS = 6_000;
+/** The largest message of the host, in bytes, which is that of a server. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
 /** The longest line on standard error, in characters. */
 const NOTE_CHARS_MAX = 1_000;
 
@@ -38,15 +43,28 @@ export async function bridge(server: string, options: ConnectionOptions): Promis
     // A process is started anew for each connection.
     const opened = await openTarget(target, options, terminal, { signal: ending.signal, mayAsk: true });
     const { protocolVersions } = opened.options;
-    return connect(opened.target, { ...opened.options, ...more, ...(protocolVersions ? { protocolVersions } : {}) });
+    const throttled = opened.options.fetch ? { fetch: output.throttle(opened.options.fetch) } : {};
+    const all = { ...opened.options, ...throttled, ...more, ...(protocolVersions ? { protocolVersions } : {}) };
+    return connect(opened.target, all);
   };
   const stdio = new StdioServerTransport();
-  const send = (message: JSONRPCMessage) => void stdio.send(message).catch(() => undefined);
+  // A host may send what the server may answer.
+  stdio.limits = { ...DEFAULT_LIMITS, bodyBytesMax: LINE_BYTES_MAX, bodyValuesMax: LINE_BYTES_MAX };
   const note = (text: string) => terminal.note(`mcp-edge bridge: ${oneLine(redactText(text), NOTE_CHARS_MAX)}`);
+  const pauseInput = (isPaused: boolean) => void (isPaused ? process.stdin.pause() : process.stdin.resume());
+  const output = new HostOutput(stdio, note, pauseInput);
+  const send = (message: JSONRPCMessage) => output.send(message);
   const relay = new Relay(open, { send }, note);
   const host = new HostConnection(relay, send);
   stdio.onmessage = (message) => host.receive(message);
-  stdio.onunreadable = ({ message }) => note(message);
+  stdio.onunreadable = ({ reason, message }) => {
+    note(message);
+    // The id cannot be known, so the error has none.
+    send({
+      jsonrpc: "2.0",
+      error: { code: reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest, message },
+    });
+  };
   await stdio.start();
   if (options.debug) note(`forwards to ${nameOf(target)}`);
   const signalled = untilSignal();

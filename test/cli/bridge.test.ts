@@ -3,6 +3,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { Client as OfficialClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -289,6 +292,7 @@ test("requests that were piped in are answered before the end, and other lines a
       .split("\n")
       .map((each) => JSON.parse(each)),
   ).toEqual([
+    { jsonrpc: "2.0", error: { code: -32700, message: "A line is not JSON." } },
     { jsonrpc: "2.0", id: 8, error: { code: -32600, message: '"jsonrpc" is not "2.0"' } },
     { jsonrpc: "2.0", id: 7, result: expect.objectContaining({ content: [{ type: "text", text: "3" }] }) },
   ]);
@@ -342,3 +346,123 @@ describe.each(OPEN)("a bridge with an open $method", (request) => {
     expect(isAlive(server)).toBe(false);
   });
 });
+
+/** A bridge as a process whose lines a test writes and reads itself, so that it can also stop reading. */
+function rawBridge(url: string) {
+  const child = spawn(NODE, [CLI, "bridge", url], { stdio: ["pipe", "pipe", "ignore"] });
+  closing.push(async () => child.kill("SIGKILL"));
+  const lines = createInterface({ input: child.stdout });
+  const received: { readonly id?: unknown; readonly result?: object; readonly error?: { message: string } }[] = [];
+  lines.on("line", (line) => received.push(JSON.parse(line)));
+  const answerTo = async (id: number) => {
+    await expect.poll(() => received.some((each) => each.id === id), { timeout: 20_000 }).toBe(true);
+    return received.find((each) => each.id === id);
+  };
+  const send = (message: object) => void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  return { child, lines, received, send, answerTo };
+}
+
+const INITIALIZE = {
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "host", version: "1" } },
+};
+
+/** Starts a server without a judge, whose messages are wrong on purpose. */
+async function plainServer(
+  answer: (id: unknown, method: string, response: ServerResponse) => unknown,
+): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { id, method } = JSON.parse((await request.toArray()).join("") || "{}");
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    if (id === undefined) return void response.writeHead(202).end();
+    if (method === "initialize") return void result(response, id, initialized("2025-11-25"));
+    await answer(id, method, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+test("an answer with 20,000 nested arrays becomes an error with its id, and the bridge goes on", async () => {
+  const nested = "[".repeat(20_000) + "]".repeat(20_000);
+  const url = await plainServer((id, method, response) => {
+    if (method !== "tools/call") return result(response, id, { tools: [] });
+    response.writeHead(200, { "content-type": "application/json" });
+    return response.end(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"x":${nested}}}`);
+  });
+  const bridge = rawBridge(url);
+  bridge.send({ id: 1, ...INITIALIZE });
+  await bridge.answerTo(1);
+  bridge.send({ id: 2, method: "tools/call", params: { name: "a" } });
+  expect(await bridge.answerTo(2)).toMatchObject({ error: { data: { reason: "answer-invalid", mayHaveRun: true } } });
+  bridge.send({ id: 3, method: "tools/list" });
+  expect(await bridge.answerTo(3)).toMatchObject({ result: { tools: [] } });
+});
+
+test("a request of 5 MiB is passed on, and one beyond 32 MiB is answered with an error", async () => {
+  let seen = 0;
+  const url = await plainServer((id, _, response) => {
+    seen += 1;
+    return result(response, id, { content: [] });
+  });
+  const bridge = rawBridge(url);
+  bridge.send({ id: 1, ...INITIALIZE });
+  await bridge.answerTo(1);
+  const call = (id: number, mib: number) =>
+    bridge.send({
+      id,
+      method: "tools/call",
+      params: { name: "a", arguments: { text: "x".repeat(mib * 1024 * 1024) } },
+    });
+  call(2, 5);
+  expect(await bridge.answerTo(2)).toMatchObject({ result: { content: [] } });
+  call(3, 33);
+  await expect
+    .poll(() => bridge.received.at(-1), { timeout: 20_000 })
+    .toMatchObject({
+      error: { code: -32600, message: "A line is larger than 33554432 bytes." },
+    });
+  call(4, 1);
+  expect(await bridge.answerTo(4)).toMatchObject({ result: { content: [] } });
+  expect(seen).toBe(3);
+});
+
+test("a host that stops reading makes the bridge stop reading as well, and gets every answer when it reads again", async () => {
+  const log = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/message",
+    params: { level: "info", data: "x".repeat(100_000) },
+  });
+  let isFinished = false;
+  let written = 0;
+  const url = await plainServer(async (id, method, response) => {
+    if (method !== "tools/call") return result(response, id, {});
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    while (!isFinished) {
+      if (!response.write(`data: ${log}\n\n`)) await Promise.race([once(response, "drain"), until(() => isFinished)]);
+      written += log.length;
+    }
+    return response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } })}\n\n`);
+  });
+  const bridge = rawBridge(url);
+  bridge.send({ id: 1, ...INITIALIZE });
+  await bridge.answerTo(1);
+  bridge.child.stdout.pause();
+  bridge.lines.pause();
+  // Each answer is large, so that the host has much to read even without the log messages, which are dropped.
+  bridge.send({ id: 2, method: "tools/call", params: { name: "a" } });
+  await expect.poll(() => written, { timeout: 20_000 }).toBeGreaterThan(50_000_000);
+  const rssMiB = Number(readFileSync(`/proc/${bridge.child.pid}/statm`, "utf8").split(" ")[1]) / 256;
+  expect(rssMiB).toBeLessThan(400);
+  isFinished = true;
+  bridge.lines.resume();
+  bridge.child.stdout.resume();
+  expect(await bridge.answerTo(2)).toMatchObject({ result: { content: [] } });
+});
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
+}

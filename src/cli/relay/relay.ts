@@ -51,6 +51,9 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
+/** How long, in milliseconds, a connection is kept after one was given up. An ordinary error must not cost a connection. */
+const REPLACED_MS = 30_000;
+
 export class Relay {
   readonly #connect: Connect;
   readonly #general: Sink;
@@ -64,6 +67,8 @@ export class Relay {
   #client: Promise<Client> | undefined;
   #level: unknown;
   #isClosed = false;
+  /** The time at which a connection was given up because the server seemed to be another one. */
+  #replacedAtMs = 0;
 
   /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
   constructor(connect: Connect, general: Sink, log: (text: string) => void) {
@@ -121,10 +126,30 @@ export class Relay {
     this.#host ??= { rules: NEWEST_LEGACY, capabilities: {}, info: {} };
     const { rules } = this.#host;
     const client = await this.#connected();
-    const isSame = isOfVersion(client, rules);
-    return this.#questions.during(serving, async () =>
-      resultFor(await this.#forward(client, serving), method, rules, { isSame }),
-    );
+    const run = (used: Client) =>
+      this.#questions.during(serving, async () => {
+        return resultFor(await this.#forward(used, serving), method, rules, { isSame: isOfVersion(used, rules) });
+      });
+    try {
+      return await run(client);
+    } catch (error) {
+      if (!(await this.#isReplaced(client, error))) throw error;
+      return run(await this.#connected());
+    }
+  }
+
+  /**
+   * Whether a server no longer has the versions for which the connection to it was made, because it was updated, and has not run the
+   * request. The next connection is made with any version.
+   */
+  async #isReplaced(client: Client, error: unknown): Promise<boolean> {
+    if (!mayBeReplaced(error)) return false;
+    if ((await this.#client) !== client) return true;
+    if (Date.now() - this.#replacedAtMs < REPLACED_MS) return false;
+    this.#replacedAtMs = Date.now();
+    this.#client = undefined;
+    client.close().catch(() => undefined);
+    return true;
   }
 
   async #initialize(params: JsonObject): Promise<JsonObject> {
@@ -294,6 +319,14 @@ function discovered(client: Client, rules: VersionRules): JsonObject {
     capabilities: capabilitiesFor(capabilities, rules, isOfVersion(client, rules)),
     ...(instructions === undefined ? {} : { instructions }),
   };
+}
+
+/** Whether a failure suggests that the server no longer has the version of the connection, and has not run the request. */
+function mayBeReplaced(error: unknown): boolean {
+  if (McpError.is(error))
+    return error.code === ErrorCode.UnsupportedProtocolVersion || error.code === ErrorCode.InvalidRequest;
+  if (!ClientError.is(error) || error.mayHaveRun) return false;
+  return error.code === "version-unsupported" || error.code === "session-lost" || error.response?.status === 400;
 }
 
 /** Whether a failure can mean that the server has no legacy version. */
