@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    setupFiles: ["test/harness/setup.ts"],
     // The tests of the templates run in their own folders: test/templates.
     include: ["test/**/*.test.ts"],
     // `npm test` leaves out the tests with this tag, and `npm run test:all` runs them too.

@@ -181,7 +181,7 @@ test("in a terminal, --help fits its width and creates nothing, and a wrong name
   for (const template of TEMPLATES) expect(help.text).toMatch(new RegExp(`^ {2}${template} +[A-Z]`, "m"));
   expect(help.text.split("\n").filter((line) => line.length > 100)).toEqual([]);
   for (const [args, text] of [
-    [["nwe"], "Did you mean new?"],
+    [["nwe"], 'Did you mean "new"?'],
     [["new", "dice", "--template", "wether"], 'Did you mean "weather"?'],
   ] as const) {
     using wrong = new Screen(args, {}, [NODE, CLI], place);

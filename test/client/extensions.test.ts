@@ -9,9 +9,12 @@ import {
   type OutgoingRequest,
 } from "../../src/client/index.ts";
 import type { JsonObject } from "../../src/core/protocol/jsonrpc.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { until } from "../http/wire.ts";
 import { Lab, ME, MODERN, PLACES } from "./places.ts";
 import { CACHED, discovered, initialized, result, scripted } from "./scripted.ts";
+
+expectLogs(/^mcp-edge: "tools\/call" "summarise" failed .* QuestionError: /);
 
 let lab: Lab;
 const clients: Client[] = [];

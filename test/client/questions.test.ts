@@ -8,9 +8,12 @@ import type {
   LogMessage,
 } from "../../src/client/index.ts";
 import { connect, McpError } from "../../src/client/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { until } from "../http/wire.ts";
 import { Lab, ME, MODERN, PLACES } from "./places.ts";
 import { DONE, discovered, type Faults, result, scripted } from "./scripted.ts";
+
+expectLogs(/^mcp-edge: "tools\/call" "\w+" failed .* QuestionError: /);
 
 let lab: Lab;
 beforeAll(async () => {

@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { newKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { ModernClient } from "../worker/client.ts";
 import {
@@ -23,6 +24,8 @@ import {
   url,
   who,
 } from "../worker/protected.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 setUp();
 

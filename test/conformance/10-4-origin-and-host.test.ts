@@ -1,8 +1,11 @@
 /** Conformance section 10.4: Origin and Host. */
 import { describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { CONTENT, type Era, type Headers, isMembers, NEWEST_LEGACY, post, request } from "../http/messages.ts";
 import type { Answer, Ask } from "../http/wire.ts";
 import { type Endpoint, newKey, Session, useLab } from "./support.ts";
+
+expectLogs(/^mcp-edge: everyone may call\./);
 
 const lab = useLab();
 

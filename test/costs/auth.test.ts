@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { Issuer, newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { proofOf, thumbprint } from "../harness/proofs.ts";
 import { LegacyClient, ModernClient, readAnswer } from "../worker/client.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 let issuer: Issuer;
 let worker: TestWorker;

@@ -27,7 +27,6 @@ afterAll(async () => {
   await brief.close();
   await quiet.close();
   await worker.stop();
-  console.log(printed());
   tap.oracle.expectClean();
 });
 
@@ -72,14 +71,6 @@ async function costsOf(what: string, run: () => Promise<unknown>): Promise<Costs
   const found = await costs();
   table[what] = found.counts;
   return found;
-}
-
-function printed(): string {
-  const heads = ["requests", "hubRequests", "messages", "alarms", "wakes", "rowsRead", "rowsWritten"] as const;
-  const lines = Object.entries(table).map(([what, counts]) =>
-    [what.padEnd(58), ...heads.map((head) => String(counts[head]).padStart(head.length + 2))].join(""),
-  );
-  return ["".padEnd(58) + heads.map((head) => `  ${head}`).join(""), ...lines].join("\n");
 }
 
 async function open(headers: Record<string, string> = {}, url = tap.url): Promise<Record<string, string>> {

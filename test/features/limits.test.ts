@@ -2,8 +2,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import { connect, type Limits, McpServer } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { edge } from "../../src/worker/edge.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { createPair } from "../harness/pair.ts";
 import { closePeers, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+
+expectLogs(/^mcp-edge: This server is not configured correctly\./);
 
 afterEach(closePeers);
 

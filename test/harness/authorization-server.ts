@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 import { newKey } from "./issuer.ts";
+import { ignoreLogs } from "./logs.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -41,6 +42,7 @@ export class AuthorizationServer {
   /** Signs new tokens with a new key. @param isRevoked Whether the old keys are no longer published. */
   async rotate(kid: string, isRevoked = false): Promise<void> {
     this.#keys = [await newSigningKey(kid), ...(isRevoked ? [] : this.#keys)];
+    ignoreLogs(/^oidc-provider (WARNING|NOTICE): /);
     this.#answer = new Provider(this.url, configurationOf(this.#keys)).callback();
   }
 

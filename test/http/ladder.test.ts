@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LADDER } from "./ladder.ts";
 import { expectAnswer, filled, INSIDES, single } from "./ladder-check.ts";
@@ -15,6 +16,8 @@ import {
   requestOf,
 } from "./messages.ts";
 import { type Answer, type Ask, problemsOf, send, sendPart, sendUnfinished } from "./wire.ts";
+
+expectLogs(/^mcp-edge: everyone may call\./);
 
 interface Place {
   readonly worker: "reference" | "lab" | "many";

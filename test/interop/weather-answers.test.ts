@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { activeAlerts } from "../../templates/weather/src/nws.ts";
+import { expectLogs } from "../harness/logs.ts";
 import {
   alert,
   alerts,
@@ -24,6 +25,8 @@ import {
   type WeatherCommand,
   type WeatherWorker,
 } from "./weather.ts";
+
+expectLogs(/^weather: the National Weather Service (answered|could not be read)/);
 
 interface Said {
   readonly text: string;

@@ -1,7 +1,10 @@
 /** Tokens of development users without a browser, from real workerd. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { developmentToken, newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
+
+expectLogs(/^mcp-edge: The answer does not belong to this sign-in of a development user\./);
 
 let worker: TestWorker;
 beforeAll(async () => {

@@ -5,6 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { choosePort } from "../../src/testing/port.ts";
 import { load } from "../../src/testing/tools.ts";
+import { expectLogs } from "../harness/logs.ts";
+
+expectLogs(/^Using secrets defined in /);
 
 const ENTRY = "test/testing/fixtures/counter.ts";
 const OBJECTS = `

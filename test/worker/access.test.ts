@@ -2,9 +2,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { cloudflareAccess } from "../../src/worker/auth/index.ts";
 import { newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { advance, issuer, nowS, setUp, url } from "./protected.ts";
+
+expectLogs(/^mcp-edge: an access token could not be verified: /);
 
 setUp();
 

@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { audit } from "../../src/worker/audit/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { CLIENT_INFO_KEY, initialize } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
+
+expectLogs(
+  /^mcp-edge: a record of the audit was lost Error: away/,
+  /^\{"audit":\{"kind":"call"/,
+  /^mcp-edge: unusual use could not be reported Error: /,
+);
 
 let worker: TestWorker;
 beforeAll(async () => {

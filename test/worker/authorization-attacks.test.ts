@@ -3,6 +3,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import {
   allow,
   authorizeUrl,
@@ -18,6 +19,8 @@ import {
 import { bearer, KNOWN, outcomeOf, principalOf, refresh, setUp, statusOf, url, worker } from "./authorizing.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { forge, KEYS, unseal } from "./forging.ts";
+
+expectLogs(/^mcp-edge: authorizationServer\(\): claims makes an access token of \d+ characters/);
 
 /** The author's service, which a handler waits for. */
 let onWait: () => Promise<void> = async () => undefined;

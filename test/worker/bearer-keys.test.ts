@@ -1,6 +1,7 @@
 /** Where `bearer()` gets its keys and answers from: discovery, rotation, introspection and the author's function. */
 import { describe, expect, test } from "vitest";
 import { newKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import {
   advance,
@@ -17,6 +18,12 @@ import {
   url,
   who,
 } from "./protected.ts";
+
+expectLogs(
+  /^mcp-edge: tokens must have the issuer/,
+  /^mcp-edge: an access token could not be verified: /,
+  /^mcp-edge: "\(auth\)" failed .* verify of bearer\(\) returned/,
+);
 
 setUp();
 

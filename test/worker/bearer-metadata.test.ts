@@ -1,6 +1,7 @@
 /** The metadata of the resource, the scopes that all requests need, and the options of `bearer()`. */
 import { describe, expect, test } from "vitest";
 import { bearer as makeBearer } from "../../src/worker/auth/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { post, requestOf } from "../http/messages.ts";
 import { send } from "../http/wire.ts";
 import { ModernClient } from "./client.ts";
@@ -16,6 +17,8 @@ import {
   tokenFor,
   url,
 } from "./protected.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 setUp();
 

@@ -4,9 +4,12 @@ import { McpServer } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { bearer as bearerHook } from "../../src/worker/auth/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { type Members, request } from "../http/messages.ts";
 import { type Client, LegacyClient, ModernClient, readAnswer } from "./client.ts";
 import { bearer, setUp, tokenFor, url } from "./protected.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 setUp();
 

@@ -1,6 +1,7 @@
 /** `bearer()` on workerd, against an issuer with real keys on a real server. CONFORMANCE 10.10, server side. */
 import { describe, expect, test } from "vitest";
 import { base64url, newKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { initialize, type Members } from "../http/messages.ts";
 import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
 import {
@@ -22,6 +23,8 @@ import {
   who,
   worker,
 } from "./protected.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -2,9 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { ClientDocuments } from "../../src/worker/oauth/client-document.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { authorizeUrl, Browser, newVerifier, register, signIn, visit } from "./authorization.ts";
 import { setUp, worker } from "./authorizing.ts";
+
+expectLogs(/^mcp-edge: the document of a client could not be requested: /);
 
 /** What the outside answers, by URL, and what was requested. */
 const pages = new Map<string, () => Response>();

@@ -2,9 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { base64url, Issuer, newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { proofOf, sha256, thumbprint } from "../harness/proofs.ts";
 import { initialize, type Members, standardHeaders } from "../http/messages.ts";
 import { ModernClient, Reading, readAnswer } from "./client.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/, /^mcp-edge: This server is not configured correctly\./);
 
 const OBJECTS = ["McpObject", "StrictObject", "NamedObject", "OpaqueObject"];
 

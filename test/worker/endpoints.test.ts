@@ -1,9 +1,12 @@
 /** Two endpoints in one Worker: what one of them issued is invalid at the other. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, request } from "../http/messages.ts";
 import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
 import { TaskClient } from "./task-client.ts";
+
+expectLogs(/^mcp-edge: This server is not configured correctly\./);
 
 let worker: Workerd;
 beforeAll(async () => {

@@ -1,9 +1,12 @@
 /** Data about the client and the end of its requests that handlers and hooks get, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members, meta, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type Client, clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "./client.ts";
+
+expectLogs(/^mcp-edge: "example\.com\/hang" failed .* KitError: Method "example\.com\/hang" did not finish/);
 
 let worker: Workerd;
 beforeAll(async () => {

@@ -1,8 +1,14 @@
 /** HTTP+SSE calls under losses, limits and hooks, without an SDK; the tests also check what the object stores. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { initialize, isMembers, type Members, notification, request } from "../http/messages.ts";
+
+expectLogs(
+  /^mcp-edge: "\(session\)" failed .* refused: SQLITE_CONSTRAINT/,
+  /^mcp-edge: This server is not configured correctly\./,
+);
 
 let worker: Workerd;
 beforeAll(async () => {

@@ -6,10 +6,13 @@ import { Client as Client2024 } from "sdk-2024-11-05/client/index.js";
 import { SSEClientTransport as Sse2024 } from "sdk-2024-11-05/client/sse.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStream } from "../../src/testing/http-stream.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { nested } from "../http/messages.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
+
+expectLogs(/^mcp-edge: "\(notices\)" failed .* \[migration-missing\]/);
 
 let worker: Workerd;
 beforeAll(async () => {

@@ -1,10 +1,13 @@
 /** Requests in flight: what counts as one, and from when on. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKey, Session } from "../conformance/support.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { ModernClient, readAnswer } from "./client.ts";
+
+expectLogs(/^mcp-edge: "\(sessions\)" failed .* no server for this request/);
 
 let worker: Workerd;
 

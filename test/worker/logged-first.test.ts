@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { ModernClient, readAnswer } from "./client.ts";
+
+expectLogs(/^mcp-edge: "\(session\)" failed .* refused: SQLITE_CONSTRAINT/);
 
 const CLASS = "PlacedObject";
 

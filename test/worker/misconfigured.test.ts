@@ -2,7 +2,14 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { ModernClient, Reading } from "./client.ts";
+
+expectLogs(
+  /^mcp-edge: everyone may call\./,
+  /we lack a handler for FetchEvents/,
+  /^mcp-edge: edge\(\) has no part for the role "session"/,
+);
 
 let worker: TestWorker;
 beforeAll(async () => {

@@ -2,10 +2,13 @@
  * Notifications on Workers: from one isolate to the GET streams of sessions and the listen streams of modern clients.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
+
+expectLogs(/^mcp-edge: "tools\/call" "ask" failed .* QuestionError: /);
 
 let worker: Workerd;
 let tap: HttpTap;

@@ -3,8 +3,16 @@ import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { workersOAuthProvider } from "../../src/worker/auth/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
+
+expectLogs(
+  /^CIMD \(Client ID Metadata Document\) is disabled/,
+  /^mcp-edge: \[flag-missing\] ctx\.signal aborts late/,
+  /^OAuth error response: 401 invalid_token/,
+  /^mcp-edge: "\(auth\)" failed .* workersOAuthProvider\(\)/,
+);
 
 let worker: TestWorker;
 beforeAll(async () => {

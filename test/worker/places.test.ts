@@ -2,11 +2,18 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { initialize, type Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { LegacyClient, ModernClient, Reading } from "./client.ts";
 import { OwnTaskClient } from "./legacy-task-client.ts";
 import { TaskClient } from "./task-client.ts";
+
+expectLogs(
+  /^mcp-edge: "tools\/call" "(fails|asks)" failed /,
+  /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: A limit is reached/,
+  /^mcp-edge: This server is not configured correctly\./,
+);
 
 let worker: TestWorker;
 // Each group has a Worker of its own: where the clock is ahead, alarms no longer run by themselves.

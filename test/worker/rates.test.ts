@@ -2,8 +2,14 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { initialize } from "../http/messages.ts";
 import { ModernClient, Reading } from "./client.ts";
+
+expectLogs(
+  /^mcp-edge: \[flag-missing\] ctx\.signal aborts late/,
+  /^mcp-edge: "\(auth\)" failed .* the binding "NONE" is missing/,
+);
 
 let worker: TestWorker;
 beforeAll(async () => {

@@ -7,9 +7,16 @@ import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";
 import { createSafeFetch, readSql } from "../../src/safe/index.ts";
 import { connectInMemory } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { startUpstream } from "../safe/upstream.ts";
 import { advance, issuer, read, setUp, tokenFor, who } from "./protected.ts";
+
+expectLogs(
+  /^mcp-edge: tokens must have the issuer/,
+  /^mcp-edge: an access token could not be verified: /,
+  /^mcp-edge: "\(auth\)" failed /,
+);
 
 setUp();
 

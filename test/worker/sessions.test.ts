@@ -1,10 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
+
+expectLogs(/^mcp-edge: This server is not configured correctly\./);
 
 const LAB = {
   entry: "test/worker/fixtures/lab-sessions.ts",

@@ -1,10 +1,13 @@
 /** Clients that read their streams more slowly than the server writes them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { ModernClient, Reading, readAnswer } from "./client.ts";
+
+expectLogs(/^Uncaught exception: .* The client has stopped reading\./);
 
 let worker: Workerd;
 

@@ -1,10 +1,13 @@
 /** The tokens of the identity provider, on workerd, with a real provider on a socket. */
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { signIn, type Tokens } from "./authorization.ts";
 import { bearer, KNOWN, principalOf, refresh, setUp, statusOf, url, worker } from "./authorizing.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 import { type Asked, HttpService, type Reply } from "./oauth/http-service.ts";
 import { TaskClient } from "./task-client.ts";
+
+expectLogs(/^mcp-edge: the tokens of an identity provider could not be refreshed /);
 
 /** A provider whose refresh tokens work once: a second use revokes everything, as many providers do it. */
 class Accounts extends HttpService {

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider, { type Configuration } from "oidc-provider";
+import { ignoreLogs } from "../../harness/logs.ts";
 import { CACHED, discovered } from "../scripted.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -42,6 +43,7 @@ export class RealAuthority implements AsyncDisposable {
     const issuer = await listen((request, response) => onIssuer(request, response));
     const mcp = await listen((request, response) => onMcp(request, response));
     const url = `${mcp.origin}/mcp`;
+    ignoreLogs(/^oidc-provider (WARNING|NOTICE): /);
     const provider = new Provider(issuer.origin, configurationFor(url, more));
     const authority = new RealAuthority(provider, issuer.origin, url, [issuer.server, mcp.server]);
     provider.on("grant.success", (context) => {

@@ -1,0 +1,4 @@
+/** Runs before each test file. */
+import { policeLogs } from "./logs.ts";
+
+policeLogs();
