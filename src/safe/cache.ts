@@ -11,6 +11,7 @@ import type { ReadResult, ReadReturn, ResourceReader, ResourceTemplateReader } f
 import type { CacheHint } from "../core/define/server-options.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../core/protocol/check-options.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
+import { uriKey } from "../core/protocol/uri.ts";
 
 /** Options of {@link createCache}. */
 export interface CacheOptions<Env = unknown> {
@@ -109,9 +110,9 @@ export class ResultCache<Env = unknown> {
     };
   }
 
-  /** Forgets the results of a resource, for all principals. Other isolates keep theirs until they expire. */
+  /** Forgets the results of a resource, for all principals and however its URI is spelled. Other isolates keep theirs until they expire. */
   delete(uri: string): void {
-    this.#forget(`resource ${uri}`);
+    this.#forget(`resource ${uriKey(uri)}`);
   }
 
   /** Forgets the results of a prompt, for all arguments and principals. */
@@ -136,7 +137,7 @@ export class ResultCache<Env = unknown> {
       // The reader may shorten the time, and keep a result from others.
       return own.cacheScope === "private" && cacheScope === "public" ? 0 : Math.min(own.ttlMs ?? mostMs, mostMs);
     };
-    const { value, remainingMs } = await this.#get(`resource ${uri}`, ctx, null, read, ttlOf);
+    const { value, remainingMs } = await this.#get(`resource ${uriKey(uri)}`, ctx, uri, read, ttlOf);
     if (value === undefined || value === null || isInputRequired(value)) return value as ReadReturn;
     const result = toReadResult(value as NonNullable<ReadReturn>);
     return { cacheScope, ...result, ttlMs: remainingMs ?? result.ttlMs ?? 0 };

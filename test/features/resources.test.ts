@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { defineResource, defineResourceTemplate, KitError, McpServer } from "../../src/core/index.ts";
+import { type Definition, defineResource, defineResourceTemplate, KitError, McpServer } from "../../src/core/index.ts";
 import {
   ALL_VERSIONS,
   closePeers,
@@ -221,6 +221,31 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect(await contentsOf(server, version, "logs://recent")).toMatchObject([{ text: "{}" }]);
   });
 
+  test("a reader gets one spelling of its URI, and the contents have the one of the client", async () => {
+    const read = (uri: string) => `read ${uri}`;
+    const server = newServer()
+      .resource("note://caf%c3%a9", {}, read)
+      .resourceTemplate("file:///{+path}", {}, read)
+      .resourceTemplate("logs://recent{?timeframe,level}", {}, read)
+      .resourceProvider({ read });
+    const spellings = {
+      "note://caf%c3%a9": ["note://caf%c3%a9", "note://caf%C3%A9", "NOTE://c%61f%C3%A9"],
+      "file:///icon@2x,%C3%A9%5B1%5D.png": [
+        "file:///icon%402x%2C%c3%a9%5b1%5D.png",
+        "FILE:///icon@2x,%C3%A9%5B1%5D.png",
+      ],
+      "logs://recent?timeframe=1h&level=a%26b": ["logs://recent?level=a%26b&timeframe=1%68"],
+      "far://~x/%2F": ["far://%7ex/%2f", "far://~x/%2F"],
+    };
+    for (const [uri, all] of Object.entries(spellings)) {
+      for (const given of all) {
+        expect(await contentsOf(server, version, given)).toMatchObject([
+          { uri: given, text: `read ${uri.replaceAll("%5B", "[").replaceAll("%5D", "]")}` },
+        ]);
+      }
+    }
+  });
+
   test("R5 of two matching templates the first one is used", async () => {
     const server = newServer()
       .resourceTemplate("a:///{x}", {}, () => "first")
@@ -229,6 +254,25 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect(await contentsOf(server, version, "a:///1/2")).toMatchObject([{ text: "second" }]);
   });
 });
+
+test.each(ALL_VERSIONS)(
+  "the URI of a resource that visible hides is read by no template and no provider, in any spelling (%s)",
+  async (version) => {
+    const isHidden = (definition: Definition<never>) =>
+      /secret|private/.test(
+        "uri" in definition ? definition.uri : "uriTemplate" in definition ? definition.uriTemplate : "",
+      );
+    const server = new McpServer({ name: "hiding", version: "1.0.0", visible: (definition) => !isHidden(definition) });
+    server.resource("note://secret", {}, () => "exact");
+    server.resourceTemplate("kept://private/{name}", {}, () => "private");
+    server.resourceTemplate("note://{name}", {}, () => "template").resourceProvider({ read: () => "provider" });
+    for (const uri of ["note://secret", "note://s%65cret", "NOTE://secret", "kept://private/x", "kept://%70rivate/x"]) {
+      expect([uri, (await failure(server, version, "resources/read", { uri })).data]).toEqual([uri, { uri }]);
+    }
+    expect(await contentsOf(server, version, "note://other")).toMatchObject([{ text: "template" }]);
+    expect(await contentsOf(server, version, "kept://other")).toMatchObject([{ text: "provider" }]);
+  },
+);
 
 test.each(LEGACY_VERSIONS)(
   "R1 the resources capability is declared in %s only if there are resources",
@@ -267,6 +311,14 @@ describe("invalid definitions", () => {
     expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
       expect.objectContaining({ code: "definition-invalid" }),
     );
+  });
+
+  test("R1 a URI or template that differs from another one in its spelling only throws, naming it", () => {
+    const server = newServer()
+      .resource("a://x%2a", {}, () => "")
+      .resourceTemplate("a://~{x}", {}, () => "");
+    expect(() => server.resource("A://x%2A", {}, () => "")).toThrow(/A:\/\/x%2A/);
+    expect(() => server.resourceTemplate("a://%7E{x}", {}, () => "")).toThrow(/a:\/\/%7E\{x\}/);
   });
 
   test("R1 a duplicate URI or template throws, naming it; the first one stays", async () => {

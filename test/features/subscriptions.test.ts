@@ -216,6 +216,21 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
+  test("a resource is one subscription in all of its spellings, and hooks get the one of its definition", async () => {
+    const asked: string[] = [];
+    const heard = new McpServer({ name: "heard", version: "1.0.0", onSubscribe: (uri) => void asked.push(uri) });
+    heard.resource("test://watched", {}, () => "");
+    const peer = await openPeer(heard, MODERN_VERSION);
+    const resourceSubscriptions = ["test://w%61tched", "TEST://watched", "test://watched"];
+    peer.request("subscriptions/listen", { notifications: { resourceSubscriptions } }).catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(1);
+    expect(peer.notifications[0]?.params?.notifications).toEqual({ resourceSubscriptions: ["test://watched"] });
+    expect(asked).toEqual(["test://watched"]);
+    heard.resourceUpdated("test://watche%64");
+    await expect.poll(() => peer.notifications.length).toBe(2);
+    await peer.close();
+  });
+
   test("A8: concurrent subscriptions do not exceed the limit while a hook decides about them", async () => {
     const watched = new Set<string>();
     const server = new McpServer({
@@ -343,6 +358,23 @@ describe("a hook onSubscribe", () => {
     await peer.close();
     await expect.poll(() => released.sort()).toEqual(admitted);
   });
+});
+
+test.each(LEGACY_VERSIONS)("in %s a subscription ends by any spelling of its resource", async (version) => {
+  const ran: string[] = [];
+  const server = new McpServer({
+    name: "spelled",
+    version: "1.0.0",
+    onSubscribe: (uri) => void ran.push(`on ${uri}`),
+    onUnsubscribe: (uri) => void ran.push(`off ${uri}`),
+  });
+  server.resourceTemplate("test://{+path}", {}, () => "");
+  const peer = await openPeer(server, version);
+  for (const uri of ["test://a%40b", "test://a@b"]) await peer.request("resources/subscribe", { uri });
+  await peer.request("resources/unsubscribe", { uri: "TEST://%61@b" });
+  server.resourceUpdated("test://a@b");
+  await peer.request("ping", {});
+  expect([ran, peer.notifications]).toEqual([["on test://a@b", "off test://a@b"], []]);
 });
 
 test.each(LEGACY_VERSIONS)("in %s subscribing twice and unsubscribing twice runs each hook once", async (version) => {

@@ -149,6 +149,9 @@ describe("a resource with a cache", () => {
     expect(await all()).toEqual(["run 4", "run 5", "x run 3"]);
     cache.clear();
     expect(await all()).toEqual(["run 6", "run 7", "x run 8"]);
+    // Whatever the spelling.
+    cache.delete("NOTES://toda%79");
+    expect(await all()).toEqual(["run 9", "run 10", "x run 8"]);
   });
 
   test("deletePrompt forgets the results of one prompt", async () => {

@@ -55,6 +55,7 @@ const OPERATIONS: readonly (readonly [string, Members, string])[] = [
   ["tools/call", { name: "audit", arguments: {} }, "audit files:read"],
   ["prompts/get", { name: "summary" }, "files:read"],
   ["resources/read", { uri: "file:///report" }, "files:read"],
+  ["resources/read", { uri: "note://s%65cret" }, "audit"],
   [
     "completion/complete",
     { ref: { type: "ref/prompt", name: "summary" }, argument: { name: "tone", value: "" } },
@@ -73,6 +74,7 @@ const OPEN: readonly (readonly [string, Members])[] = [
   ["prompts/get", { name: "plain" }],
   ["resources/read", { uri: "file:///public" }],
   ["resources/read", { uri: "other://one" }],
+  ["resources/read", { uri: "note://s%65cret-no-more" }],
   ["tools/list", {}],
 ];
 
@@ -125,10 +127,12 @@ test.each(["modern", "in a session"] as const)(
       });
       return (await Promise.all(lists)).flat().sort();
     };
-    const open = ["file:///public", "list", "other://one", "plain"];
+    const open = ["file:///public", "list", "note://{name}", "other://one", "plain"];
     expect(await shown("mcp")).toEqual(open);
     expect(await shown("mcp files:read")).toEqual([...open, "file:///{path}", "summary"].sort());
-    expect(await shown("mcp files audit")).toEqual([...open, "file:///{path}", "summary", "audit", "write"].sort());
+    expect(await shown("mcp files audit")).toEqual(
+      [...open, "file:///{path}", "note://secret", "summary", "audit", "write"].sort(),
+    );
   },
 );
 
@@ -147,10 +151,15 @@ describe("several operations", () => {
       client.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } });
     expect(await resultOf(listen("file:///public", "file:///report"))).toEqual([403, "mcp files:read"]);
     expect(await resultOf(listen("file:///public"))).toEqual([200, undefined]);
+    expect(await resultOf(listen("file:///public", "NOTE://secret"))).toEqual([403, "mcp audit"]);
     const session = await clientWith("in a session", "mcp");
     expect(await resultOf(session.request("resources/subscribe", { uri: "file:///report" }))).toEqual([
       403,
       "mcp files:read",
+    ]);
+    expect(await resultOf(session.request("resources/subscribe", { uri: "note://%73ecret" }))).toEqual([
+      403,
+      "mcp audit",
     ]);
   });
 
@@ -172,8 +181,9 @@ describe("a request", () => {
     const stream = await fetch(url("/files"), { headers, signal: stop.signal });
     const { value } = (await stream.body?.getReader().read()) ?? {};
     const [, endpoint = ""] = /data: (\S+)\n/.exec(new TextDecoder().decode(value)) ?? [];
-    const post = (name: string) => {
-      const body = JSON.stringify(request("tools/call", { name, arguments: {} }));
+    const post = (name: string, params?: Members) => {
+      const message = params ? request(name, params) : request("tools/call", { name, arguments: {} });
+      const body = JSON.stringify(message);
       return fetch(url(endpoint), {
         method: "POST",
         headers: { "content-type": "application/json", ...bearer(token) },
@@ -182,6 +192,7 @@ describe("a request", () => {
     };
     expect(await resultOf(post("write"))).toEqual([403, "mcp files:write"]);
     expect((await post("list")).status).toBe(202);
+    expect(await resultOf(post("resources/read", { uri: "note://s%65cret" }))).toEqual([403, "mcp audit"]);
     stop.abort();
   });
 

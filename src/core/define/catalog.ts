@@ -23,12 +23,17 @@ export interface CatalogItem {
 
 export class Catalog<Item extends CatalogItem> {
   readonly #kind: string;
+  readonly #form: (key: string) => string;
   readonly #items = new Map<string, Item>();
   readonly #listed = new Map<string, readonly ListedEntry[]>();
 
-  /** @param kind The kind for error texts, such as "Tool". */
-  constructor(kind: string) {
+  /**
+   * @param kind The kind for error texts, such as "Tool".
+   * @param form Returns the form of a key by which items are found.
+   */
+  constructor(kind: string, form: (key: string) => string = (key) => key) {
     this.#kind = kind;
+    this.#form = form;
   }
 
   get size(): number {
@@ -43,14 +48,15 @@ export class Catalog<Item extends CatalogItem> {
    * @throws {KitError} `definition-duplicate` if the key is taken. The first definition stays.
    */
   plan(item: Item, place: string, isReplacing: boolean): () => void {
-    if (!isReplacing && this.#items.has(item.key)) {
+    const key = this.#form(item.key);
+    if (!isReplacing && this.#items.has(key)) {
       throw new KitError(
         "definition-duplicate",
         `${this.#kind} "${item.key}" is already defined; ${place} defines it again.`,
       );
     }
     return () => {
-      this.#items.set(item.key, item);
+      this.#items.set(key, item);
       this.#listed.clear();
     };
   }
@@ -58,11 +64,11 @@ export class Catalog<Item extends CatalogItem> {
   /** Removes an item. Returns whether there was one. */
   remove(key: string): boolean {
     this.#listed.clear();
-    return this.#items.delete(key);
+    return this.#items.delete(this.#form(key));
   }
 
   find(key: string): Item | undefined {
-    return this.#items.get(key);
+    return this.#items.get(this.#form(key));
   }
 
   /** Returns the items in order of definition. */

@@ -13,6 +13,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
 import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
 import { quote } from "../protocol/quote.ts";
+import { uriKey } from "../protocol/uri.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
 import { Catalog } from "./catalog.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom-methods.ts";
@@ -54,8 +55,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
   readonly options: ServerOptions<unknown>;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
-  readonly resources: Catalog<CompiledResource> = new Catalog("Resource");
-  readonly resourceTemplates: Catalog<CompiledResourceTemplate> = new Catalog("Resource template");
+  readonly resources: Catalog<CompiledResource> = new Catalog("Resource", uriKey);
+  readonly resourceTemplates: Catalog<CompiledResourceTemplate> = new Catalog("Resource template", uriKey);
   /** Custom methods and notifications, by name. */
   readonly methods: Map<string, CustomHandler<unknown>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
@@ -73,6 +74,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** The compiled definitions that the option `definitions` has returned. */
   readonly #compiled = new WeakMap<Definition<unknown>, Compiled>();
   #provider: ResourceProvider<unknown> | undefined;
+  /** The resources and templates that `visible` hides from the caller of this view. */
+  readonly #hidden: Compiled[] = [];
   /** The lists that ever had a definition. A client that knows a list may request it after it has become empty. */
   #used = new Set<ListKind>();
   /** The handler of `onRootsChanged`. */
@@ -250,8 +253,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
     view.#provider = this.provider;
     view.rootsChanged = this.rootsChanged;
     view.#used = new Set(this.#used);
-    const isSeen = ({ definition }: Compiled) => {
-      return !visible || this.#isTrue(visible(definition, caller), definition, runtime);
+    const isSeen = (item: Compiled) => {
+      const isShown = !visible || this.#isTrue(visible(item.definition, caller), item.definition, runtime);
+      if (!isShown) view.#hidden.push(item);
+      return isShown;
     };
     for (const { catalog } of Object.values(LISTS)) {
       for (const item of this[catalog].values()) if (isSeen(item)) view.#planItem(item, "")();
@@ -263,6 +268,14 @@ export class Registry implements ServerIdentity, QuestionReporter {
       if (isSeen(item)) view.#planItem(item, place)();
     }
     return view;
+  }
+
+  /** Whether a URI is that of a hidden resource, or one that a hidden template matches. */
+  hides(kind: "resource" | "resourceTemplate", uri: string): boolean {
+    return this.#hidden.some((item) => {
+      if (item.definition.kind !== kind) return false;
+      return "template" in item ? item.template.match(uri) : uriKey(item.key) === uriKey(uri);
+    });
   }
 
   /** Only `true` shows a definition, so that a promise or a forgotten `return` hides it. */

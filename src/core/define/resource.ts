@@ -283,8 +283,14 @@ export function toContents(
   });
 }
 
-/** Returns the error for a missing resource. @see MCP 2026-07-28, server/resources, "Error Handling" */
-export function resourceNotFound(uri: string, rules: VersionRules): McpError {
+/**
+ * Returns the error for a missing resource.
+ *
+ * @param spelling The spelling in which a template of the server matches the URI.
+ * @see MCP 2026-07-28, server/resources, "Error Handling"
+ */
+export function resourceNotFound(uri: string, rules: VersionRules, spelling?: string): McpError {
   const code = rules.resourceNotFoundCode ?? ErrorCode.InvalidParams;
-  return new McpError(code, "Resource not found", { uri });
+  const hint = spelling === undefined ? "" : `. Write it as ${quote(spelling)}`;
+  return new McpError(code, `Resource not found${hint}`, { uri });
 }

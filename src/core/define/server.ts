@@ -82,7 +82,11 @@ export class McpServer<Env = unknown> {
     return this.#add({ kind: "resource", uri, options, read }, `server.resource("${uri}")`);
   }
 
-  /** Defines a resource template: resources whose URIs match a URI template (RFC 6570). Throws like {@link McpServer.tool}. */
+  /**
+   * Defines a resource template: resources whose URIs match a URI template (RFC 6570). It matches the URIs that it would
+   * write itself, apart from escapes of characters other than `/`, `?` and `#`, and from the order of a query. Throws like
+   * {@link McpServer.tool}.
+   */
   resourceTemplate(
     uriTemplate: string,
     options: ResourceTemplateOptions<Env>,

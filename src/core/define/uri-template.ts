@@ -10,23 +10,26 @@
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
 import { KitError } from "../protocol/errors.ts";
+import { normalUri, uriKey } from "../protocol/uri.ts";
 
 /** The decoded variables of a template. A variable that the URI leaves out is absent. */
 export type UriTemplateVariables = { readonly [name: string]: string };
+
+/** A literal, or an expression with its variables. */
+export type Part = string | Expression;
 
 interface Expression {
   readonly operator: Operator;
   readonly names: readonly string[];
 }
 
-type Part = string | Expression;
-type Operator = "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
+export type Operator = "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
 
 /**
  * How each operator expands: its first character, its separator, whether names are written, and whether reserved
  * characters stay unencoded.
  */
-const OPERATORS: Readonly<
+export const OPERATORS: Readonly<
   Record<Operator, { first: string; separator: string; isNamed: boolean; isReserved: boolean }>
 > = {
   "": { first: "", separator: ",", isNamed: false, isReserved: false },
@@ -48,28 +51,40 @@ const ENCODED_RESERVED = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2
 /** A compiled template. */
 export class UriTemplate {
   readonly text: string;
-  readonly #parts: readonly Part[];
+  /** The literals, in the normal form of URIs, and the expressions. */
+  readonly parts: readonly Part[];
   /** Names of the variables, in order. */
   readonly names: readonly string[];
 
   /** @throws {KitError} `definition-invalid` naming the mistake in the template. */
   constructor(text: string) {
     this.text = text;
-    this.#parts = parseTemplate(text);
-    this.names = this.#parts.flatMap((part) => (typeof part === "string" ? [] : part.names));
+    this.parts = parseTemplate(normalUri(text));
+    this.names = this.parts.flatMap((part) => (typeof part === "string" ? [] : part.names));
     if (new Set(this.names).size < this.names.length) throw invalid(text, "a variable occurs twice");
   }
 
   /** Returns the URI for these variables. A missing variable is left out with its separator. */
   expand(variables: UriTemplateVariables): string {
-    return this.#parts.map((part) => (typeof part === "string" ? part : expandExpression(part, variables))).join("");
+    return this.parts.map((part) => (typeof part === "string" ? part : expandExpression(part, variables))).join("");
   }
 
-  /** Returns the variables of a URI, or undefined if the template does not match it. */
+  /**
+   * Returns the variables of a URI, or undefined if the template does not match it. It matches only what `expand` would
+   * write, apart from differences that make none to `uriKey`, so that a reader never gets the same variables for URIs
+   * with different keys. Otherwise the scopes of one resource could be avoided by another spelling: `{+path}` would be
+   * "a/b" in `a%2Fb` too.
+   */
   match(uri: string): UriTemplateVariables | undefined {
+    const variables = this.read(uri);
+    return variables && uriKey(this.expand(variables)) === uriKey(uri) ? variables : undefined;
+  }
+
+  /** Returns the variables of a URI, or undefined if it has no spelling that the template matches. */
+  read(uri: string): UriTemplateVariables | undefined {
     const found = new Map<string, string>();
-    let rest = uri;
-    for (const [place, part] of this.#parts.entries()) {
+    let rest = normalUri(uri);
+    for (const [place, part] of this.parts.entries()) {
       if (typeof part === "string") {
         if (!rest.startsWith(part)) return undefined;
         rest = rest.slice(part.length);
@@ -88,7 +103,7 @@ export class UriTemplate {
    * part.
    */
   #extent(part: Expression, place: number, rest: string): number {
-    const next = this.#parts[place + 1];
+    const next = this.parts[place + 1];
     if (next === undefined) return rest.length;
     const delimiter = typeof next === "string" ? next : OPERATORS[next.operator].first;
     // The search starts after the expression's own first character, which may equal the delimiter, as in {/a}{/b}.
@@ -160,7 +175,7 @@ function matchListed(
   });
 }
 
-/** Named variables may come in any order. A name that the template lacks does not match. */
+/** Named variables are read in any order. A name that the template lacks does not match. */
 function matchNamed(
   pieces: readonly string[],
   names: readonly string[],

@@ -5,6 +5,7 @@
  */
 import type { Principal } from "./client-facts.ts";
 import { type LoggingLevel, passesLevel } from "./logging.ts";
+import { uriKey } from "./uri.ts";
 
 /** A change, or a message for the log. */
 export type Notice =
@@ -81,10 +82,10 @@ export function compileFilter({
   tasks,
   logLevel,
 }: NoticeFilter): (notice: Notice) => boolean {
-  const wanted = { resource: new Set(uris), elicitation: new Set(elicitations), task: new Set(tasks) };
+  const wanted = { resource: new Set(uris.map(uriKey)), elicitation: new Set(elicitations), task: new Set(tasks) };
   return (notice) => {
     if ("id" in notice) return wanted[notice.kind].has(notice.id);
-    if ("uri" in notice) return wanted.resource.has(notice.uri);
+    if ("uri" in notice) return wanted.resource.has(uriKey(notice.uri));
     return "level" in notice ? passesLevel(notice.level, logLevel) : lists.includes(notice.kind);
   };
 }

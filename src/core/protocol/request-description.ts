@@ -6,6 +6,7 @@
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { ErrorPlace } from "./error-reports.ts";
 import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
+import { normalUri } from "./uri.ts";
 
 /** A request, its client, and the tool, prompt or resource it names. */
 export interface RequestDescription {
@@ -25,7 +26,7 @@ export interface RequestDescription {
   readonly tool?: string;
   /** Name of the prompt asked for. */
   readonly prompt?: string;
-  /** URI of the resource read. */
+  /** URI of the resource read, in its normal form: however a client spells it, a record names it in the same way. */
   readonly uri?: string;
   /** The arguments as the client sent them, not yet checked. */
   readonly arguments?: unknown;
@@ -48,7 +49,7 @@ export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "cl
     requestId: request.id,
     ...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),
     ...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),
-    ...(typeof uri === "string" ? { uri } : {}),
+    ...(typeof uri === "string" ? { uri: normalUri(uri) } : {}),
     ...(args === undefined ? {} : { arguments: args }),
   };
 }

@@ -9,30 +9,52 @@ import type { HandlerContext } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import { type ReadReturn, resourceNotFound } from "../define/resource.ts";
 import type { CacheHint } from "../define/server-options.ts";
+import { normalUri } from "../protocol/uri.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
 /** The reader of a URI. */
 export interface FoundReader {
-  readonly mimeType: string | undefined;
+  /**
+   * The URI in the spelling that the reader gets: that of the definition, what the template writes for the variables, or
+   * the normal form.
+   */
+  readonly uri: string;
+  readonly mimeType?: string | undefined;
   /** The cache hint of the definition, if it has one. */
-  readonly cache: CacheHint | undefined;
+  readonly cache?: CacheHint | undefined;
   read(ctx: HandlerContext): ReadReturn | Promise<ReadReturn>;
 }
 
-/** Finds the reader of a URI. @throws {McpError} the version's "resource not found", with the URI. */
-export function findReader(server: Registry, uri: string, rules: VersionRules): FoundReader {
-  const exact = server.resources.find(uri)?.definition;
+/**
+ * Finds the reader of a URI. Returns undefined if the server has none, as far as the URI shows. Definitions that
+ * `visible` hides are not among the server's, and no template or provider reads the URI of a hidden resource.
+ */
+export function findReader(server: Registry, given: string): FoundReader | undefined {
+  const exact = server.resources.find(given)?.definition;
   if (exact) {
-    const { mimeType, cache } = exact.options;
-    return { mimeType, cache, read: (ctx) => exact.read(uri, ctx) };
+    const { uri, options } = exact;
+    return { ...options, uri, read: (ctx) => exact.read(uri, ctx) };
   }
+  if (server.hides("resource", given)) return undefined;
   for (const { template, definition } of server.resourceTemplates.values()) {
-    const variables = template.match(uri);
+    const variables = template.match(given);
     if (!variables) continue;
-    const { mimeType, cache } = definition.options;
-    return { mimeType, cache, read: (ctx) => definition.read(uri, variables, ctx) };
+    const uri = template.expand(variables);
+    return { ...definition.options, uri, read: (ctx) => definition.read(uri, variables, ctx) };
   }
   const { provider } = server;
-  if (!provider) throw resourceNotFound(uri, rules);
-  return { mimeType: undefined, cache: undefined, read: (ctx) => provider.read(uri, ctx) };
+  if (server.hides("resourceTemplate", given)) return undefined;
+  const uri = normalUri(given);
+  return provider && { uri, read: (ctx) => provider.read(uri, ctx) };
+}
+
+/** Finds the reader of a URI. @throws {McpError} the version's "resource not found", with the URI. */
+export function requireReader(server: Registry, given: string, rules: VersionRules): FoundReader {
+  const found = findReader(server, given);
+  if (found) return found;
+  for (const { template } of server.resourceTemplates.values()) {
+    const variables = template.read(given);
+    if (variables) throw resourceNotFound(given, rules, template.expand(variables));
+  }
+  throw resourceNotFound(given, rules);
 }

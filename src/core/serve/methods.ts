@@ -23,10 +23,11 @@ import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.t
 import { instructionsOf, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
+import { uriKey } from "../protocol/uri.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { Call, Method, Serve } from "../run/call.ts";
 import { FIRST_ROUND, type Round, runRounds } from "../run/run-rounds.ts";
-import { findReader } from "./find-resource.ts";
+import { requireReader } from "./find-resource.ts";
 import { type ListMethod, listResult, MEMBERS } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";
 import { withTimedContext } from "./with-context.ts";
@@ -109,10 +110,11 @@ async function listResources(server: Registry, request: JSONRPCRequest, call: Ca
   const others = new Map<string, ListedResource>();
   for (const resource of provided ?? []) {
     checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
-    if (!server.resources.find(resource.uri)) others.set(resource.uri, resource);
+    const { uri } = resource;
+    if (!server.resources.find(uri) && !server.hides("resource", uri)) others.set(uriKey(uri), resource);
   }
-  const more = [...others].map(([key, resource]): ListedEntry => {
-    return { key, text: JSON.stringify(listedResource(resource, rules)) };
+  const more = [...others.values()].map((resource): ListedEntry => {
+    return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
   });
   return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, server, request, call);
 }
@@ -121,7 +123,7 @@ async function read(server: Registry, request: JSONRPCRequest, call: Call): Prom
   const uri = request.params?.uri;
   if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
   const { rules } = call.client;
-  const found = findReader(server, uri, rules);
+  const found = requireReader(server, uri, rules);
   const outcome = await runRounds(server, request, call, (round) =>
     timed(`The reader of ${quote(uri)}`, server, request, call, round, (ctx) => found.read(ctx)),
   );

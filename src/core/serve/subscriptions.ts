@@ -23,8 +23,10 @@ import type { Limits } from "../protocol/limits.ts";
 import { logNotification } from "../protocol/logging.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
 import { compileFilter, sizeOf } from "../protocol/notices.ts";
+import { uriKey } from "../protocol/uri.ts";
 import type { Call, Method } from "../run/call.ts";
 import { suspend } from "../run/suspend.ts";
+import { findReader, requireReader } from "./find-resource.ts";
 
 const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
   tools: "notifications/tools/list_changed",
@@ -111,13 +113,14 @@ async function subscribe(
   call: Call,
   store: SubscriptionStore,
 ): Promise<JsonObject> {
-  const uri = readUri(request);
-  if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
-  if (store.read().includes(uri)) return {};
+  const given = readUri(request);
+  const { uri } = requireReader(server, given, call.client.rules);
+  const isStored = () => store.read().some((kept) => uriKey(kept) === uriKey(uri));
+  if (isStored()) return {};
   withRoomFor(uri, store, call.limits);
-  if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(uri, call.client.rules);
+  if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(given, call.client.rules);
   // Another request may have stored the subscription meanwhile.
-  if (store.read().includes(uri)) return {};
+  if (isStored()) return {};
   try {
     await store.keep(withRoomFor(uri, store, call.limits));
   } catch (error) {
@@ -141,8 +144,9 @@ async function unsubscribe(
   call: Call,
   store: SubscriptionStore,
 ): Promise<JsonObject> {
-  const uri = readUri(request);
-  if (!store.read().includes(uri)) return {};
+  const key = uriKey(readUri(request));
+  const uri = store.read().find((kept) => uriKey(kept) === key);
+  if (uri === undefined) return {};
   await store.keep(store.read().filter((kept) => kept !== uri));
   await server.options.onUnsubscribe?.(uri, placeOf(call));
   return {};
@@ -161,18 +165,6 @@ async function isAdmitted(server: Registry, uri: string, call: Call): Promise<bo
   throw new KitError(
     "options-invalid",
     `onSubscribe returned ${describeType(answer)}; return true or false, or nothing.`,
-  );
-}
-
-/**
- * Whether the caller could read a resource, as far as its URI shows. Definitions that `visible` hides are not among the
- * server's.
- */
-function isKnown(server: Registry, uri: string): boolean {
-  return (
-    server.resources.find(uri) !== undefined ||
-    server.provider !== undefined ||
-    [...server.resourceTemplates.values()].some(({ template }) => template.match(uri))
   );
 }
 
@@ -287,17 +279,18 @@ async function honour(asked: NoticeFilter, server: Registry, call: Call): Promis
     prompts: server.offers("prompts"),
     resources: server.offers("resources"),
   };
-  const uris: string[] = [];
-  for (const uri of has.resources ? asked.uris : []) {
-    if (!isKnown(server, uri)) continue;
+  const uris = new Map<string, string>();
+  for (const given of has.resources ? asked.uris : []) {
+    const uri = findReader(server, given)?.uri;
+    if (uri === undefined || uris.has(uriKey(uri))) continue;
     try {
-      if (await isAdmitted(server, uri, call)) uris.push(uri);
+      if (await isAdmitted(server, uri, call)) uris.set(uriKey(uri), uri);
     } catch (error) {
       if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris };
+  return { lists: asked.lists.filter((kind) => has[kind]), uris: [...uris.values()] };
 }
 
 function shown({ lists, uris }: NoticeFilter): JsonObject {

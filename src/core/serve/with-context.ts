@@ -13,11 +13,11 @@ import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import { memo } from "../protocol/memo.ts";
 import type { Call } from "../run/call.ts";
 import type { Round } from "../run/run-rounds.ts";
-import { findReader } from "./find-resource.ts";
+import { requireReader } from "./find-resource.ts";
 
 async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {
   const { rules } = ctx.client;
-  const found = findReader(server, uri, rules);
+  const found = requireReader(server, uri, rules);
   // `toContents` returns only these two kinds of contents, so the cast is safe.
   return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
 }

@@ -6,12 +6,12 @@
  */
 import { keyOf } from "../../core/define/definitions.ts";
 import type { Definition } from "../../core/define/server-options.ts";
-import { UriTemplate } from "../../core/define/uri-template.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
 import { readBody } from "../../http/body.ts";
 import { refuse } from "../../http/refusal.ts";
 import { wider } from "./body-limits.ts";
+import { UriScopes } from "./uri-scopes.ts";
 
 type ScopesByName = Readonly<Record<string, readonly string[]>>;
 
@@ -23,20 +23,21 @@ export interface ScopeNeeds {
   readonly prompts?: ScopesByName;
   /**
    * The scopes of resources, by URI or URI template. A URI that has an entry of its own needs the scopes of that entry
-   * only. Any other one needs those of all templates that match it.
+   * only. Any other one needs those of all templates that match it. It does not matter how a client spells the URI: one
+   * that a reader could take for several needs the scopes of all of them.
    */
   readonly resources?: ScopesByName;
   /** The scopes of custom methods, and of any other method, by name. */
   readonly methods?: ScopesByName;
 }
 
-/** The kinds of operations that a request may name. */
-type Kind = keyof ScopeNeeds;
+/** The kinds of operations that a request may name by a name. */
+type Kind = Exclude<keyof ScopeNeeds, "resources">;
 
 /** Decides which scopes a request or a definition needs. */
 export class Needs {
   readonly #scopes: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
-  readonly #templates: readonly (readonly [UriTemplate, readonly string[]])[];
+  readonly #resources: UriScopes;
   /** Every scope that some operation needs. */
   readonly all: readonly string[];
   /** The limits of the endpoints that use the hook. Undefined until it has joined one. */
@@ -45,16 +46,9 @@ export class Needs {
   /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
   constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
     const mapOf = (given: ScopesByName) => new Map(Object.entries(given));
-    this.#scopes = {
-      tools: mapOf(tools),
-      prompts: mapOf(prompts),
-      resources: mapOf(resources),
-      methods: mapOf(methods),
-    };
-    this.#templates = Object.entries(resources)
-      .filter(([uri]) => uri.includes("{"))
-      .map(([uri, scopes]) => [new UriTemplate(uri), scopes]);
-    this.all = Object.values(this.#scopes).flatMap((map) => [...map.values()].flat());
+    this.#scopes = { tools: mapOf(tools), prompts: mapOf(prompts), methods: mapOf(methods) };
+    this.#resources = new UriScopes(resources);
+    this.all = [tools, prompts, resources, methods].flatMap((given) => Object.values(given).flat());
   }
 
   /** Reads bodies of this endpoint too. */
@@ -64,8 +58,15 @@ export class Needs {
 
   /** Returns the scopes that a definition needs. */
   ofDefinition(definition: Definition<never>): readonly string[] {
-    const { kind } = definition;
-    return this.#of(kind === "tool" ? "tools" : kind === "prompt" ? "prompts" : "resources", keyOf(definition));
+    const key = keyOf(definition);
+    switch (definition.kind) {
+      case "resource":
+        return this.#ofUri(key);
+      case "resourceTemplate":
+        return this.#resources.ofTemplate(key);
+      default:
+        return this.#of(definition.kind === "tool" ? "tools" : "prompts", key);
+    }
   }
 
   /**
@@ -90,14 +91,15 @@ export class Needs {
         return [...own, ...this.#of("prompts", name)];
       case "resources/read":
       case "resources/subscribe":
-        return [...own, ...this.#of("resources", uri)];
+        return [...own, ...this.#ofUri(uri)];
       case "completion/complete": {
         const asked = isObject(ref) ? ref : {};
-        return [...own, ...this.#of("prompts", asked.name), ...this.#of("resources", asked.uri)];
+        const ofTemplate = typeof asked.uri === "string" ? this.#resources.ofTemplate(asked.uri) : [];
+        return [...own, ...this.#of("prompts", asked.name), ...ofTemplate, ...this.#ofUri(asked.uri)];
       }
       case "subscriptions/listen": {
         const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
-        return [...own, ...(Array.isArray(uris) ? uris.flatMap((each) => this.#of("resources", each)) : [])];
+        return [...own, ...(Array.isArray(uris) ? uris.flatMap((each) => this.#ofUri(each)) : [])];
       }
       default:
         return own;
@@ -105,9 +107,10 @@ export class Needs {
   }
 
   #of(kind: Kind, name: unknown): readonly string[] {
-    if (typeof name !== "string") return [];
-    const exact = this.#scopes[kind].get(name);
-    if (exact || kind !== "resources") return exact ?? [];
-    return this.#templates.flatMap(([template, scopes]) => (template.match(name) ? scopes : []));
+    return (typeof name === "string" && this.#scopes[kind].get(name)) || [];
+  }
+
+  #ofUri(uri: unknown): readonly string[] {
+    return typeof uri === "string" ? this.#resources.of(uri) : [];
   }
 }

@@ -244,7 +244,7 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "request-end-without-uri",
     file: "src/core/protocol/request-description.ts",
-    find: '...(typeof uri === "string" ? { uri } : {}),',
+    find: '...(typeof uri === "string" ? { uri: normalUri(uri) } : {}),',
     replace: "",
     tests: REQUEST_END,
     title: "H5",
@@ -682,8 +682,8 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "definition-duplicate",
     file: "src/core/define/catalog.ts",
-    find: "if (!isReplacing && this.#items.has(item.key)) {",
-    replace: 'if (item.key === "") {',
+    find: "if (!isReplacing && this.#items.has(key)) {",
+    replace: 'if (key === "") {',
     tests: ["test/features/tools.test.ts", "test/features/mount.test.ts"],
   },
   {

@@ -79,8 +79,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "resource-not-found-without-uri",
     file: "src/core/define/resource.ts",
-    find: 'return new McpError(code, "Resource not found", { uri });',
-    replace: 'return new McpError(code, "Resource not found");',
+    find: "return new McpError(code, `Resource not found${hint}`, { uri });",
+    replace: "return new McpError(code, `Resource not found${hint}`);",
     tests: RESOURCES,
   },
   {
@@ -107,7 +107,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "resource-provider-replaces-defined",
     file: "src/core/serve/methods.ts",
-    find: "if (!server.resources.find(resource.uri)) others.set(",
+    find: 'if (!server.resources.find(uri) && !server.hides("resource", uri)) others.set(',
     replace: "others.set(",
     tests: RESOURCES,
   },
@@ -156,7 +156,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "notice-of-any-resource",
     file: "src/core/protocol/notices.ts",
-    find: 'if ("uri" in notice) return wanted.resource.has(notice.uri);',
+    find: 'if ("uri" in notice) return wanted.resource.has(uriKey(notice.uri));',
     replace: 'if ("uri" in notice) return true;',
     tests: SUBSCRIPTIONS,
   },
@@ -177,15 +177,15 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "subscribe-unknown-resource",
     file: "src/core/serve/subscriptions.ts",
-    find: "if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);",
-    replace: "",
+    find: "  const { uri } = requireReader(server, given, call.client.rules);",
+    replace: "  const uri = given;",
     tests: SUBSCRIPTIONS,
   },
   {
     id: "unsubscribe-other-runs-hook",
     file: "src/core/serve/subscriptions.ts",
-    find: "if (!store.read().includes(uri)) return {};",
-    replace: "",
+    find: "const uri = store.read().find((kept) => uriKey(kept) === key);",
+    replace: "const uri = readUri(request);",
     tests: SUBSCRIPTIONS,
   },
   {
@@ -1064,8 +1064,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "a8-invented-uris",
     file: "src/core/serve/subscriptions.ts",
-    find: "    if (!isKnown(server, uri)) continue;",
-    replace: "    if (false) continue;",
+    find: "const uri = findReader(server, given)?.uri;",
+    replace: "const uri: string | undefined = given;",
     tests: ["test/worker/listen-limits.test.ts"],
   },
   {
@@ -1139,5 +1139,19 @@ export const FEATURES: readonly Mutant[] = [
     replace: "",
     tests: ["test/features/steps-not-kept.test.ts"],
     title: "is reported once",
+  },
+  {
+    id: "hidden-resource-by-template",
+    file: "src/core/serve/find-resource.ts",
+    find: 'if (server.hides("resource", given)) return undefined;',
+    replace: "",
+    tests: ["test/features/resources.test.ts"],
+  },
+  {
+    id: "hidden-template-by-provider",
+    file: "src/core/serve/find-resource.ts",
+    find: 'if (server.hides("resourceTemplate", given)) return undefined;',
+    replace: "",
+    tests: ["test/features/resources.test.ts"],
   },
 ];

@@ -156,7 +156,7 @@ export const RARE: readonly Mutant[] = [
   {
     id: "subscribe-refused-by-false",
     file: "src/core/serve/subscriptions.ts",
-    find: "if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(uri, call.client.rules);",
+    find: "if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(given, call.client.rules);",
     replace: "await isAdmitted(server, uri, call);",
     tests: ["test/features/subscriptions.test.ts"],
     title: "a hook onSubscribe",
@@ -164,8 +164,8 @@ export const RARE: readonly Mutant[] = [
   {
     id: "listen-refused-by-false",
     file: "src/core/serve/subscriptions.ts",
-    find: "if (await isAdmitted(server, uri, call)) uris.push(uri);",
-    replace: "await isAdmitted(server, uri, call); uris.push(uri);",
+    find: "if (await isAdmitted(server, uri, call)) uris.set(uriKey(uri), uri);",
+    replace: "await isAdmitted(server, uri, call); uris.set(uriKey(uri), uri);",
     tests: ["test/features/subscriptions.test.ts"],
     title: "a hook onSubscribe",
   },

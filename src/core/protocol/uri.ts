@@ -1,0 +1,51 @@
+/**
+ * The spellings of a URI. Everything that looks up or compares URIs does it here: exact resources, templates, scopes,
+ * subscriptions, caches and records. See docs/decisions/037-spellings-of-a-uri.md.
+ *
+ * @module
+ * @see RFC 3986, section 6.2.2, "Syntax-Based Normalization"
+ */
+
+/** A percent sign that begins no escape. A text with one is not a URI. */
+const MALFORMED = /%(?![\da-f]{2})/i;
+/** The characters that mean the same whether they are escaped or not (RFC 3986, section 2.3). */
+const UNRESERVED = /[\w.~-]/;
+/** These, and the reserved characters that separate nothing but parts of one segment or query. */
+const WITHIN_SEGMENT = /[\w.~:@!$&'()*+,;=[\]-]/;
+
+/**
+ * Returns the normal form of a URI: its scheme in lower case, no escapes of unreserved characters, and capital digits in
+ * escapes. Dots in paths and the case of hosts are kept, because in URIs of MCP servers both can be parts of names.
+ */
+export function normalUri(uri: string): string {
+  return withLowerScheme(decode(uri, UNRESERVED));
+}
+
+/**
+ * Returns the key by which URIs are compared: the normal form, in which reserved characters other than `/`, `?` and `#`
+ * are not escaped, and the pieces of the query are sorted. Clients differ in which of these characters they escape, and a
+ * template decodes them; and they write the variables of a query in any order.
+ */
+export function uriKey(uri: string): string {
+  return withLowerScheme(unescapeUri(uri)).replace(
+    /\?([^#]*)/,
+    (_, query: string) => `?${query.split("&").sort().join("&")}`,
+  );
+}
+
+/** Removes the escapes that make no difference to {@link uriKey}. */
+export function unescapeUri(uri: string): string {
+  return decode(uri, WITHIN_SEGMENT);
+}
+
+function decode(uri: string, plain: RegExp): string {
+  if (!uri.includes("%") || MALFORMED.test(uri)) return uri;
+  return uri.replace(/%[\da-f]{2}/gi, (found) => {
+    const character = String.fromCharCode(Number.parseInt(found.slice(1), 16));
+    return plain.test(character) ? character : found.toUpperCase();
+  });
+}
+
+function withLowerScheme(uri: string): string {
+  return uri.replace(/^[a-z][a-z\d+.-]*(?=:)/i, (scheme) => scheme.toLowerCase());
+}
