@@ -39,6 +39,7 @@ type PartReason =
   | "cursor-invalid"
   | "stream-over"
   | "no-stream"
+  | "scope-missing"
   | "too-many"
   | "body-too-slow";
 

@@ -16,6 +16,11 @@ export const SESSION_UNKNOWN: Refusal = {
   form: invalid(404, "The session is unknown or has ended. Send initialize to open a new one."),
 };
 
+export const SCOPE_MISSING: Refusal = {
+  reason: "scope-missing",
+  form: invalid(403, "The call of this stream needs a scope that the token lacks."),
+};
+
 const ALLOW = { Allow: "POST, DELETE" };
 
 /**

@@ -7,6 +7,7 @@ import type { Registry } from "../core/define/registry.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
@@ -41,6 +42,8 @@ export interface EdgeRuntime {
   extend?: HttpOptions["extend"];
   /** Bounds how many tasks a principal has. Set by an `auth` hook. */
   boundTasks?: (env: unknown, tasks: LegacyTaskBackend) => LegacyTaskBackend;
+  /** Returns the scopes that messages of a client need. Set by an `auth` hook; without one, they need none. */
+  scopesOf?: (messages: readonly JsonObject[]) => readonly string[];
   /**
    * Runs calls once.
    *

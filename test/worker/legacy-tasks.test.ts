@@ -33,7 +33,10 @@ const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/e
 const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { method: "POST" });
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
-const UNKNOWN = { code: -32602, message: "There is no such task: it has expired, never existed, or is not yours." };
+const UNKNOWN = {
+  code: -32602,
+  message: "There is no such task: it has expired, never existed, is not yours, or needs a scope that you lack.",
+};
 /** A well-formed id of a task that does not exist. */
 const STRANGER = Buffer.from(new Uint8Array(32).fill(7)).toString("base64url");
 const DAY_MS = 24 * 60 * 60_000;

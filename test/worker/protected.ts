@@ -19,7 +19,7 @@ export function setUp(): void {
     key = await newKey("ES256", "one");
     worker = await startWorker({
       entry: "test/worker/fixtures/bearer.ts",
-      objects: ["McpObject", "FilesObject", "OwnObject"],
+      objects: ["McpObject", "FilesObject", "OwnObject", "FewObject"],
       bindings: { ISSUER: issuer.url },
     });
   });

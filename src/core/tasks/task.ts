@@ -44,7 +44,11 @@ export function tasksMissing(what: string): McpError {
   });
 }
 
-/** Returns a -32602 error, which is the same for a task that has expired, never existed, or belongs to another caller. */
+/**
+ * Returns a -32602 error, which is the same for a task that has expired, never existed, belongs to another caller, or is
+ * that of a call that needs more scopes than the caller has.
+ */
 export function unknownTask(): McpError {
-  return invalidParams("There is no such task: it has expired, never existed, or is not yours.", { field: "taskId" });
+  const text = "There is no such task: it has expired, never existed, is not yours, or needs a scope that you lack.";
+  return invalidParams(text, { field: "taskId" });
 }

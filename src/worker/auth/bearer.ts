@@ -98,6 +98,7 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
   const roles: AuthRoles = {
     attach: (runtime) => {
       needs.join(runtime.limits);
+      runtime.scopesOf = (messages) => needs.ofMessages(messages);
       return { role: proofs?.attach(runtime).role ?? [] };
     },
     findProblems: (env) => proofs?.findProblems(env) ?? [],

@@ -78,7 +78,12 @@ export class Needs {
     const body = await readBody(request.clone(), this.#limits ?? DEFAULT_LIMITS);
     if (body.refusal) return refuse(body.refusal);
     const messages: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
-    return messages.filter(isObject).flatMap((message) => this.#ofMessage(message));
+    return this.ofMessages(messages.filter(isObject));
+  }
+
+  /** Returns the scopes that messages need. */
+  ofMessages(messages: readonly JsonObject[]): readonly string[] {
+    return messages.flatMap((message) => this.#ofMessage(message));
   }
 
   #ofMessage({ method, params }: JsonObject): readonly string[] {

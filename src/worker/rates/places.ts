@@ -13,7 +13,6 @@
 import { checkOptions, type OptionTable, TIMER } from "../../core/protocol/check-options.ts";
 import { BusyError, KitError } from "../../core/protocol/errors.ts";
 import type { Call } from "../../core/run/call.ts";
-import { isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import type { LegacyTaskBackend } from "../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { FoundSession, SessionGateway, SessionPlace } from "../../http/sessions.ts";
@@ -188,8 +187,7 @@ async function endedAmong(
 ): Promise<readonly string[]> {
   const ended = await Promise.all(
     taskIds.map(async (taskId) => {
-      const task = await tasks.read(taskId, call).catch(() => undefined);
-      return task && isOver(task);
+      return tasks.hasEnded(taskId, call).catch(() => false);
     }),
   );
   return taskIds.filter((_, at) => ended[at]);

@@ -116,10 +116,16 @@ export class DurableCalls {
     this.#record(call, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
   }
 
-  /** Deletes the interrupted calls with a request id, when the client cancels it. @returns Their streams. */
-  cancelled(id: RequestId): number[] {
+  /**
+   * Deletes the interrupted calls with a request id, when the client cancels it.
+   *
+   * @param isAllowed Whether the client may cancel a call.
+   * @returns Their streams.
+   */
+  cancelled(id: RequestId, isAllowed: (post: SessionPost) => boolean): number[] {
     const lost = this.#all().filter(({ stream, post }) => {
-      return !this.#live.has(stream) && post.messages.some((each) => each.kind === "request" && each.message.id === id);
+      const isCall = post.messages.some((each) => each.kind === "request" && each.message.id === id);
+      return isCall && !this.#live.has(stream) && isAllowed(post);
     });
     return lost.map(({ stream }) => {
       this.#delete(stream);

@@ -10,7 +10,7 @@ import { type Notice, type NoticeFilter, type NoticeSubscription, sizeOf } from 
 import { legacyNotification } from "../../core/serve/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
-import { busy, cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
+import { busy, cursorInvalid, SCOPE_MISSING, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, ReconnectingSocket } from "../reconnecting-socket.ts";
@@ -187,5 +187,6 @@ function rankOf(message: FromObject): number {
 function refusalOf({ status }: Response, target: StreamTarget): Refusal {
   const cursor = target.kind === "resume" ? target.lastEventId : "";
   if (status === 400) return cursorInvalid(cursor);
+  if (status === 403) return SCOPE_MISSING;
   return status === 405 ? STREAM_OVER : SESSION_UNKNOWN;
 }

@@ -37,8 +37,26 @@ export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 export interface StreamRow {
   readonly id: number;
   readonly session: number;
-  /** The ids of the requests served on it, as JSON. Null for a standalone stream. */
+  /** The requests served on it; see {@link encodeRequests}. Null for a standalone stream. */
   readonly requests: string | null;
+}
+
+/** The requests of a call. */
+export interface CallRequests {
+  readonly ids: readonly RequestId[];
+  /** The scopes that the call needed, and that are needed to read its stream. */
+  readonly scopes: readonly string[];
+}
+
+/** Encodes the requests of a call for its row. */
+export function encodeRequests({ ids, scopes }: CallRequests): string {
+  return JSON.stringify(scopes.length > 0 ? { ids, scopes } : ids);
+}
+
+/** Decodes the requests of a row. */
+export function decodeRequests(text: string | null): CallRequests | HttpSseCall {
+  const requests = JSON.parse(text ?? "[]") as RequestId[] | CallRequests | HttpSseCall;
+  return Array.isArray(requests) ? { ids: requests, scopes: [] } : requests;
 }
 
 interface StoredStream extends StreamRow {

@@ -4,10 +4,9 @@
  *
  * @module
  */
-import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
-import { EventKind, type EventLog, type EventRow, StreamKind } from "./event-log.ts";
+import { type CallRequests, EventKind, type EventLog, type EventRow, encodeRequests, StreamKind } from "./event-log.ts";
 import type { StreamSender } from "./stream-sender.ts";
 
 /** The stream on which a call sends its messages. */
@@ -22,8 +21,8 @@ export interface LoggedStreamOptions {
   /** Number of the last event that the client has. The log may have deleted it. */
   readonly after: number;
   readonly session: number;
-  /** Ids of the requests of the call. Null for a stream that belongs to no call. */
-  readonly requests: readonly RequestId[] | null;
+  /** The requests of the call. Null for a stream that belongs to no call. */
+  readonly requests: CallRequests | null;
   readonly kind: StreamKind;
   readonly tagOf: TagOf;
   readonly log: EventLog;
@@ -96,6 +95,11 @@ export class LoggedStream {
     return this.#options.kind;
   }
 
+  /** The scopes that are needed to read the stream. */
+  get scopes(): readonly string[] {
+    return this.#options.requests?.scopes ?? [];
+  }
+
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -113,7 +117,7 @@ export class LoggedStream {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const { log, kind, session, requests, owner } = this.#options;
-    log.begin({ id: this.id, session, requests: requests && JSON.stringify(requests) }, kind);
+    log.begin({ id: this.id, session, requests: requests && encodeRequests(requests) }, kind);
     owner.begun(this);
     this.#announce();
   }

@@ -27,7 +27,7 @@ import { type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import type { KeysOf } from "../runtime.ts";
 import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
-import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
+import { ANONYMOUS, decodeFacts, encodeFacts, hashCaller, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
 import { type Caller, clientOf, type Period } from "./session-state.ts";
 
@@ -86,7 +86,7 @@ export class DurableSessionGateway implements SessionGateway {
       session: name === undefined ? 0 : randomNumber(),
       rules: client.rules,
       capabilityBits: encodeCapabilities(client.capabilities),
-      principalHash: await hashPrincipal(principal),
+      principalHash: await hashCaller(principal),
       openedAtMs: Date.now(),
       expiresAtMs: Date.now() + period.lengthMs,
       info: client.info,
@@ -102,7 +102,7 @@ export class DurableSessionGateway implements SessionGateway {
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
     const facts = known?.endpoint === endpoint ? known.facts : await this.#unseal(id, env, endpoint);
     if (!facts) return undefined;
-    const principalHash = await hashPrincipal(principal);
+    const principalHash = await hashCaller(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
     const { objectId, rules, openedAtMs, ...rest } = facts;

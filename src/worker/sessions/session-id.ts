@@ -6,7 +6,7 @@
  * | 32 | id of the object |
  * | 1 | protocol version, as its index in the version table |
  * | 2 | capabilities of the client, as bits |
- * | 16 | hash of the principal; zeros if the session was opened anonymously |
+ * | 16 | hash of the principal and its client; zeros if the session was opened anonymously |
  * | 4 | when the id was created, in seconds since 1970 |
  * | 4 | when the id expires, in seconds since 1970 |
  * | 6 | number of the session within its object; zeros if the object has no other session |
@@ -42,7 +42,7 @@ export interface SessionFacts {
   readonly rules: VersionRules;
   /** From `encodeCapabilities`. */
   readonly capabilityBits: number;
-  /** 32 hexadecimal digits; see {@link hashPrincipal}. */
+  /** 32 hexadecimal digits; see {@link hashCaller}. */
   readonly principalHash: string;
   /** Epoch milliseconds, kept to the second. */
   readonly openedAtMs: number;
@@ -117,11 +117,20 @@ function cut(text: string, bytesMax: number): string {
   return decoder.decode(bytes.subarray(0, written));
 }
 
+/**
+ * Returns a short hash of issuer, subject and client, or {@link ANONYMOUS} without a principal. A session belongs to the
+ * client that opened it, if tokens name their client.
+ */
+export function hashCaller(principal: Principal | undefined): Promise<string> {
+  return hashPrincipal(principal, principal?.clientId);
+}
+
 /** Returns a short hash of issuer and subject, or {@link ANONYMOUS} without a principal. */
-export async function hashPrincipal(principal: Principal | undefined): Promise<string> {
+export async function hashPrincipal(principal: Principal | undefined, clientId?: string): Promise<string> {
   if (!principal) return ANONYMOUS;
-  // As JSON, so that different pairs of issuer and subject never give the same text.
-  const text = encodeText(JSON.stringify([principal.issuer, principal.subject]));
+  // As JSON, so that different issuers, subjects and clients never give the same text.
+  const named = clientId === undefined ? [] : [clientId];
+  const text = encodeText(JSON.stringify([principal.issuer, principal.subject, ...named]));
   const digest = await crypto.subtle.digest("SHA-256", text);
   return toHex(new Uint8Array(digest).subarray(0, PRINCIPAL_BYTES));
 }

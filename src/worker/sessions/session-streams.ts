@@ -12,7 +12,15 @@ import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReport, encodeBridge } from "./bridge-messages.ts";
 import { encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
-import { EventKind, type EventRow, type HttpSseCall, StreamKind, type StreamRow } from "./event-log.ts";
+import {
+  type CallRequests,
+  decodeRequests,
+  EventKind,
+  type EventRow,
+  type HttpSseCall,
+  StreamKind,
+  type StreamRow,
+} from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
@@ -48,7 +56,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Creates the stream of a call. Nothing is stored before it begins. @param id The number of an existing stream. */
-  forCall(requests: readonly RequestId[], id?: number): LoggedStream {
+  forCall(requests: CallRequests, id?: number): LoggedStream {
     return this.#make(id, StreamKind.Call, requests);
   }
 
@@ -204,10 +212,20 @@ export class SessionStreams implements StreamOwner {
     else this.#sockets.confirm(message);
   }
 
-  /** Opens a socket for a Worker, or answers 400 or 405, which the Worker returns to the client. */
-  attach(target: Attach["target"], rules: VersionRules, filter: NoticeFilter): Response {
+  /**
+   * Opens a socket for a Worker, or answers 400, 403 or 405, which the Worker returns to the client.
+   *
+   * @param scopes The scopes of the client's token.
+   */
+  attach(
+    target: Attach["target"],
+    rules: VersionRules,
+    filter: NoticeFilter,
+    scopes: readonly string[] = [],
+  ): Response {
     const from = findStart(target, this.#host, this.#tagOf, this.#running);
     if (!from) return new Response(null, { status: 400 });
+    if (!this.#scopesOf(from).every((scope) => scopes.includes(scope))) return new Response(null, { status: 403 });
     const { stream, seq, rank } = from;
     const isOwn = isOwnStream(stream);
     if (!isOwn && !this.#isHeld(from)) return new Response(null, { status: 405 });
@@ -224,6 +242,12 @@ export class SessionStreams implements StreamOwner {
       for (const tell of this.#onReconnect) tell();
     }
     return new Response(null, { status: 101, webSocket: theirs });
+  }
+
+  /** Returns the scopes that are needed to read a stream. */
+  #scopesOf({ stream, row }: Start): readonly string[] {
+    const requests = row ? decodeRequests(row.requests) : { scopes: [] };
+    return this.#running.get(stream)?.scopes ?? ("scopes" in requests ? requests.scopes : []);
   }
 
   /** Ends all open GET streams. */
@@ -251,13 +275,13 @@ export class SessionStreams implements StreamOwner {
   /** Answers a call that was interrupted by a restart of the object with an error. */
   interrupt({ id, requests }: StreamRow): void {
     if (this.isRunning(id)) return;
-    const lost = JSON.parse(requests ?? "[]") as RequestId[] | HttpSseCall;
+    const lost = decodeRequests(requests);
     if ("own" in lost) {
       for (const request of lost.heard) this.answerOn(lost.own, interrupted(request), [request]);
       this.answered(id);
       return;
     }
-    this.#conclude(id, lost.map(interrupted));
+    this.#conclude(id, lost.ids.map(interrupted));
   }
 
   /** Ends the stream of a call that does not run. The client gets the messages even if they cannot be stored. */
@@ -301,7 +325,7 @@ export class SessionStreams implements StreamOwner {
     for (const [id] of this.#owned) if (this.#sockets.of(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number | undefined, kind: StreamKind, requests: readonly RequestId[] | null, after = 0): LoggedStream {
+  #make(id: number | undefined, kind: StreamKind, requests: CallRequests | null, after = 0): LoggedStream {
     const { log, session } = this.#host;
     return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }

@@ -123,7 +123,7 @@ export class Session implements HttpSseSession {
       if (refused) return { refusal: refused };
       if (takeAll(post.messages, context)) return TAKEN;
     }
-    const stream = httpSse?.stream ?? this.#streams.forCall(ids);
+    const stream = httpSse?.stream ?? this.#streams.forCall({ ids, scopes: this.#scopesOf(post) });
     const durable = httpSse ? undefined : this.#durableCalls?.remember(caller, post, stream.id);
     return this.#answer(this.#serve(caller, ids, { post, stream, durable, httpSse }));
   }
@@ -199,7 +199,8 @@ export class Session implements HttpSseSession {
   // Streams
 
   attach(caller: Caller, target: Attach["target"]): Response {
-    return this.#streams.attach(target, clientOf(caller).rules, this.#notices.filter);
+    const { filter } = this.#notices;
+    return this.#streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
   }
 
   received(socket: WebSocket, message: string): void {
@@ -226,7 +227,7 @@ export class Session implements HttpSseSession {
   async #rerun(durable: DurableCall): Promise<void> {
     const { caller, post, stream: id } = durable;
     const ids = requestIds(post.messages);
-    const stream = this.#streams.forCall(ids, id);
+    const stream = this.#streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
     stream.begin();
     durable.rerun();
     await this.#serve(caller, ids, { post, stream, durable }).ready;
@@ -392,7 +393,7 @@ export class Session implements HttpSseSession {
         });
       },
       onNotification: (message) => {
-        this.#cancel(message);
+        this.#cancel(message, caller);
         this.#roots.take(server, message, () => this.#callOfNotification(context));
       },
       cancellationOf: (id) => slots.shift() ?? this.#posts.slot(id),
@@ -410,15 +411,26 @@ export class Session implements HttpSseSession {
     return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
   }
 
+  /** Returns the scopes that the messages of a POST need. */
+  #scopesOf({ messages }: SessionPost): readonly string[] {
+    const known = messages.flatMap((parsed) => (parsed.kind === "request" ? [{ ...parsed.message }] : []));
+    return this.#host.runtime.scopesOf?.(known) ?? [];
+  }
+
   // Cancelling
 
-  #cancel({ method, params }: JSONRPCNotification): void {
+  #cancel({ method, params }: JSONRPCNotification, { principal }: Caller): void {
     if (method !== "notifications/cancelled") return;
     const id = params?.requestId as RequestId;
-    const lost = this.#durableCalls?.cancelled(id) ?? [];
+    // Nobody cancels a call that its token could not have made.
+    const isAllowed = (post: SessionPost) =>
+      !requestIds(post.messages).includes(id) ||
+      this.#scopesOf(post).every((scope) => principal?.scopes?.includes(scope));
+    if (![...this.#posts].every(({ post }) => isAllowed(post))) return;
+    const lost = this.#durableCalls?.cancelled(id, isAllowed) ?? [];
     // These calls are not running, so their streams are ended here, without an answer.
     for (const number of lost) {
-      const stream = this.#streams.forCall([id], number);
+      const stream = this.#streams.forCall({ ids: [id], scopes: [] }, number);
       stream.end(undefined);
       this.#streams.settle(stream);
     }

@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
-import { hasLegacyTasks } from "../../core/tasks/legacy/legacy-task.ts";
+import { hasLegacyTasks, isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";
 import { type LegacyTaskBackend, TaskChanges } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
@@ -23,7 +23,7 @@ import { retryOnReset } from "../retry-on-reset.ts";
 import type { EdgeRuntime } from "../runtime.ts";
 import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
-import { ownerOf, type TaskRpc } from "./task-rpc.ts";
+import { ownerOf, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 
 /** Options of {@link tasks}. */
 export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
@@ -129,11 +129,11 @@ function backendOf(
   const ask = async <T>(
     taskId: string,
     { principal, endpoint }: Call,
-    question: (task: ObjectStub, who: string) => Promise<T>,
+    question: (task: ObjectStub, who: TaskCaller) => Promise<T>,
   ) => {
     const namespace = objects.namespace(env);
     const id = findId(namespace, taskId);
-    const who = ownerOf({ principal, endpoint, className });
+    const who = { owner: ownerOf({ principal, endpoint, className }), scopes: principal?.scopes ?? [] };
     // All calls are idempotent.
     return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };
@@ -149,6 +149,10 @@ function backendOf(
     },
     read: (taskId, call) => ask(taskId, call, (task, who) => objects.call(task, "read", who)),
     wait: (taskId, call) => ask(taskId, call, (task, who) => objects.call(task, "wait", who, WAIT_MS)),
+    hasEnded: async (taskId, call) => {
+      const found = await ask(taskId, call, (task, who) => objects.call(task, "read", { ...who, scopes: undefined }));
+      return found !== undefined && isOver(found);
+    },
     fail: async (taskId, key, failed, call) =>
       (await ask(taskId, call, (task, who) => objects.call(task, "update", who, {}, { [key]: failed }))) ?? false,
     update: async (taskId, responses, call) =>

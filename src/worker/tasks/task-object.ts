@@ -23,7 +23,7 @@ import type { EdgeRuntime } from "../runtime.ts";
 import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
-import { ownerOf, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
+import { ownerOf, type TaskCaller, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
 import { callOf, failureOf, triesOf } from "./task-run.ts";
 import {
   endless,
@@ -99,22 +99,26 @@ export class TaskObject implements RoleObject, TaskRpc {
     return viewOf(this.#taskId, start, state);
   }
 
-  async read(owner: string): Promise<TaskView | undefined> {
-    const task = this.#find(owner);
+  async read(caller: TaskCaller): Promise<TaskView | undefined> {
+    const task = this.#find(caller);
     if (!task) return undefined;
     await this.#wake(task);
     return viewOf(this.#taskId, task.start, task.state);
   }
 
-  async wait(owner: string, atMostMs: number): Promise<WaitedTask | undefined> {
-    if ((await this.read(owner))?.status === "working") await this.#waiters.next(atMostMs);
-    const view = await this.read(owner);
+  async wait(caller: TaskCaller, atMostMs: number): Promise<WaitedTask | undefined> {
+    if ((await this.read(caller))?.status === "working") await this.#waiters.next(atMostMs);
+    const view = await this.read(caller);
     const task = this.#task;
     return view && task && { ...view, request: withNameOnly(task.start.request), wakeAtMs: task.state.wakeAtMs };
   }
 
-  async update(owner: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
-    const task = this.#find(owner);
+  async update(
+    caller: TaskCaller,
+    responses: JsonObject,
+    failed: Record<string, FailedQuestion> = {},
+  ): Promise<boolean> {
+    const task = this.#find(caller);
     if (!task) return false;
     const { state } = task;
     const answered: StoredQuestion[] = [];
@@ -150,8 +154,8 @@ export class TaskObject implements RoleObject, TaskRpc {
     return true;
   }
 
-  async cancel(owner: string): Promise<boolean> {
-    const task = this.#find(owner);
+  async cancel(caller: TaskCaller): Promise<boolean> {
+    const task = this.#find(caller);
     if (!task) return false;
     if (isOver(task.state)) return true;
     this.#settle(task.state, { status: "cancelled" });
@@ -325,9 +329,11 @@ export class TaskObject implements RoleObject, TaskRpc {
     return this.#task;
   }
 
-  #find(owner: string) {
+  #find({ owner, scopes }: TaskCaller) {
     const task = this.#load();
-    return task && !isExpired(task.start) && ownerOf(task.start) === owner ? task : undefined;
+    if (!task || isExpired(task.start) || ownerOf(task.start) !== owner) return undefined;
+    const needed = scopes && this.#runtime.scopesOf?.([{ ...task.start.request }]);
+    return !needed || needed.every((scope) => scopes.includes(scope)) ? task : undefined;
   }
 
   async #forget(): Promise<void> {

@@ -19,19 +19,31 @@ export interface TaskSeed extends TaskStart, TaskOwner {
   readonly toolTtlMs: number | undefined;
 }
 
+/** The caller of a method of a task. */
+export interface TaskCaller {
+  /** From {@link ownerOf}. */
+  readonly owner: string;
+  /** The scopes of the caller's token. Undefined for a caller that learns nothing but whether the task has ended. */
+  readonly scopes: readonly string[] | undefined;
+}
+
 /**
- * The methods that the Worker calls. `owner` comes from {@link ownerOf}; a task of another owner is treated as not
- * found.
+ * The methods that the Worker calls. A task is treated as not found if it has another owner, or if the caller lacks a scope
+ * that the call needed which became the task.
  */
 export interface TaskRpc {
   /** Resolves when the task is durable. */
   create(seed: TaskSeed): Promise<TaskView>;
-  read(owner: string): Promise<TaskView | undefined>;
+  read(caller: TaskCaller): Promise<TaskView | undefined>;
   /** Returns the task as soon as its status is no longer `working`, and after `atMostMs` at the latest. */
-  wait(owner: string, atMostMs: number): Promise<WaitedTask | undefined>;
+  wait(caller: TaskCaller, atMostMs: number): Promise<WaitedTask | undefined>;
   /** @param failed The questions that failed instead of being answered, by key, with the reason. */
-  update(owner: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
-  cancel(owner: string): Promise<boolean>;
+  update(
+    caller: TaskCaller,
+    responses: JsonObject,
+    failed?: Readonly<Record<string, FailedQuestion>>,
+  ): Promise<boolean>;
+  cancel(caller: TaskCaller): Promise<boolean>;
 }
 
 /** The owner of a task: the principal, and the endpoint that created the task. */

@@ -8,7 +8,7 @@ import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
 import { toTaskId } from "../tasks/task-id.ts";
 import type { TaskObject } from "../tasks/task-object.ts";
-import type { TaskRpc, TaskSeed } from "../tasks/task-rpc.ts";
+import type { TaskCaller, TaskRpc, TaskSeed } from "../tasks/task-rpc.ts";
 import { TaskStore } from "../tasks/task-store.ts";
 
 /** Identifies a task to its driver. */
@@ -65,11 +65,11 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
     return this.#task.create(seed);
   }
 
-  read(who: string) {
+  read(who: TaskCaller) {
     return this.#task.read(who);
   }
 
-  wait(who: string, atMostMs: number) {
+  wait(who: TaskCaller, atMostMs: number) {
     return this.#task.wait(who, atMostMs);
   }
 
@@ -111,7 +111,7 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
     return undefined;
   }
 
-  async cancel(who: string): Promise<boolean> {
+  async cancel(who: TaskCaller): Promise<boolean> {
     const isFound = await this.#task.cancel(who);
     if (this.#stored()?.status === "cancelled") {
       // If this fails, the next turn finds that the task has ended.

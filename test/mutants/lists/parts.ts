@@ -510,8 +510,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "task-expired-is-found",
     file: "src/worker/tasks/task-object.ts",
-    find: "return task && !isExpired(task.start) && ownerOf",
-    replace: "return task && ownerOf",
+    find: "if (!task || isExpired(task.start) || ownerOf(task.start) !== owner) return undefined;",
+    replace: "if (!task || ownerOf(task.start) !== owner) return undefined;",
     tests: ["test/worker/tasks.test.ts"],
     title: "is not found after its time",
   },
@@ -534,8 +534,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "task-of-anybody",
     file: "src/worker/tasks/task-object.ts",
-    find: " && ownerOf(task.start) === owner ? task",
-    replace: " ? task",
+    find: "if (!task || isExpired(task.start) || ownerOf(task.start) !== owner) return undefined;",
+    replace: "if (!task || isExpired(task.start)) return undefined;",
     tests: ["test/worker/legacy-tasks.test.ts"],
     title: "has the same error",
   },

@@ -389,7 +389,7 @@ export const RATES: readonly Mutant[] = [
   {
     id: "places-of-all-tasks",
     file: places,
-    find: "return task && isOver(task);",
+    find: "return tasks.hasEnded(taskId, call).catch(() => false);",
     replace: "return true;",
     tests: PLACES,
     title: TASKS,

@@ -69,7 +69,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-opened-for-nobody",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "principalHash: await hashPrincipal(principal),",
+    find: "principalHash: await hashCaller(principal),",
     replace: "principalHash: ANONYMOUS,",
     tests: ["test/worker/sessions.test.ts"],
     title: "use by another principal wakes no object",
@@ -266,7 +266,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-cancel-of-lost-call",
     file: "src/worker/sessions/session.ts",
-    find: "const lost = this.#durableCalls?.cancelled(id) ?? [];",
+    find: "const lost = this.#durableCalls?.cancelled(id, isAllowed) ?? [];",
     replace: "const lost: number[] = [];",
     tests: ["test/worker/durable-calls.test.ts"],
     title: "a waiting call can be cancelled after its object was lost",
@@ -829,8 +829,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "a0-hash-joined",
     file: "src/worker/sessions/session-id.ts",
-    find: "JSON.stringify([principal.issuer, principal.subject])",
-    replace: "principal.issuer + principal.subject",
+    find: "JSON.stringify([principal.issuer, principal.subject, ...named])",
+    replace: "principal.issuer + principal.subject + named",
     tests: ["test/worker/auth.test.ts"],
     title: "A0:",
   },

@@ -31,6 +31,8 @@ export interface WaitedTask extends TaskView {
 export interface LegacyTaskBackend extends TaskBackend {
   /** Resolves with the task once it is no longer working, or after some time. */
   wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
+  /** Whether a task of the caller has ended, even if the call needed scopes that the caller lacks now. */
+  hasEnded(taskId: string, call: Call): Promise<boolean>;
   /** Records that an open question failed. */
   fail(taskId: string, key: string, failed: FailedQuestion, call: Call): Promise<boolean>;
 }
