@@ -78,6 +78,24 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
     "The outcome of a call that runs once. A longer one is not kept, and a repeated call fails.",
   ],
   [
+    "worker/once/index.ts",
+    "SHARED_OBJECTS",
+    "count",
+    "Objects that remember the calls with keys of all callers without a principal.",
+  ],
+  [
+    "worker/once/once-object.ts",
+    "CALLS_MAX",
+    "count",
+    "Calls that one of these objects remembers. The outcome that expires first is forgotten. If all are running, a further call is refused with 429.",
+  ],
+  [
+    "worker/once/once-object.ts",
+    "CHARS_MAX",
+    "characters",
+    "The outcomes that one of these objects remembers, together. Those that expire first are forgotten.",
+  ],
+  [
     "core/run/replay.ts",
     "ROUNDS_MAX",
     "count",

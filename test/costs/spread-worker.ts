@@ -1,5 +1,5 @@
 /** A Worker with keys, once and tasks that counts the requests to each of its objects. */
-import { McpServer } from "../../src/core/index.ts";
+import { McpServer, type Principal } from "../../src/core/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
 import { once } from "../../src/worker/once/index.ts";
@@ -15,7 +15,8 @@ server.tool("plain", {}, () => "done");
 server.tool("booking", { once: true }, () => "booked");
 server.tool("long", { task: "required" }, () => "finished");
 
-const app = edge(server, { sessions: sessions(), keys: keys(), once: once(), tasks: tasks() });
+const auth = (): Principal => ({ issuer: "https://login.example.com", subject: "alice" });
+const app = edge(server, { sessions: sessions(), keys: keys(), once: once(), tasks: tasks(), auth });
 
 /** Requests to each object, by its name or its id. */
 let requests: Record<string, number> = {};

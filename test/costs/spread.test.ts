@@ -71,7 +71,7 @@ test("a cold isolate asks the object of the keys once for many sessions, and a w
   expect(await requests()).toEqual({ keys: 1, others: opened.map(() => 1) });
 });
 
-test("each call that runs once has an object of its own, which only its repetitions ask", async () => {
+test("each call of a principal that runs once has an object of its own, which only its repetitions ask", async () => {
   const book = (at: number) => {
     const _meta = { "mcp-edge/idempotencyKey": `booking-${at}` };
     return modern("tools/call", { name: "booking", arguments: {}, _meta }, "booking");

@@ -142,7 +142,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
 test("outcomes in memory are limited by number and by age; the oldest are dropped first", async () => {
   const runs: string[] = [];
   const present = (keep: ReturnType<typeof outcomesInMemory>, name: string) =>
-    keep({ name, digest: "d" }, async () => {
+    keep({ name, digest: "d", isAnonymous: true }, async () => {
       runs.push(name);
       return name;
     });
@@ -155,7 +155,9 @@ test("outcomes in memory are limited by number and by age; the oldest are droppe
   await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(keptAtMs + 1);
   await present(brief, "a");
   expect(runs).toEqual(["a", "a"]);
-  await expect(few({ name: "a", digest: "other" }, async () => "")).rejects.toMatchObject({ code: -32602 });
+  await expect(few({ name: "a", digest: "other", isAnonymous: true }, async () => "")).rejects.toMatchObject({
+    code: -32602,
+  });
 });
 
 describe("A12: a call that asks without a state, in memory", () => {
@@ -165,7 +167,7 @@ describe("A12: a call that asks without a state, in memory", () => {
     const runs: string[] = [];
     const present = async (answers?: string, more: { state?: string; isExpired?: boolean } = {}) => {
       const round = answers === undefined ? undefined : { state: "", answers, isExpired: false, ...more };
-      const text = await keep({ name: "call", digest: "d", round }, async () => {
+      const text = await keep({ name: "call", digest: "d", isAnonymous: false, round }, async () => {
         runs.push(answers ?? "first");
         return JSON.stringify(says[runs.length - 1] ?? { error: { code: 0, message: "run too often" } });
       });

@@ -12,7 +12,7 @@ const tapped = useTaps();
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/once.ts",
-    objects: { MCP: "McpObject", BRIEF: "BriefObject", STATELESS: "StatelessObject", EFFECTS: "Effects" },
+    objects: { MCP: "McpObject", BRIEF: "BriefObject", STATELESS: "StatelessObject", EFFECTS: "Effects", BARE: "Bare" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -215,7 +215,8 @@ describe("A12: a call with a key", () => {
     const misfit = await present(client, "ask_and_pay", key, { arguments: { key: 5 } });
     expect(resultOf(misfit)).toMatchObject({ isError: true });
     expect(await remembered()).toBe(before);
-    expect(resultOf(await present(client, "ask_and_pay", key))).toMatchObject({ resultType: "input_required" });
+    const own = await present(client, "ask_and_pay", key, {}, "carol");
+    expect(resultOf(own)).toMatchObject({ resultType: "input_required" });
     expect(await remembered()).toBe(before + 1);
   });
 
@@ -326,6 +327,39 @@ describe("a tool declared once", () => {
     expect(await effectsOf(key)).toBe(0);
     const errors = (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
     expect(errors.at(-1)).toContain("which needs edge(server, { once: once() })");
+  });
+});
+
+describe("calls of callers without a principal", () => {
+  test("create at most 32 objects, however many keys there are, and each is remembered", async () => {
+    const client = new ModernClient(`${worker.origin}/stateless`);
+    const all = Array.from({ length: 200 }, newKey);
+    const pay = () => Promise.all(all.map(async (key) => (await call(client, "pay", { key }, keyed(key))).text));
+    expect(new Set(await pay())).toEqual(new Set(["paid 1"]));
+    expect(new Set(await pay())).toEqual(new Set(["paid 1"]));
+    expect((await worker.objects("StatelessObject", "once")).length).toBeLessThanOrEqual(32);
+  });
+
+  /** Presents calls to one object, named by numbers. */
+  async function present(how: "begin" | "end" | "other", from: number, to: number, object = "one"): Promise<string[]> {
+    return (await fetch(`${worker.origin}/bare/${how}/${from}/${to}?object=${object}`)).json() as Promise<string[]>;
+  }
+
+  test("share an object that forgets the outcome that expires first, and never a call that runs", async () => {
+    expect(await present("begin", 0, 1)).toEqual(["run"]);
+    expect(await present("end", 1, 2)).toEqual(["run"]);
+    expect(new Set(await present("end", 2, 500))).toEqual(new Set(["run"]));
+    expect(await present("end", 1, 2)).toEqual(["outcome of 1"]);
+    // One more than fit.
+    expect(await present("end", 500, 501)).toEqual(["run"]);
+    expect(await present("end", 2, 501)).toEqual(Array.from({ length: 499 }, (_, at) => `outcome of ${at + 2}`));
+    expect(await present("other", 0, 1)).toEqual(["409"]);
+    expect(await present("end", 1, 2)).toEqual(["run"]);
+  });
+
+  test("are refused while too many of them run in one object", async () => {
+    expect(new Set(await present("begin", 0, 500, "full"))).toEqual(new Set(["run"]));
+    expect(await present("begin", 500, 502, "full")).toEqual(["429", "429"]);
   });
 });
 
@@ -467,4 +501,6 @@ test("A12: a call of several rounds is forgotten ttlMs after its first request",
   await worker.advance(2 * hourMs);
   // 25 hours after its first request the call is unknown.
   expect(await asks({})).toEqual(["first"]);
+  await worker.advance(25 * hourMs);
+  expect(await worker.objects("StatelessObject", "once")).toEqual([]);
 });

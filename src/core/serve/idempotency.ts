@@ -41,6 +41,8 @@ export interface Presented {
   readonly name: string;
   /** A hash of the tool and its arguments. */
   readonly digest: string;
+  /** Whether the caller has no principal. Anyone can present such calls, so what is kept of them must be bounded. */
+  readonly isAnonymous: boolean;
   /** The questions of the call that this request answers; absent if it answers none. */
   readonly round?: PresentedRound | undefined;
 }
@@ -185,7 +187,12 @@ async function recognise(
   // outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return { name: await hash([call.endpoint, server.options.name, who, which]), digest, round };
+  return {
+    name: await hash([call.endpoint, server.options.name, who, which]),
+    digest,
+    isAnonymous: who === null,
+    round,
+  };
 }
 
 /** Reads the round that a request presents. @throws {McpError} -32602 if the state was not sealed for this request. */

@@ -5,7 +5,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
-import { KitError } from "../../core/protocol/errors.ts";
+import { BusyError, KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import {
   IDEMPOTENCY_KEY,
@@ -33,6 +33,9 @@ export interface OnceOptions {
 
 const OPTIONS: OptionTable<OnceOptions> = { ttlMs: [100, PERIOD[1]] };
 
+/** The objects for all calls of callers without a principal. */
+const SHARED_OBJECTS = 32;
+
 /** Maximum UTF-16 code units of a stored outcome, below the limit of a row. */
 const OUTCOME_MAX = 512 * 1024;
 
@@ -41,6 +44,8 @@ const OUTCOME_MAX = 512 * 1024;
  * `once: true`: a repeated call joins the first run or gets its outcome. Each such call costs two object requests and
  * three rows; other calls cost nothing. The server declares the key as an experimental capability, so that clients that
  * know it send one with each call. Needs the exported class `McpObject`.
+ *
+ * The calls of callers without a principal share 32 objects, each of which keeps its latest 500 outcomes.
  *
  * @example
  * ```ts
@@ -78,15 +83,24 @@ function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number, run?: string)
   return (presented, work) => {
     // Before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);
-    const { name, ...rest } = presented;
+    const { isAnonymous, ...rest } = presented;
     const presentation: Presentation = { ...rest, ttlMs, run: run ?? crypto.randomUUID() };
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
-    const dial = () => retryOnReset(() => objects.dial(objects.named(env, `once:${name}`), headers));
+    const object = isAnonymous ? sharedName(rest.name) : rest.name;
+    const dial = () => retryOnReset(() => objects.dial(objects.named(env, `once:${object}`), headers));
     const outcome = present(dial, work);
     // Continues when the client disconnects, so that the outcome can be requested later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;
   };
+}
+
+/**
+ * Returns the name of the object for a call of a caller without a principal. There are few, so that anonymous requests cannot
+ * create any number of them. It depends on the call alone, so that a repetition finds it from anywhere.
+ */
+function sharedName(name: string): string {
+  return `anonymous ${Number.parseInt(name.slice(0, 8), 16) % SHARED_OBJECTS}`;
 }
 
 /** Presents a call to its object and returns its outcome. Runs the call if it is presented for the first time. */
@@ -111,6 +125,7 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
       if (!(opened instanceof Response)) socket = opened;
       // The request state has expired without an outcome. The run refuses it with the right error.
       else if (opened.status === 404) resolve(run());
+      else if (opened.status === 429) reject(new BusyError("too many calls with a key are running (once())"));
       else reject(opened.status === 409 ? otherCall() : unreachable());
     }, reject);
   });

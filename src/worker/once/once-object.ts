@@ -1,10 +1,10 @@
 /**
- * The object of one call that runs at most once. Each Worker that presents the call opens a WebSocket: the first one
- * runs the call, the others wait for the outcome, which is stored before it is sent. The object can hibernate while the
- * call runs.
+ * The object of one call that runs at most once, or of many such calls of callers without a principal. Each Worker that
+ * presents a call opens a WebSocket: the first one runs the call, the others wait for the outcome, which is stored before it
+ * is sent. The object can hibernate while calls run.
  *
- * One key is stored: the claim, written when the call is first presented and again with the outcome; for a call that asks
- * by returning `inputRequired()`, both are written again in each round. The alarm deletes everything.
+ * One key is stored for each call: the claim, written when the call is first presented and again with the outcome; for a
+ * call that asks by returning `inputRequired()`, both are written again in each round. The alarm deletes what has expired.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 
 /** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
-export interface Presentation extends Omit<Presented, "name"> {
+export interface Presentation extends Omit<Presented, "isAnonymous"> {
   /** Id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was lost. */
   readonly run: string;
   /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
@@ -25,86 +25,172 @@ export const PRESENT_HEADER = "X-Mcp-Once";
 /** Message of the object: run the call, or continue if it is running already. Any other message is the outcome. */
 export const RUN = "run";
 
-interface Claim extends Omit<Presentation, "ttlMs" | "round"> {
+/** The most calls that one object remembers, and about the most characters of their outcomes. */
+const CALLS_MAX = 500;
+const CHARS_MAX = 4 * 1024 * 1024;
+/** An object of many calls deletes expired ones at most once in this time. */
+const SWEEP_MS = 10 * 60_000;
+
+interface Claim {
+  readonly digest: string;
+  readonly run: string;
   readonly untilMs: number;
   /** See {@link withAnswers}. */
   readonly answered?: readonly string[];
   readonly outcome?: string;
+  /** When the Worker that runs the call was first found missing. */
+  readonly lostAtMs?: number | undefined;
 }
 
-const KEY = "claim";
+const PREFIX = "claim:";
 /** Milliseconds in which the Worker that runs the call must reconnect after its socket was lost. */
 const GRACE_MS = 10_000;
 
 export class OnceObject implements RoleObject {
   readonly #ctx: DurableObjectState;
+  /** The stored claims by the name of their call. Undefined until they are read. */
+  #stored: Map<string, Claim> | undefined;
+  #alarmAtMs: number | undefined;
 
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { digest, run, ttlMs, round } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
-    const found = this.#claim();
+    const given = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
+    const { name, digest, run, ttlMs, round } = given;
+    const found = this.#find(name);
     if (found && found.digest !== digest) return new Response(null, { status: 409 });
     const isNext = found?.outcome !== undefined && goesOn(found.outcome, round, found.answered);
     if (round?.isExpired && (!found || isNext)) return new Response(null, { status: 404 });
     let claim = found;
     if (!claim || isNext) {
+      if (!found && !this.#hasRoom(1)) return new Response(null, { status: 429 });
       const { untilMs = Date.now() + ttlMs, answered } = found ?? {};
-      claim = { digest, run, untilMs, answered: withAnswers(answered, round) };
-      this.#ctx.storage.kv.put(KEY, claim);
-      if (!found) await this.#ctx.storage.setAlarm(untilMs);
+      claim = this.#put(name, { digest, run, untilMs, answered: withAnswers(answered, round) });
+      if (!found) await this.#wakeAt(untilMs);
     }
     const { 0: theirs, 1: ours } = new WebSocketPair();
     const runs = claim.run === run && claim.outcome === undefined;
-    this.#ctx.acceptWebSocket(ours, runs ? ["once", run] : ["once"]);
+    this.#ctx.acceptWebSocket(ours, ["once", name, ...(runs ? [run] : [])]);
     if (claim.outcome !== undefined) ours.send(claim.outcome);
-    else if (runs) ours.send(RUN);
-    else await this.#watchRunner(claim);
+    else if (!runs) await this.#watchRunner(name, claim);
+    else {
+      if (claim.lostAtMs !== undefined) this.#put(name, { ...claim, lostAtMs: undefined });
+      ours.send(RUN);
+    }
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
   /** The only message is the outcome. It is accepted only from the Worker that runs the call now. */
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    const claim = this.#claim();
+    const [name, claim] = this.#claimOf(socket);
     if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
-      this.#settle(claim, String(message));
+      this.#settle(name, claim, String(message));
     }
   }
 
-  async webSocketClose(): Promise<void> {
-    const claim = this.#claim();
-    if (claim && claim.outcome === undefined && openSockets(this.#ctx).length > 0) await this.#watchRunner(claim);
+  async webSocketClose(socket: WebSocket): Promise<void> {
+    const [name, claim] = this.#claimOf(socket);
+    if (claim && claim.outcome === undefined && openSockets(this.#ctx, name).length > 0) {
+      await this.#watchRunner(name, claim);
+    }
   }
 
-  /** Deletes the call when it expires. Before that, settles a call whose Worker has not reconnected in time. */
+  /** Deletes the calls that have expired, and settles those whose Worker has not reconnected in time. */
   async alarm(): Promise<void> {
-    const claim = this.#claim();
-    if (!claim || claim.untilMs <= Date.now()) {
-      for (const socket of this.#ctx.getWebSockets()) socket.close(1000);
-      await this.#ctx.storage.deleteAll();
-      return;
+    this.#alarmAtMs = undefined;
+    const nowMs = Date.now();
+    for (const [name, claim] of [...this.#claims]) {
+      if (claim.untilMs <= nowMs) {
+        for (const socket of this.#ctx.getWebSockets(name)) socket.close(1000);
+        this.#forget(name);
+      } else if (claim.outcome === undefined && this.#runners(name, claim).length === 0) {
+        const { lostAtMs = nowMs } = claim;
+        if (lostAtMs + GRACE_MS <= nowMs) this.#settle(name, claim, INTERRUPTED_OUTCOME);
+        else await this.#watchRunner(name, claim);
+      }
     }
-    if (claim.outcome === undefined && this.#runners(claim).length === 0) this.#settle(claim, INTERRUPTED_OUTCOME);
-    await this.#ctx.storage.setAlarm(claim.untilMs);
+    const claims = [...this.#claims.values()];
+    if (claims.length === 0) await this.#ctx.storage.deleteAll();
+    else {
+      const untilMs = Math.min(...claims.map((claim) => claim.untilMs));
+      await this.#wakeAt(claims.length > 1 ? Math.max(untilMs, nowMs + SWEEP_MS) : untilMs);
+    }
   }
 
-  #claim(): Claim | undefined {
-    return this.#ctx.storage.kv.get<Claim>(KEY);
+  // Claims
+
+  get #claims(): Map<string, Claim> {
+    this.#stored ??= new Map(
+      [...this.#ctx.storage.kv.list<Claim>({ prefix: PREFIX })].map(([key, claim]) => [
+        key.slice(PREFIX.length),
+        claim,
+      ]),
+    );
+    return this.#stored;
   }
 
-  #settle(claim: Claim, outcome: string): void {
-    this.#ctx.storage.kv.put(KEY, { ...claim, outcome });
-    for (const socket of openSockets(this.#ctx)) socket.send(outcome);
+  /** Returns a claim that has not expired. */
+  #find(name: string): Claim | undefined {
+    const claim = this.#claims.get(name);
+    return claim && claim.untilMs > Date.now() ? claim : undefined;
   }
 
-  #runners({ run }: Claim): WebSocket[] {
-    return openSockets(this.#ctx, run);
+  #claimOf(socket: WebSocket): readonly [string, Claim | undefined] {
+    const [, name = ""] = this.#ctx.getTags(socket);
+    return [name, this.#find(name)];
   }
 
-  /** Sets the alarm that settles the call as interrupted, unless the Worker that runs it is connected. */
-  async #watchRunner(claim: Claim): Promise<void> {
-    if (this.#runners(claim).length === 0) await this.#ctx.storage.setAlarm(Date.now() + GRACE_MS);
+  #put(name: string, claim: Claim): Claim {
+    this.#claims.set(name, claim);
+    this.#ctx.storage.kv.put(PREFIX + name, claim);
+    return claim;
+  }
+
+  #forget(name: string): void {
+    this.#claims.delete(name);
+    this.#ctx.storage.kv.delete(PREFIX + name);
+  }
+
+  /** Forgets the outcomes that expire first until there is room. Returns false if too many calls are running. */
+  #hasRoom(more: number): boolean {
+    const sizeOf = ({ outcome = "" }: Claim) => outcome.length;
+    let chars = [...this.#claims.values()].reduce((sum, claim) => sum + sizeOf(claim), 0);
+    const settled = [...this.#claims].filter(([, { outcome }]) => outcome !== undefined);
+    for (const [name, claim] of settled.sort(([, one], [, other]) => one.untilMs - other.untilMs)) {
+      if (this.#claims.size + more <= CALLS_MAX && chars <= CHARS_MAX) break;
+      chars -= sizeOf(claim);
+      this.#forget(name);
+    }
+    return this.#claims.size + more <= CALLS_MAX;
+  }
+
+  #settle(name: string, claim: Claim, outcome: string): void {
+    this.#put(name, { ...claim, outcome });
+    for (const socket of openSockets(this.#ctx, name)) socket.send(outcome);
+    this.#hasRoom(0);
+  }
+
+  #runners(name: string, { run }: Claim): WebSocket[] {
+    return openSockets(this.#ctx, run).filter((socket) => this.#ctx.getTags(socket).includes(name));
+  }
+
+  /** Has the alarm settle the call as interrupted, unless the Worker that runs it is connected. */
+  async #watchRunner(name: string, claim: Claim): Promise<void> {
+    if (this.#runners(name, claim).length > 0) return;
+    const { lostAtMs = Date.now() } = claim;
+    this.#put(name, { ...claim, lostAtMs });
+    await this.#wakeAt(lostAtMs + GRACE_MS);
+  }
+
+  /** Sets the alarm unless an earlier one is set. */
+  async #wakeAt(atMs: number): Promise<void> {
+    const { storage } = this.#ctx;
+    // An object without claims before this one has no alarm to ask for.
+    this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Number.POSITIVE_INFINITY;
+    if (this.#alarmAtMs <= atMs) return;
+    this.#alarmAtMs = atMs;
+    await storage.setAlarm(atMs);
   }
 }
