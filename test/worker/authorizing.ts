@@ -15,7 +15,7 @@ export let worker: TestWorker;
  */
 export function setUp(
   upstream: () => string = () => "http://127.0.0.1:1",
-  outbound?: (request: Request) => Response,
+  outbound?: (request: Request) => Response | Promise<Response>,
   bindings: Record<string, string> = {},
 ): void {
   beforeAll(async () => {

@@ -1,30 +1,26 @@
 /** Clients with a metadata document, and clients that register themselves, on workerd. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { ClientDocuments } from "../../src/worker/oauth/client-document.ts";
 import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { authorizeUrl, Browser, newVerifier, register, signIn, visit } from "./authorization.ts";
 import { setUp, worker } from "./authorizing.ts";
+import { type Held, Outside } from "./outside.ts";
 
 expectLogs(/^mcp-edge: the document of a client could not be requested: /);
 
-/** What the outside answers, by URL, and what was requested. */
-const pages = new Map<string, () => Response>();
-const requested: Request[] = [];
-setUp(undefined, (request) => {
-  requested.push(request);
-  return pages.get(request.url)?.() ?? new Response("not found", { status: 404 });
-});
+const outside = new Outside();
+const { requests: requested } = outside;
+setUp(undefined, outside.answer);
 
 let number = 0;
 
 /** Publishes a document under a new URL, and returns this URL. */
-function publish(document: Members | string, init: ResponseInit = {}): string {
+function publish(document: Members | string, init: ResponseInit = {}, host = "client.example"): string {
   number += 1;
-  const id = `https://client.example/${number}.json`;
+  const id = `https://${host}/${number}.json`;
   const body = typeof document === "string" ? document : JSON.stringify({ client_id: id, ...document });
-  pages.set(id, () => new Response(body, init));
+  outside.publish(id, () => new Response(body, init));
   return id;
 }
 
@@ -104,22 +100,93 @@ describe("10.10 a client with a metadata document", () => {
     expect(requested.slice(before).map((request) => request.url)).toEqual([]);
   });
 
-  test.each([
-    "https://127.0.0.1/1.json",
-    "https://[::1]/1.json",
-    "http://127.0.0.1/1.json",
-    "https://localhost/1.json",
-  ])("on the machine of the server is refused, unless the server itself is on a loopback address: %s", async (id) => {
-    const found = await new ClientDocuments([]).find(id, "https://mcp.example.com");
-    expect(found).toMatch(id.startsWith("http:") ? /scheme is not https/ : /could not be requested/);
-  });
-
   test("is requested without cookies and credentials", async () => {
     const client_id = publish(GOOD);
     await ask(client_id);
     const request = requested.find((each) => each.url === client_id);
     expect(request?.headers.get("Cookie") ?? request?.headers.get("Authorization") ?? null).toBeNull();
   });
+});
+
+/** Publishes a document that is answered when the test says so. */
+function publishHeld(host = "client.example"): Held & { readonly id: string } {
+  number += 1;
+  const id = `https://${host}/${number}.json`;
+  return { id, ...outside.hold(id, () => Response.json({ client_id: id, ...GOOD })) };
+}
+
+/** Asks for a client from an address, and returns the status and the page. */
+async function askFrom(address: string, client_id: string, headers: Record<string, string> = {}) {
+  const to = authorizeUrl(worker.origin, newVerifier(), { client_id, redirect_uri: REDIRECT });
+  const all = { "CF-Connecting-IP": address, ...headers };
+  const response = await fetch(to, { redirect: "manual", headers: all });
+  return { status: response.status, page: await response.text() };
+}
+
+const TWIN = { "X-Twin": "yes" };
+
+/** Begins to load a document at the other isolate, and cancels the request before the document arrives. */
+async function abandon(): Promise<Held & { readonly id: string }> {
+  const held = publishHeld();
+  const { page } = await askFrom("192.0.2.1", held.id, { ...TWIN, "X-Abandon-When": held.isAsked });
+  expect(page).toBe("abandoned");
+  return held;
+}
+
+describe("a request that is cancelled while a document loads", () => {
+  test("does not stop later requests of the same client", async () => {
+    const { id, release } = await abandon();
+    const later = askFrom("192.0.2.1", id, TWIN);
+    release();
+    expect((await later).status).toBe(200);
+  });
+
+  test("takes the place of no later one, however many there are", async () => {
+    for (let time = 0; time < 25; time += 1) {
+      const { id, release } = await abandon();
+      release();
+      expect((await askFrom("192.0.2.1", id, TWIN)).status).toBe(200);
+    }
+  });
+});
+
+describe("documents that are answered slowly", () => {
+  test("are requested five at a time for one network, and those of other networks meanwhile", async () => {
+    const slow = Array.from({ length: 5 }, () => publishHeld());
+    const asking = slow.map(({ id }) => askFrom("192.0.2.1", id));
+    await Promise.all(slow.map(({ asked }) => asked));
+    const [sixth, another] = [publish(GOOD), publish(GOOD)];
+    expect(await askFrom("192.0.2.1", sixth)).toMatchObject({ status: 400, page: expect.stringContaining("Too many") });
+    expect((await askFrom("192.0.2.2", another)).status).toBe(200);
+    for (const { release } of slow) release();
+    expect((await Promise.all(asking)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await askFrom("192.0.2.1", sixth)).status).toBe(200);
+  });
+
+  test("are requested 20 at a time from one host, and those of other hosts meanwhile", async () => {
+    const slow = Array.from({ length: 20 }, () => publishHeld("slow.example"));
+    const asking = slow.map(({ id }, at) => askFrom(`192.0.2.${10 + (at % 4)}`, id));
+    await Promise.all(slow.map(({ asked }) => asked));
+    const next = publish(GOOD, {}, "slow.example");
+    expect(await askFrom("192.0.2.20", next)).toMatchObject({ status: 400, page: expect.stringContaining("Too many") });
+    expect((await askFrom("192.0.2.20", publish(GOOD))).status).toBe(200);
+    for (const { release } of slow) release();
+    expect(new Set((await Promise.all(asking)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await askFrom("192.0.2.20", next)).status).toBe(200);
+  });
+});
+
+test.each([
+  ["URLs without a document", () => `https://${crypto.randomUUID()}.example/1.json`],
+  ["documents of one host", () => publish(GOOD, {}, "many.example")],
+])("a document is kept, however many %s are asked for", async (_, next) => {
+  const kept = publish(GOOD);
+  expect((await askFrom("192.0.2.1", kept)).status).toBe(200);
+  for (let time = 0; time < 50; time += 1) {
+    await Promise.all(Array.from({ length: 5 }, () => askFrom("192.0.2.2", next())));
+  }
+  expect((await askFrom("192.0.2.1", kept)).status).toBe(200);
+  expect(requested.filter(({ url }) => url === kept)).toHaveLength(1);
 });
 
 describe("registration", () => {
@@ -188,13 +255,14 @@ describe("registration", () => {
   });
 });
 
-describe("without the option registration", () => {
+describe("at a public issuer, without the option registration", () => {
   let closed: TestWorker;
   beforeAll(async () => {
     closed = await startWorker({
       entry: "test/worker/fixtures/authorization-server.ts",
       objects: { MCP: "McpObject" },
-      bindings: { UPSTREAM: "http://127.0.0.1:1", CLOSED: "yes" },
+      bindings: { UPSTREAM: "http://127.0.0.1:1", CLOSED: "yes", ISSUER: "https://mcp.example.com" },
+      outbound: outside.answer,
     });
   });
   afterAll(() => closed?.stop());
@@ -204,5 +272,17 @@ describe("without the option registration", () => {
     expect(answered.status).toBe(404);
     const answer = await fetch(closed.url("/.well-known/oauth-authorization-server"));
     expect(await answer.json()).not.toHaveProperty("registration_endpoint");
+  });
+
+  test.each([
+    ["https://127.0.0.1/1.json", "could not be requested"],
+    ["https://[::1]/1.json", "could not be requested"],
+    ["http://127.0.0.1/1.json", "scheme is not https"],
+    ["https://localhost/1.json", "could not be requested"],
+  ])("a document on the machine of the server is refused, and not requested: %s", async (client_id, why) => {
+    const before = requested.length;
+    const to = authorizeUrl(closed.origin, newVerifier(), { client_id, redirect_uri: REDIRECT });
+    const { status, page } = await visit(new Browser(), to, "ada");
+    expect([status, page.includes(why), requested.length - before]).toEqual([400, true, 0]);
   });
 });

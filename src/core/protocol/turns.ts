@@ -1,19 +1,77 @@
-/** Runs work for the same key one after the other, within this process. */
+/**
+ * Work that takes turns.
+ *
+ * @module
+ */
+import { pause } from "./pause.ts";
+
+/** Milliseconds between two beats of a turn, and the number of checks without a beat after which a turn counts as stopped. */
+const BEAT_MS = 500;
+const SILENT_MAX = 4;
+
+interface Turn {
+  readonly ended: Promise<void>;
+  beats: number;
+}
+
+/**
+ * Runs work for the same key one after the other, within this process.
+ *
+ * When a request to a Worker is cancelled, the platform stops its work: its promises stay pending for ever, and its timers stop.
+ * So each turn beats with a timer, and those that wait for it take no longer notice of one that is silent.
+ */
 export class Turns {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #queues = new Map<string, Turn[]>();
 
   /** Runs `work` after all earlier work for the key has ended. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#last.set(key, settled);
+    const queue = this.#queues.get(key) ?? [];
+    this.#queues.set(key, queue);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const own: Turn = { ended, beats: 0 };
+    queue.push(own);
+    const stop = keepBeating(own);
     try {
-      return await turn;
+      for (let first = queue[0]; first && first !== own; first = queue[0]) {
+        await untilOver(first);
+        remove(first, queue);
+      }
+      return await work();
     } finally {
-      if (this.#last.get(key) === settled) this.#last.delete(key);
+      stop();
+      remove(own, queue);
+      if (queue.length === 0 && this.#queues.get(key) === queue) this.#queues.delete(key);
+      resolve();
     }
   }
+}
+
+/** Counts the beats of a turn. Returns a function that stops this. */
+function keepBeating(turn: Turn): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const beat = () => {
+    turn.beats += 1;
+    timer = setTimeout(beat, BEAT_MS);
+  };
+  beat();
+  return () => clearTimeout(timer);
+}
+
+/** Resolves when a turn has ended, or has stopped. */
+async function untilOver(turn: Turn): Promise<void> {
+  // Counts checks and not the time: after a pause of the whole machine, the first check may come before the first beat.
+  for (let silent = 0, beats = -1; silent < SILENT_MAX; ) {
+    const settled = new AbortController();
+    const check = pause(BEAT_MS, settled.signal).then(() => true);
+    const isPending = await Promise.race([check, turn.ended.then(() => false)]);
+    settled.abort();
+    if (!isPending) return;
+    silent = turn.beats === beats ? silent + 1 : 0;
+    beats = turn.beats;
+  }
+}
+
+function remove(turn: Turn, queue: Turn[]): void {
+  const at = queue.indexOf(turn);
+  if (at >= 0) queue.splice(at, 1);
 }

@@ -5,6 +5,7 @@
  * @module
  * @see RFC 6749, section 4.1; RFC 9207; MCP 2026-07-28, basic/authorization
  */
+import { networkName } from "../rates/count.ts";
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
 import type { Handle } from "./grant.ts";
@@ -108,10 +109,11 @@ function purposeOf(sealed: string): string {
 }
 
 function readRequest(
-  { server, env, issuer, resource }: Visit,
+  { request, server, env, issuer, resource }: Visit,
   url: URL,
 ): Promise<AuthorizationRequest | RequestProblem> {
-  return readAuthorizationRequest(url, (id) => server.clients.find(id, env, issuer), resource);
+  const network = networkName(request);
+  return readAuthorizationRequest(url, (id) => server.clients.find(id, env, issuer, network), resource);
 }
 
 function shownClient({ client }: AuthorizationRequest): ShownClient {

@@ -9,6 +9,8 @@ import { isLoopback } from "../../http/origin.ts";
 import { createSafeFetch } from "../../safe/fetch.ts";
 import { parseObject } from "../auth/fetch-json.ts";
 import type { OAuthClient } from "./clients.ts";
+import { DocumentLoads, type DocumentRequest } from "./document-loads.ts";
+import { KeptDocuments } from "./kept-documents.ts";
 import { cleanName } from "./names.ts";
 import { findRedirectProblem } from "./redirects.ts";
 
@@ -19,9 +21,10 @@ const BYTES_MAX = 16 * 1024;
 const KEPT_MS = 10 * 60_000;
 const FAILED_MS = 30_000;
 const TIMEOUT_MS = 5_000;
-/** The most documents that an isolate keeps, and requests at the same time. */
+/** Milliseconds that a request waits for a document, which another request may have asked for. */
+const WAIT_MS = TIMEOUT_MS + 1_000;
+/** The most documents that an isolate keeps, and the most URLs of which it remembers that there is none. */
 const KEPT_MAX = 200;
-const PENDING_MAX = 20;
 /** The most redirect URIs of a document. */
 const REDIRECTS_MAX = 20;
 
@@ -30,16 +33,13 @@ export function isDocumentUrl(id: string): boolean {
   return /^https?:\/\//.test(id);
 }
 
-interface Kept {
-  readonly client: OAuthClient | string;
-  readonly untilMs: number;
-}
-
 /** Requests the documents of clients, and keeps them for a while. */
 export class ClientDocuments {
   readonly #schemes: readonly string[];
-  readonly #kept = new Map<string, Kept>();
-  readonly #pending = new Map<string, Promise<OAuthClient | string>>();
+  readonly #clients = new KeptDocuments<OAuthClient>(KEPT_MAX, KEPT_MS);
+  /** Kept apart, so that invented URLs, of which everyone has any number, replace no document. */
+  readonly #failures = new KeptDocuments<string>(KEPT_MAX, FAILED_MS);
+  readonly #loads = new DocumentLoads<OAuthClient | string>(WAIT_MS);
 
   /** @param schemes The private-use schemes that redirect URIs may have. */
   constructor(schemes: readonly string[]) {
@@ -47,26 +47,18 @@ export class ClientDocuments {
   }
 
   /** Returns the client, or why there is none. */
-  async find(id: string, issuer: string): Promise<OAuthClient | string> {
+  async find(asked: DocumentRequest, issuer: string): Promise<OAuthClient | string> {
+    const { id } = asked;
     const isLocal = isLoopback(new URL(issuer).hostname);
     const problem = findUrlProblem(id, isLocal);
     if (problem !== undefined) return problem;
-    const kept = this.#kept.get(id);
-    if (kept && Date.now() < kept.untilMs) return kept.client;
-    const pending = this.#pending.get(id);
-    if (pending) return pending;
-    if (this.#pending.size >= PENDING_MAX) return "Too many documents of clients are being requested. Try again.";
-    const request = this.#request(id, isLocal).finally(() => this.#pending.delete(id));
-    this.#pending.set(id, request);
-    return request;
+    return this.#clients.get(id) ?? this.#failures.get(id) ?? this.#loads.join(asked, () => this.#request(id, isLocal));
   }
 
   async #request(id: string, isLocal: boolean): Promise<OAuthClient | string> {
     const client = await this.#load(id, isLocal);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.delete(id);
-    this.#kept.set(id, { client, untilMs: Date.now() + (typeof client === "string" ? FAILED_MS : KEPT_MS) });
+    if (typeof client === "string") this.#failures.set(id, client);
+    else this.#clients.set(id, client);
     return client;
   }
 

@@ -63,9 +63,13 @@ export class Clients {
     this.#canRegister = canRegister;
   }
 
-  /** Returns a client, or why there is none. A metadata document is requested if it is not known. */
-  async find(id: string, env: unknown, issuer: string): Promise<OAuthClient | string> {
-    if (isDocumentUrl(id)) return this.#documents.find(id, issuer);
+  /**
+   * Returns a client, or why there is none. A metadata document is requested if it is not known.
+   *
+   * @param network The network of the request that names the client.
+   */
+  async find(id: string, env: unknown, issuer: string, network: string): Promise<OAuthClient | string> {
+    if (isDocumentUrl(id)) return this.#documents.find({ id, network }, issuer);
     return (await this.#local(id, env, issuer)) ?? "The client is not known here.";
   }
 

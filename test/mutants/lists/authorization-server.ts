@@ -25,6 +25,7 @@ const user = `${folder}user-object.ts`;
 const upstream = `${folder}upstream.ts`;
 const verify = `${folder}verify.ts`;
 const documents = `${folder}client-document.ts`;
+const loads = `${folder}document-loads.ts`;
 const clients = `${folder}clients.ts`;
 const registration = `${folder}registration.ts`;
 const forms = `${folder}forms.ts`;
@@ -277,7 +278,7 @@ const CHANGES: readonly Change[] = [
     CLIENTS,
   ],
   ["document-status", documents, "if (response.status !== 200)", "if (response.status === 404)", CLIENTS],
-  ["document-kept", documents, "if (kept && Date.now() < kept.untilMs) return kept.client;", "", CLIENTS],
+  ["document-kept", documents, "this.#clients.get(id) ?? this.#failures", "this.#failures", CLIENTS],
   ["client-registration-off", clients, "if (!this.#canRegister) return undefined;", "", ATTACKS],
   ["client-registration-late", clients, "|| registered.expiresAtMs <= Date.now()", "", CLIENTS],
   [
@@ -323,6 +324,37 @@ const CHANGES: readonly Change[] = [
   ["attempts-in-another-width", rates, '.normalize("NFKC")', "", LOGINS],
   ["attempts-with-spaces", rates, '.replace(/[\\s\\p{Cf}]/gu, "")', "", LOGINS],
   ["login-too-old", `${folder}identity/own-login.ts`, "if (host) return host.showExpired();", "", LOGINS],
+  ["document-of-nobody", loads, "waitUntil(outcome.catch(() => undefined));", "", CLIENTS],
+  [
+    "documents-of-a-network",
+    loads,
+    "each.network === network).length >= NETWORK_MAX",
+    "false).length >= NETWORK_MAX",
+    CLIENTS,
+  ],
+  ["documents-of-a-host", loads, "each.host === host).length >= HOST_MAX", "false).length >= HOST_MAX", CLIENTS],
+  [
+    "documents-and-failures",
+    documents,
+    "this.#failures.set(id, client)",
+    "this.#clients.set(id, client as never)",
+    CLIENTS,
+  ],
+  [
+    "documents-of-one-host-go-first",
+    `${folder}kept-documents.ts`,
+    "const [most = []] = [...byHost.values()]",
+    "const [most = []] = [[...this.#kept]]",
+    CLIENTS,
+  ],
+  [
+    "turns-of-cancelled-requests",
+    "src/core/protocol/turns.ts",
+    "silent = turn.beats === beats ? silent + 1 : 0;",
+    "",
+    ["test/worker/cancelled-requests.test.ts"],
+  ],
+  ["turns-without-beats", "src/core/protocol/turns.ts", "turn.beats += 1;", "", ["test/client/oauth/turns.test.ts"]],
 ];
 
 export const AUTHORIZATION_SERVER: readonly Mutant[] = CHANGES.map(([id, file, find, replace, tests]) => {
