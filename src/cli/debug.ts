@@ -9,6 +9,7 @@ import type { ReopenableTransport } from "../client/open-link.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../core/protocol/lifecycle.ts";
 import { redact, redactHeader, redactQuery } from "./redact.ts";
+import { isPausable } from "./relay/back-pressure.ts";
 
 type Log = (line: string) => void;
 
@@ -63,6 +64,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
     },
     close: () => inner.close(),
   };
+  if (isPausable(inner)) Object.assign(outer, { pause: () => inner.pause(), resume: () => inner.resume() });
   const { reopen } = inner as Partial<ReopenableTransport>;
   if (!reopen) return outer;
   return Object.assign(outer, { reopen: () => watchTransport(reopen.call(inner), log) });

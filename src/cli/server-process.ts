@@ -17,6 +17,9 @@ type Command = Extract<Target, { kind: "stdio" }>;
 /** The characters of the log that an error shows. */
 const KEPT_CHARS = 1_000;
 
+/** The characters of a line of the log that are kept until its end. */
+const LINE_CHARS_MAX = 65_536;
+
 export class ServerProcess {
   /** Starts the process, and ends it. */
   readonly transport: Transport;
@@ -77,12 +80,16 @@ function originOf(error: unknown): NodeJS.ErrnoException {
   return origin as NodeJS.ErrnoException;
 }
 
-/** Passes a text on line by line, so that a secret is not divided. */
+/** Passes a text on line by line, so that a secret is not divided. A line without an end is passed on in pieces. */
 function byLine(print: (line: string) => void): (text: string) => void {
   let rest = "";
   return (text) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
+    if (rest.length > LINE_CHARS_MAX) {
+      lines.push(rest);
+      rest = "";
+    }
     for (const line of lines) print(line);
   };
 }

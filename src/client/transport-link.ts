@@ -7,7 +7,7 @@ import {
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import type { Transport } from "../core/protocol/transport.ts";
+import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
@@ -49,7 +49,7 @@ export class TransportLink implements Link {
       this.#lastError = error;
       receiver.report({ type: "warning", message: `The transport reports: ${error.message}` });
     };
-    channel.onunreadable = ({ message }) => receiver.report({ type: "warning", message });
+    channel.onunreadable = (problem) => this.#refuse(problem);
     try {
       await channel.start();
     } catch (cause) {
@@ -112,6 +112,14 @@ export class TransportLink implements Link {
     const params = { requestId: id, reason: textOf(reason) };
     // The request is given up in any case, so a failure changes nothing.
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
+  }
+
+  /** Takes a message that cannot be read. If it is the answer to a request, the request has failed. */
+  #refuse({ reason, message, id, method }: UnreadableMessage): void {
+    const pending = id !== undefined && method === undefined ? this.#pending.get(id) : undefined;
+    if (!pending) this.#receiver?.report({ type: "warning", message });
+    const code = reason === "too-large" ? "message-too-large" : "answer-invalid";
+    pending?.reject(new ClientError(code, message, { mayHaveRun: true }));
   }
 
   #take(value: unknown): void {

@@ -172,6 +172,16 @@ export class StdioClientTransport implements Transport {
     }
   }
 
+  /** Stops reading what the process writes until `resume`, so that the process has to wait. */
+  pause(): void {
+    this.#lines?.pause();
+  }
+
+  /** Goes on reading after `pause`. */
+  resume(): void {
+    this.#lines?.resume();
+  }
+
   /** Returns a transport that starts the same process again. */
   reopen(): StdioClientTransport {
     return new StdioClientTransport(this.#options);

@@ -11,6 +11,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import { type JSONRPCMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/protocol/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
+import { HeadReader } from "./message-head.ts";
 
 /** Options of {@link StdioServerTransport}. */
 export interface StdioTransportOptions {
@@ -34,7 +35,8 @@ export class StdioServerTransport implements Transport {
   #depth = new DepthGauge();
   #parts: Buffer[] = [];
   #partBytes = 0;
-  #isSkipping = false;
+  /** The line that is being skipped. */
+  #skipped: { readonly problem: UnreadableMessage; readonly head: HeadReader } | undefined;
   #isClosed = false;
   #settleEnded: () => void = () => undefined;
   /** The limits of the connection. A line that exceeds its `bodyBytesMax`, `bodyDepthMax` or `bodyValuesMax` is skipped. */
@@ -45,7 +47,7 @@ export class StdioServerTransport implements Transport {
   onclose: (() => void) | undefined;
   /** Receives the errors of the streams. */
   onerror: ((error: Error) => void) | undefined;
-  /** Receives a description of each line that cannot be read. */
+  /** Receives a description of each line that cannot be read, at its end. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
   /** Resolves when the input has ended or the transport was closed, so that no more messages arrive. */
   readonly ended: Promise<void>;
@@ -73,11 +75,20 @@ export class StdioServerTransport implements Transport {
     this.#output.on("error", this.#onError);
   }
 
-  /** Sends a message. Rejects without writing anything if it is not a valid message. */
+  /** Sends a message. Rejects without writing anything if it is not a valid message, or cannot be expressed as JSON. */
   send(message: JSONRPCMessage): Promise<void> {
     const parsed = parseMessage(message);
-    if (parsed.kind !== "invalid") return this.sendText(JSON.stringify(message));
-    return this.#refuse(new KitError("message-invalid", `Not a JSON-RPC message: ${parsed.problem}.`));
+    if (parsed.kind === "invalid")
+      return this.#refuse(new KitError("message-invalid", `Not a JSON-RPC message: ${parsed.problem}.`));
+    let text: string;
+    try {
+      text = JSON.stringify(message);
+    } catch (cause) {
+      return this.#refuse(
+        new KitError("message-invalid", `The message cannot be expressed as JSON: ${cause}.`, { cause }),
+      );
+    }
+    return this.sendText(text);
   }
 
   /** Sends JSON text, which has no raw line breaks. Resolves when the operating system has accepted the line. */
@@ -90,6 +101,16 @@ export class StdioServerTransport implements Transport {
         reject(error);
       });
     });
+  }
+
+  /** Stops reading until `resume`, so that the peer has to wait. What was read already still arrives. */
+  pause(): void {
+    this.#input.pause();
+  }
+
+  /** Goes on reading after `pause`. */
+  resume(): void {
+    if (!this.#isClosed) this.#input.resume();
   }
 
   /** Stops reading. The output stays open. */
@@ -133,33 +154,43 @@ export class StdioServerTransport implements Transport {
   };
 
   #take(part: Buffer): void {
-    if (this.#isSkipping) return;
-    this.#partBytes += part.length;
-    const { bodyBytesMax, bodyDepthMax, bodyValuesMax } = this.limits;
-    if (this.#partBytes > bodyBytesMax) {
-      this.#skip({ reason: "too-large", message: `A line is larger than ${bodyBytesMax} bytes.` });
-    } else if (this.#depth.feed(part) > bodyDepthMax) {
-      this.#skip({ reason: "too-deep", message: `A line is nested deeper than ${bodyDepthMax} levels.` });
-    } else if (this.#depth.values > bodyValuesMax) {
-      this.#skip({ reason: "too-many-values", message: `A line has more than ${bodyValuesMax} values.` });
-    } else {
-      this.#parts.push(part);
+    if (this.#skipped) {
+      this.#skipped.head.feed(part);
+      return;
     }
+    this.#parts.push(part);
+    this.#partBytes += part.length;
+    const problem = this.#problemOf(part);
+    if (!problem) return;
+    const head = new HeadReader();
+    for (const each of this.#parts) head.feed(each);
+    this.#parts = [];
+    this.#skipped = { problem, head };
   }
 
-  /** Skips the rest of this line. */
-  #skip(problem: UnreadableMessage): void {
-    this.#isSkipping = true;
-    this.#parts = [];
-    this.onunreadable?.(problem);
+  /** Returns why the line cannot be read any further. */
+  #problemOf(part: Buffer): UnreadableMessage | undefined {
+    const { bodyBytesMax, bodyDepthMax, bodyValuesMax } = this.limits;
+    if (this.#partBytes > bodyBytesMax)
+      return { reason: "too-large", message: `A line is larger than ${bodyBytesMax} bytes.` };
+    if (this.#depth.feed(part) > bodyDepthMax)
+      return { reason: "too-deep", message: `A line is nested deeper than ${bodyDepthMax} levels.` };
+    if (this.#depth.values > bodyValuesMax)
+      return { reason: "too-many-values", message: `A line has more than ${bodyValuesMax} values.` };
+    return undefined;
   }
 
   #endLine(): void {
     const bytes = Buffer.concat(this.#parts);
+    const skipped = this.#skipped;
     this.#parts = [];
     this.#depth = new DepthGauge();
     this.#partBytes = 0;
-    this.#isSkipping = false;
+    this.#skipped = undefined;
+    if (skipped) {
+      this.onunreadable?.({ ...skipped.problem, ...skipped.head.head() });
+      return;
+    }
     let message: JSONRPCMessage;
     try {
       // JSON must be UTF-8 (RFC 8259, 8.1). Without `fatal`, invalid bytes would become replacement characters.

@@ -1,6 +1,8 @@
+import { createInterface } from "node:readline";
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { connect, DEFAULT_LIMITS, type JSONRPCMessage, type Limits, McpServer } from "../../src/core/index.ts";
+import type { UnreadableMessage } from "../../src/core/protocol/transport.ts";
 import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
 async function start(options: { output?: Writable; limits?: Partial<Limits> } = {}) {
@@ -9,12 +11,21 @@ async function start(options: { output?: Writable; limits?: Partial<Limits> } = 
   transport.limits = { ...DEFAULT_LIMITS, ...options.limits };
   const received: unknown[] = [];
   const unreadable: string[] = [];
+  const heads: Pick<UnreadableMessage, "id" | "method">[] = [];
   transport.onmessage = (message) => received.push(message);
-  transport.onunreadable = ({ reason }) => unreadable.push(reason);
+  transport.onunreadable = ({ reason, message: _, ...head }) => {
+    unreadable.push(reason);
+    heads.push(head);
+  };
   const errors: Error[] = [];
   transport.onerror = (error) => errors.push(error);
   await transport.start();
-  return { transport, input, output, errors, received, unreadable };
+  return { transport, input, output, errors, received, unreadable, heads };
+}
+
+async function end({ transport, input }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  input.end();
+  await transport.ended;
 }
 
 test("W1 an invalid message is refused before it is written, and onerror is called", async () => {
@@ -114,11 +125,6 @@ test("C9 a close between two lines of one chunk stops after the first", async ()
 });
 
 describe("W2 lines", () => {
-  const end = async ({ transport, input }: Awaited<ReturnType<typeof start>>) => {
-    input.end();
-    await transport.ended;
-  };
-
   test("many in one chunk, one in many chunks, in order", async () => {
     const open = await start();
     for (const chunk of ['{"a":1}\n{"a":2}\n{"a"', ":3", "}", '\n\r\n{"a":4}\r\n{"a":5}']) open.input.write(chunk);
@@ -144,10 +150,9 @@ describe("W2 lines", () => {
     expect(open.unreadable).toEqual(["too-large"]);
   });
 
-  test("a line over the limit is reported once, before it ends, and never as not JSON", async () => {
+  test("a line over the limit is reported once, and never as not JSON", async () => {
     const open = await start({ limits: { bodyBytesMax: 20 } });
     for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
-    await expect.poll(() => open.unreadable).toEqual(["too-large"]);
     open.input.write('\n{"a":1}\n');
     open.input.write("y".repeat(21));
     await end(open);
@@ -162,6 +167,64 @@ describe("W2 lines", () => {
     expect(open.unreadable).toEqual(["not-json"]);
     expect(open.received).toEqual([{ a: 1 }]);
   });
+});
+
+describe("a line that is too large is reported with the id and the method of its message", () => {
+  const filler = `["${String.raw`\\\"]}`.repeat(2_000)}", {"id": 9, "method": "nested"}]`;
+  test.each([
+    [
+      "before the large member",
+      `{"jsonrpc":"2.0","id":7,"method":"a/b","params":{"x":${filler}}}`,
+      { id: 7, method: "a/b" },
+    ],
+    [
+      "after it",
+      `{"params":{"x":${filler}},"method":"a/b","jsonrpc":"2.0","id":"s\\"7"}`,
+      { id: 's"7', method: "a/b" },
+    ],
+    ["with spaces", `\t{ "id" : -1 ,"params" : ${filler.replaceAll(",", " ,\t")} }\r`, { id: -1 }],
+    ["of an answer", `{"jsonrpc":"2.0","id":0,"result":{"x":${filler}}}`, { id: 0 }],
+    ["of a notification", `{"jsonrpc":"2.0","method":"n","params":{"x":${filler}}}`, { method: "n" }],
+    ["unless the id is not legal", `{"id":1.5,"method":"n","params":{"x":${filler}}}`, { method: "n" }],
+    ["unless it is a batch", `[{"id":1,"method":"n","params":{"x":${filler}}}]`, {}],
+    ["unless it is not JSON", `{"id":1,"method":"n","params":{"x":${filler}}`, {}],
+    ["unless a member is large as well", `{"id":1,"method":"${"n".repeat(5_000)}"}`, {}],
+  ])("%s", async (_, line, head) => {
+    // In one piece, and byte by byte.
+    for (const size of [line.length, 1]) {
+      const open = await start({ limits: { bodyBytesMax: 100 } });
+      const bytes = Buffer.from(`${line}\n`);
+      for (let at = 0; at < bytes.length; at += size) open.input.write(bytes.subarray(at, at + size));
+      await end(open);
+      expect(open.heads).toEqual([head]);
+    }
+  });
+});
+
+test("a message that JSON cannot express is refused, and onerror is called", async () => {
+  const { transport, output, errors } = await start();
+  let deep: unknown = [];
+  for (let depth = 0; depth < 20_000; depth += 1) deep = [deep];
+  await expect(transport.send({ jsonrpc: "2.0", id: 1, result: { deep } })).rejects.toMatchObject({
+    code: "message-invalid",
+  });
+  expect([errors.length, output.read()]).toEqual([1, null]);
+});
+
+test("what arrives while reading is paused is read afterwards", async () => {
+  const { transport, input, received } = await start();
+  transport.pause();
+  input.write('{"a":1}\n');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(received).toEqual([]);
+  transport.resume();
+  await expect.poll(() => received).toEqual([{ a: 1 }]);
+  await transport.close();
+  // A transport that is closed stays so.
+  transport.resume();
+  input.write('{"a":2}\n');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(received).toEqual([{ a: 1 }]);
 });
 
 describe("W2 serveStdio with streams of the author", () => {
@@ -233,6 +296,37 @@ test("connect() gives its limits to the transport, which has none of its own", a
     onError,
   });
   input.write(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}${" ".repeat(50)}\n`);
-  await expect.poll(() => String(output.read() ?? "")).toContain("larger than 50 bytes");
+  const refused = { code: -32600, message: "A line is larger than 50 bytes.", data: { reason: "too-large" } };
+  const answer = async () => JSON.parse(String(output.read()));
+  await expect.poll(answer).toEqual({ jsonrpc: "2.0", id: 1, error: refused });
   await connection.close();
+});
+
+test("an answer to a question that is too large to be read fails the question, and the call goes on", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const server = new McpServer<object>({ name: "asking", version: "1.0.0" });
+  server.tool("ask", {}, async (_, ctx) => {
+    const asked = ctx.elicit("Name?", { type: "object", properties: { name: { type: "string" } } });
+    return asked.then(
+      () => "answered",
+      (error) => String(error.message),
+    );
+  });
+  const served = serveStdio(server, { input, output, env: {}, limits: { bodyBytesMax: 500 } });
+  const say = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  const heard = async () => JSON.parse((await lines.next()).value as string);
+  const clientInfo = { name: "host", version: "1.0.0" };
+  const capabilities = { elicitation: {} };
+  say({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo } });
+  await heard();
+  say({ id: 2, method: "tools/call", params: { name: "ask", arguments: {} } });
+  const { id } = await heard();
+  say({ id, result: { action: "accept", content: { name: "x".repeat(600) } } });
+  expect(await heard()).toMatchObject({
+    id: 2,
+    result: { content: [{ text: expect.stringContaining("larger than 500") }] },
+  });
+  input.end();
+  await served;
 });

@@ -17,7 +17,7 @@ import { type Refusal, refuse, statusOf } from "../../http/refusal.ts";
 import { type Emit, type Outcome, respond } from "../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../http/response-times.ts";
 import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../http/session-refusals.ts";
-import type { Answer } from "../relay/messages.ts";
+import { type Answer, encodeAnswer } from "../relay/messages.ts";
 import { type Connect, Relay } from "../relay/relay.ts";
 import { StreamLog } from "./stream-log.ts";
 
@@ -251,7 +251,7 @@ async function serve(
   const answer = await seat.serve(request, emit, signal);
   if (!answer) return { text: undefined, status: 202 };
   const code = "error" in answer ? answer.error.code : undefined;
-  return { text: JSON.stringify(answer), status: statusOf(code, isModern) };
+  return { text: encodeAnswer(answer), status: statusOf(code, isModern) };
 }
 
 /** Serves the messages of a legacy POST; a batch is answered with one array. */

@@ -1,107 +1,118 @@
 /**
- * What the bridge writes to its host. A host that stops reading must not fill the memory: then progress and log messages are dropped,
- * changes are told once it reads again, and nothing more is read from the server and from the host until it does.
+ * The messages to a host over stdio. A host may read slowly, or not at all, so what waits for it is bounded: first progress
+ * and log messages are dropped and changes are told later, then nothing more is read from the server, and at last nothing from the
+ * host itself.
  *
  * @module
  */
-import type { FetchFunction } from "../../client/index.ts";
-import { ErrorCode, type JSONRPCMessage, type JSONRPCNotification } from "../../core/protocol/jsonrpc.ts";
+import type { Writable } from "node:stream";
+import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
+import { isChange } from "../../core/protocol/notices.ts";
+import type { Gate } from "./back-pressure.ts";
+import { type Answer, encodeAnswer, type Sink } from "./messages.ts";
 
-/** Characters that wait for the host: more delays notifications, and still more stops the reading. */
-const [DELAYED_FROM, STOPPED_FROM] = [1024 * 1024, 8 * 1024 * 1024];
-/** The most different notifications that are told later. */
-const LATER_MAX = 1_000;
-/** Notifications without which the host still gets every result. */
-const DROPPED: readonly string[] = ["notifications/progress", "notifications/message"];
+/**
+ * The characters that may wait for the host before progress and log messages are dropped, and the characters of the changes that are
+ * told later.
+ */
+const NEWS_CHARS_MAX = DEFAULT_LIMITS.streamBufferBytesMax;
+/** The characters that may wait for the host before nothing more is read from the server. */
+const SERVER_CHARS_MAX = 4 * NEWS_CHARS_MAX;
+/**
+ * The characters that may wait for the host before nothing more is read from it. There are so many because a host may
+ * first write everything and then read.
+ */
+const HOST_CHARS_MAX = 64 * NEWS_CHARS_MAX;
 
+/** The part of a stdio transport that is needed. */
 export interface HostChannel {
-  /** Writes a line. Resolves when the operating system has accepted it. */
   sendText(text: string): Promise<void>;
+  pause(): void;
+  resume(): void;
 }
 
-export class HostOutput {
+export class HostOutput implements Sink, Gate {
   readonly #channel: HostChannel;
-  readonly #note: (text: string) => void;
-  /** Called when the reading from the host is to stop, and to go on. */
-  readonly #pauseInput: (isPaused: boolean) => void;
-  #waiting = 0;
-  /** Notifications that are told when the host reads again. */
-  readonly #later = new Set<string>();
-  #wakes: (() => void)[] = [];
-  #hasNoted = false;
+  /** The characters that the operating system has not taken yet. */
+  #waitingChars = 0;
+  #isHostHeld = false;
+  #opened: PromiseWithResolvers<void> | undefined;
+  /** Changes that are told when the host has caught up, each once. */
+  readonly #late = new Set<string>();
+  #lateChars = 0;
 
-  constructor(channel: HostChannel, note: (text: string) => void, pauseInput: (isPaused: boolean) => void) {
+  constructor(channel: HostChannel) {
     this.#channel = channel;
-    this.#note = note;
-    this.#pauseInput = pauseInput;
   }
 
-  /** Sends a message. Never throws: an answer that cannot be sent becomes an error with the same id. */
-  send(message: JSONRPCMessage): void {
-    const text = this.#textOf(message);
-    if (text === undefined) return;
-    if (this.#waiting > DELAYED_FROM && "method" in message && !("id" in message)) this.#delay(message, text);
-    else this.#write(text);
+  /** Sends a message outside of answers. While the host is behind, news are dropped, and equal changes are told once. */
+  send(message: JSONRPCNotification | JSONRPCRequest): void {
+    const text = JSON.stringify(message);
+    const isBehind = this.#waitingChars + text.length > NEWS_CHARS_MAX;
+    if (isBehind && isNews(message)) return;
+    if (!isBehind || !isChange(message) || !this.#delay(text)) this.#write(text);
   }
 
-  #textOf(message: JSONRPCMessage): string | undefined {
-    try {
-      return JSON.stringify(message);
-    } catch (error) {
-      this.#note(`a message could not be sent: ${error}`);
-      if (!("id" in message) || "method" in message) return undefined;
-      const failure = { code: ErrorCode.InternalError, message: "The answer of the server could not be passed on." };
-      return JSON.stringify({ jsonrpc: "2.0", id: message.id, error: failure });
-    }
+  /** Returns whether a change is told later. */
+  #delay(text: string): boolean {
+    if (this.#late.has(text)) return true;
+    if (this.#lateChars + text.length > NEWS_CHARS_MAX) return false;
+    this.#late.add(text);
+    this.#lateChars += text.length;
+    return true;
   }
 
-  /** Resolves when the host has read enough for more messages of the server. */
-  async ready(): Promise<void> {
-    while (this.#waiting > STOPPED_FROM) await new Promise<void>((resolve) => this.#wakes.push(resolve));
+  /** Sends an answer. */
+  answer(answer: Answer): void {
+    this.#write(encodeAnswer(answer));
   }
 
-  /** Returns a `fetch` whose responses are not read while the host does not read. */
-  throttle(fetch: FetchFunction): FetchFunction {
-    return async (url, init) => {
-      const response = await fetch(url, init);
-      if (!response.body || response.status < 200 || response.status > 599) return response;
-      const { status, statusText, headers } = response;
-      const slow = new TransformStream<Uint8Array, Uint8Array>({
-        transform: async (chunk, controller) => {
-          await this.ready();
-          controller.enqueue(chunk);
-        },
-      });
-      const copy = new Response(response.body.pipeThrough(slow), { status, statusText, headers });
-      return Object.defineProperty(copy, "url", { value: response.url });
-    };
-  }
-
-  #delay({ method }: JSONRPCNotification, text: string): void {
-    if (!this.#hasNoted) this.#note("the host does not read, so progress and log messages are dropped");
-    this.#hasNoted = true;
-    if (!DROPPED.includes(method) && this.#later.size < LATER_MAX) this.#later.add(text);
+  opened(): Promise<void> | undefined {
+    if (this.#waitingChars <= SERVER_CHARS_MAX) return undefined;
+    this.#opened ??= Promise.withResolvers();
+    return this.#opened.promise;
   }
 
   #write(text: string): void {
-    const before = this.#waiting;
-    this.#waiting += text.length;
-    if (before <= STOPPED_FROM && this.#waiting > STOPPED_FROM) this.#pauseInput(true);
-    const written = () => this.#onWritten(text.length);
-    this.#channel.sendText(text).then(written, written);
+    this.#waitingChars += text.length;
+    if (this.#waitingChars > HOST_CHARS_MAX) this.#holdHost(true);
+    // A host that has closed the channel gets nothing more, and nothing waits for it.
+    this.#channel.sendText(text).then(
+      () => this.#written(text),
+      () => this.#written(text),
+    );
   }
 
-  #onWritten(length: number): void {
-    const before = this.#waiting;
-    this.#waiting -= length;
-    if (before > STOPPED_FROM && this.#waiting <= STOPPED_FROM) {
-      this.#pauseInput(false);
-      for (const wake of this.#wakes.splice(0)) wake();
-    }
-    if (this.#waiting > DELAYED_FROM || this.#later.size === 0) return;
-    this.#hasNoted = false;
-    const later = [...this.#later];
-    this.#later.clear();
-    for (const each of later) this.#write(each);
+  #holdHost(isHeld: boolean): void {
+    if (isHeld === this.#isHostHeld) return;
+    this.#isHostHeld = isHeld;
+    if (isHeld) this.#channel.pause();
+    else this.#channel.resume();
   }
+
+  #written({ length }: string): void {
+    this.#waitingChars -= length;
+    if (this.#waitingChars <= HOST_CHARS_MAX) this.#holdHost(false);
+    if (this.#waitingChars > SERVER_CHARS_MAX) return;
+    this.#opened?.resolve();
+    this.#opened = undefined;
+    if (this.#waitingChars > 0) return;
+    const late = [...this.#late];
+    this.#late.clear();
+    this.#lateChars = 0;
+    for (const each of late) this.#write(each);
+  }
+}
+
+/** Returns a function that writes lines for the user, and drops them while more than 1 MiB waits on a stream that nobody reads. */
+export function whileRead(stream: Pick<Writable, "writableLength">, write: (text: string) => void) {
+  return (text: string): void => {
+    if (stream.writableLength <= NEWS_CHARS_MAX) write(text);
+  };
+}
+
+/** Nothing depends on progress and log messages. */
+function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
+  return method === "notifications/progress" || method === "notifications/message";
 }

@@ -75,7 +75,12 @@ export class HostQuestions {
         },
       });
       signal.addEventListener("abort", withdraw, { once: true });
-      sink.send({ jsonrpc: "2.0", id, method, ...(Object.keys(params).length === 0 ? {} : { params }) });
+      try {
+        sink.send({ jsonrpc: "2.0", id, method, ...(Object.keys(params).length === 0 ? {} : { params }) });
+      } catch (error) {
+        settle();
+        reject(error);
+      }
     });
   }
 

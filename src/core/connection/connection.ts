@@ -115,7 +115,7 @@ class ServerConnection implements Connection {
     const transport = this.#transport;
     transport.limits = this.#limits;
     transport.onmessage = (message) => this.#track(this.#receive(message));
-    transport.onunreadable = (problem) => this.#track(this.#sendText(encodeUnreadable(problem)));
+    transport.onunreadable = (problem) => this.#track(this.#refuse(problem));
     transport.onclose = () => {
       this.#isClosed = true;
       this.#abortAll();
@@ -164,6 +164,14 @@ class ServerConnection implements Connection {
     const answers = await Promise.all(members.map((member) => this.#serve(member)));
     const texts = answers.filter((text) => text !== undefined);
     if (texts.length > 0) await this.#sendText(`[${texts.join(",")}]`);
+  }
+
+  /** Answers a message that could not be read. If it is the answer to a question, the question has failed. */
+  async #refuse({ reason, message, id, method }: UnreadableMessage): Promise<void> {
+    const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
+    const error = { code, message, data: { reason } };
+    if (id !== undefined && method === undefined) this.#questions.settle({ jsonrpc: "2.0", id, error });
+    else await this.#sendText(encodeError(id, error));
   }
 
   #refuseBatch(members: readonly unknown[]): string | undefined {
@@ -352,9 +360,4 @@ function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
 
 function encodeInvalid(id: RequestId | undefined, problem: string): string {
   return encodeError(id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${problem}.` });
-}
-
-function encodeUnreadable({ reason, message }: UnreadableMessage): string {
-  const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
-  return encodeError(undefined, { code, message, data: { reason } });
 }

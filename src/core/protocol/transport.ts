@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { JSONRPCMessage } from "./jsonrpc.ts";
+import type { JSONRPCMessage, RequestId } from "./jsonrpc.ts";
 import type { Limits } from "./limits.ts";
 
 /**
@@ -37,4 +37,8 @@ export interface Transport {
 export type UnreadableMessage = {
   readonly reason: "not-json" | "too-large" | "too-deep" | "too-many-values";
   readonly message: string;
+  /** The id of a request or of an answer, if it could be read. */
+  readonly id?: RequestId | undefined;
+  /** The method, if it could be read. An answer has none. */
+  readonly method?: string | undefined;
 };

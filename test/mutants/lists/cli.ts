@@ -7,6 +7,7 @@ const ARGUMENTS = ["test/cli/arguments.test.ts"];
 
 const TERMINAL = ["test/cli/terminal.test.ts"];
 const BRIDGE = ["test/cli/bridge.test.ts"];
+const BRIDGE_LIMITS = ["test/cli/bridge-limits.test.ts"];
 const SERVERS = ["test/cli/servers.test.ts"];
 const EXPOSE = ["test/cli/expose.test.ts"];
 const STREAMS = ["test/cli/expose-streams.test.ts"];
@@ -169,8 +170,88 @@ export const CLI_ROOM: readonly Mutant[] = [
     title: "asks each of two calls",
   },
   {
+    id: "bridge-reads-server-while-host-does-not",
+    file: "src/cli/relay/back-pressure.ts",
+    find: "await gate.opened();",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "makes a server over HTTP wait",
+  },
+  {
+    id: "bridge-reads-process-while-host-does-not",
+    file: "src/cli/relay/back-pressure.ts",
+    find: "inner.pause();",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "makes a process wait",
+  },
+  {
+    id: "bridge-keeps-news-for-slow-host",
+    file: "src/cli/relay/host-output.ts",
+    find: "if (isBehind && isNews(message)) return;",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "leaves out progress",
+  },
+  {
+    id: "bridge-loses-late-changes",
+    file: "src/cli/relay/host-output.ts",
+    find: "for (const each of late) this.#write(each);",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "tells equal changes once",
+  },
+  {
+    id: "bridge-never-reads-host-again",
+    file: "src/cli/relay/host-output.ts",
+    find: "else this.#channel.resume();",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "makes the server wait while",
+  },
+  {
+    id: "bridge-refuses-large-requests",
+    file: "src/cli/relay/host-connection.ts",
+    find: "const MESSAGE_BYTES_MAX = 32",
+    replace: "const MESSAGE_BYTES_MAX = 4",
+    tests: BRIDGE_LIMITS,
+    title: "a request of 8 MiB",
+  },
+  {
+    id: "bridge-drops-requests-that-are-too-large",
+    file: "src/cli/relay/host-connection.ts",
+    find: "else this.#answerInvalid(id, message, code);",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "a request of more than 32 MiB",
+  },
+  {
+    id: "bridge-leaves-question-open",
+    file: "src/cli/relay/host-connection.ts",
+    find: "if (id !== undefined && method === undefined) this.#relay.answer(",
+    replace: "if (id === undefined && method === undefined) this.#relay.answer(",
+    tests: BRIDGE_LIMITS,
+    title: "an answer to a question that is too large",
+  },
+  {
+    id: "bridge-error-without-id-for-deep-answer",
+    file: "src/cli/relay/messages.ts",
+    find: "return encodeError(answer.id,",
+    replace: "return encodeError(undefined,",
+    tests: BRIDGE_LIMITS,
+    title: "is an error with the id, if",
+  },
+  {
+    id: "client-unreadable-answer-leaves-request-open",
+    file: "src/client/transport-link.ts",
+    find: "pending?.reject(new ClientError(code, message, { mayHaveRun: true }));",
+    replace: "",
+    tests: BRIDGE_LIMITS,
+    title: "an answer of a process that is nested",
+  },
+  {
     id: "bridge-ends-before-answers",
-    file: "src/cli/bridge.ts",
+    file: "src/cli/relay/host-connection.ts",
     find: "while (this.#awaited.size > 0) {",
     replace: "while (this.#awaited.size < 0) {",
     tests: BRIDGE,

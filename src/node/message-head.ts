@@ -1,0 +1,64 @@
+/**
+ * The id and the method of a message that is too large to be parsed, so that the error that refuses it can name its request.
+ *
+ * @module
+ */
+import { isObject, isRequestId, type RequestId } from "../core/protocol/jsonrpc.ts";
+
+/** The most bytes that are kept of a message: its members without what is nested in them. */
+const KEPT_BYTES_MAX = 4_096;
+const [QUOTE, BACKSLASH, OPEN, CLOSE, SPACE, ZERO] = [0x22, 0x5c, 0x5b, 0x5d, 0x20, 0x30];
+/** The bit by which the character codes of brackets and braces differ. */
+const BRACE = 0x20;
+
+/** What could be read of a message. */
+export interface MessageHead {
+  readonly id?: RequestId;
+  readonly method?: string;
+}
+
+/** Reads the bytes of one message and keeps its members. In place of each nested array or object it keeps a 0. */
+export class HeadReader {
+  readonly #kept = new Uint8Array(KEPT_BYTES_MAX);
+  /** May exceed the size of `#kept`; then the message has too many members, or too long ones. */
+  #length = 0;
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+
+  /** Reads the next bytes. */
+  feed(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      const bracket = byte & ~BRACE;
+      const depth = this.#depth;
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (this.#isInString && byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) this.#isInString = !this.#isInString;
+      else if (!this.#isInString && bracket === OPEN) this.#depth += 1;
+      else if (!this.#isInString && bracket === CLOSE) this.#depth -= 1;
+      const isNested = depth > 1 || this.#depth > 1;
+      if (!isNested && (this.#isInString || byte > SPACE)) this.#keep(byte);
+      else if (depth === 1 && this.#depth === 2) this.#keep(ZERO);
+    }
+  }
+
+  /** Returns what was read, once all bytes were fed. Nothing if they are not one JSON object, or one with large members. */
+  head(): MessageHead {
+    if (this.#length > KEPT_BYTES_MAX) return {};
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+    let value: unknown;
+    try {
+      value = JSON.parse(decoder.decode(this.#kept.subarray(0, this.#length)));
+    } catch {
+      return {};
+    }
+    if (!isObject(value)) return {};
+    const { id, method } = value;
+    return { ...(isRequestId(id) ? { id } : {}), ...(typeof method === "string" ? { method } : {}) };
+  }
+
+  #keep(byte: number): void {
+    this.#kept[this.#length] = byte;
+    this.#length += 1;
+  }
+}
