@@ -133,6 +133,13 @@ export class EventStream {
     this.#controller?.close();
   }
 
+  /** Ends the stream as if its client had disconnected. */
+  abandon(): void {
+    if (this.#isOver) return;
+    this.#leave();
+    this.#controller?.close();
+  }
+
   #begin(controller: Controller): void {
     this.#controller = controller;
     if (this.#held.length === 0) this.#enqueue(controller, HEARTBEAT);

@@ -7,7 +7,7 @@
  */
 import { ClientFacts } from "../core/protocol/client-facts.ts";
 import { parseMessage } from "../core/protocol/jsonrpc.ts";
-import { HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
+import { findVersion, HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
 import { readBody } from "./body.ts";
 import { requestId } from "./classify.ts";
 import type { Admitted, SessionServices } from "./endpoint-types.ts";
@@ -23,17 +23,22 @@ const SESSION_PARAMETER = "sessionId";
 /** Seconds after which a client that was refused a stream may try again. */
 const RETRY_AFTER_S = 5;
 
+/** Accepts a stream by name, or accepts anything. A browser that opens a page names other types too. */
+const ACCEPTS_STREAM = /text\/event-stream|^\s*(\*\/\*\s*(;[^,]*)?)?$/i;
+
 /**
- * Returns whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET accepts
- * `text/event-stream` explicitly and has none of the headers of Streamable HTTP; its POST has the session in the query.
+ * Returns whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET accepts a
+ * stream, and has neither a session nor an event id; its POST has the session in the query.
+ *
+ * The version decides nothing but the era: some HTTP+SSE clients send one (the Java SDK, the AI SDK). A client of Streamable
+ * HTTP that has ended its session sends an event id when it reconnects its stream.
  */
 export function isHttpSse({ method, headers, url }: Request): boolean {
   if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && sessionOf(url) !== null;
-  return (
-    method === "GET" &&
-    /text\/event-stream/i.test(headers.get("Accept") ?? "") &&
-    ["Mcp-Session-Id", "Last-Event-ID", "MCP-Protocol-Version"].every((name) => !headers.has(name))
-  );
+  if (method !== "GET" || headers.has("Mcp-Session-Id") || headers.has("Last-Event-ID")) return false;
+  const version = headers.get("MCP-Protocol-Version");
+  const isLegacy = version === null || findVersion(version)?.era === "legacy";
+  return isLegacy && ACCEPTS_STREAM.test(headers.get("Accept") ?? "");
 }
 
 /** Counts the open HTTP+SSE streams of this isolate against their maxima. */
@@ -43,6 +48,8 @@ export interface OpenStreams {
   count: number;
   /** Number of open streams of each principal. All anonymous callers are one principal. */
   readonly byPrincipal: Map<string, number>;
+  /** Milliseconds in which a client must begin its handshake. */
+  readonly handshakeMs: number;
 }
 
 /**
@@ -72,6 +79,7 @@ export async function openHttpSse(
     const id = await gateway.create(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
     const session = await gateway.find(id, admitted);
     stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
+    stream.expect(open.handshakeMs);
     const target = { kind: "standalone", isHttpSse: true } as const;
     const refusal = session ? await session.streamTo(target, stream, services.notices) : SESSION_UNKNOWN;
     if (!refusal) return stream.respond();
@@ -131,6 +139,7 @@ function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, 
 /** A stream that is counted until it ends or its client disconnects. */
 class CountedStream extends EventStream {
   #free: () => void;
+  #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(limits: SessionServices["limits"], request: Request, open: OpenStreams, by: string) {
     super(limits, request);
@@ -146,8 +155,20 @@ class CountedStream extends EventStream {
     this.#free = () => add(-1);
   }
 
+  /** Ends the stream unless something is sent on it in time: its client has not begun a handshake. */
+  expect(withinMs: number): void {
+    this.#silence = setTimeout(() => this.abandon(), withinMs);
+    this.signal.addEventListener("abort", () => clearTimeout(this.#silence), { once: true });
+  }
+
+  override write(frames: string, isDroppable = false): void {
+    if (frames !== "") clearTimeout(this.#silence);
+    super.write(frames, isDroppable);
+  }
+
   override end(): void {
     super.end();
+    clearTimeout(this.#silence);
     this.#free();
     this.#free = () => undefined;
   }

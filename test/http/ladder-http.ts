@@ -91,11 +91,6 @@ function withMethod(era: Era, method: string): Ask {
 const GETS: readonly Row[] = (
   [
     [
-      "without a session, with a version",
-      { "mcp-session-id": undefined, "mcp-protocol-version": "2025-11-25" },
-      { status: 400, code: -32600 },
-    ],
-    [
       "without a session, with a cursor",
       { "mcp-session-id": undefined, "last-event-id": "zzzzzz-mwq5c4he-1" },
       { status: 400, code: -32600 },

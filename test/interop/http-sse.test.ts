@@ -1,4 +1,5 @@
 /** Released clients of HTTP+SSE (2024-11-05), at the one URL of the reference server on workerd. */
+import { createMCPClient } from "@ai-sdk/mcp";
 import { EventSource } from "eventsource";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -101,6 +102,20 @@ describe("one URL: HTTP+SSE clients at the path of Streamable HTTP", () => {
     await client.connect(new SSEClientTransport(url));
     expect((await client.listTools()).tools.map((tool) => tool.name)).toContain("add");
     await client.close();
+  });
+
+  test.each(["sse", "http"] as const)("@ai-sdk/mcp 1.0 connects by %s, lists and calls", async (type) => {
+    const errors: unknown[] = [];
+    const onUncaughtError = (error: unknown) => void errors.push(error);
+    const client = await createMCPClient({ transport: { type, url: url.href }, onUncaughtError });
+    const { add, test_tool_with_progress } = await client.tools();
+    const options = { messages: [], toolCallId: "1" };
+    expect(await test_tool_with_progress?.execute({}, options)).toMatchObject({
+      content: [{ text: "Progress reported." }],
+    });
+    expect(await add?.execute({ a: 1, b: 2 }, options)).toMatchObject({ structuredContent: { sum: 3 } });
+    await client.close();
+    expect(errors).toEqual([]);
   });
 
   test.each(RELEASES.slice(2))("SDK %s uses Streamable HTTP if it tries that first", async (_, name) => {

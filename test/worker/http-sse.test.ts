@@ -5,7 +5,7 @@ import { SSEClientTransport as Sse1 } from "@modelcontextprotocol/sdk/client/sse
 import { Client as Client2024 } from "sdk-2024-11-05/client/index.js";
 import { SSEClientTransport as Sse2024 } from "sdk-2024-11-05/client/sse.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStream } from "../../src/testing/http-stream.ts";
+import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
 import { expectLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { nested } from "../http/messages.ts";
@@ -18,7 +18,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
-    objects: ["McpObject", "FewObject"],
+    objects: ["McpObject", "FewObject", "HastyObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -111,38 +111,87 @@ describe("W3 the HTTP+SSE transport", () => {
   });
 });
 
+const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: ME };
+
+/** The URL that the first event of a stream names. */
+async function endpointOf(stream: HttpStream): Promise<string> {
+  await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
+  const { event, data = "" } = stream.events[0] ?? {};
+  expect(event).toBe("endpoint");
+  return data;
+}
+
+/** Sends a request that is answered on the stream. */
+async function post(endpoint: string, method: string, params: object, id: number): Promise<void> {
+  const body = { jsonrpc: "2.0", id, method, params };
+  const posted = await openStream(new URL(endpoint, worker.origin).href, { body, headers: { accept: undefined } });
+  expect(posted.status).toBe(202);
+}
+
 describe("one URL for HTTP+SSE and Streamable HTTP", () => {
   const get = (headers: Record<string, string | undefined>, path = "/mcp") =>
     openStream(`${worker.origin}${path}`, { headers });
 
-  test("a GET that accepts text/event-stream by name is told to POST to the same URL", async () => {
-    for (const accept of ["text/event-stream", "text/event-stream, */*", "application/json, Text/Event-Stream"]) {
-      await using stream = await get({ accept }, "/mcp?key=a%20b&sessionId=old");
-      await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
-      const { event, data = "" } = stream.events[0] ?? {};
-      expect(event).toBe("endpoint");
-      expect(data).toMatch(/^\/mcp\?key=a\+b&sessionId=[\w-]{100,256}$/);
-      const ping = { jsonrpc: "2.0", id: 7, method: "ping" };
-      const posted = await openStream(new URL(data, worker.origin).href, {
-        body: ping,
-        headers: { accept: undefined },
-      });
-      expect(posted.status).toBe(202);
-      await stream.waitFor("the answer", ({ events }) => events.length > 1);
-      expect(stream.messages[1]).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
-    }
+  test.each([
+    ["by name", { accept: "text/event-stream" }],
+    ["by name, and anything else", { accept: "text/event-stream, */*" }],
+    ["by name, in any case", { accept: "application/json, Text/Event-Stream" }],
+    ["as anything", { accept: "*/*" }],
+    ["as anything, with a weight", { accept: "*/*;q=0.9" }],
+    ["by saying nothing", { accept: undefined }],
+    // HttpClientSseClientTransport of io.modelcontextprotocol:mcp-core (Java).
+    [
+      "as the Java SDK does",
+      { accept: "text/event-stream", "cache-control": "no-cache", "mcp-protocol-version": "2024-11-05" },
+    ],
+    ["with the newest legacy version", { accept: "text/event-stream", "mcp-protocol-version": "2025-11-25" }],
+  ])("a GET that accepts text/event-stream %s is told to POST to the same URL", async (_, headers) => {
+    await using stream = await get(headers, "/mcp?key=a%20b&sessionId=old");
+    const endpoint = await endpointOf(stream);
+    expect(endpoint).toMatch(/^\/mcp\?key=a\+b&sessionId=[\w-]{100,256}$/);
+    await post(endpoint, "ping", {}, 7);
+    await stream.waitFor("the answer", ({ events }) => events.length > 1);
+    expect(stream.messages[1]).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
+  });
+
+  test("a stream whose client does not begin its handshake in time ends, and any other stays open", async () => {
+    const accept = "text/event-stream";
+    // The one that is used is opened first, so its time is over when the other one has ended.
+    await using used = await get({ accept }, "/hasty");
+    const usedAt = await endpointOf(used);
+    await using silent = await get({ accept }, "/hasty");
+    const silentAt = await endpointOf(silent);
+    await post(usedAt, "initialize", INITIALIZE, 1);
+    await silent.end();
+    expect(silent.events.map(({ event }) => event)).toEqual(["endpoint"]);
+    const body = { jsonrpc: "2.0", id: 2, method: "ping" };
+    await expect.poll(async () => (await openStream(`${worker.origin}${silentAt}`, { body })).status).toBe(404);
+    await post(usedAt, "ping", {}, 2);
+    await used.waitFor("the answer", ({ messages }) => messages.length > 2);
+    expect(used.messages.at(-1)).toMatchObject({ id: 2, result: {} });
+  });
+
+  test("a client gets notices from its handshake on, and none before", async () => {
+    await using stream = await get({ accept: "text/event-stream" });
+    const endpoint = await endpointOf(stream);
+    const publish = () => fetch(`${worker.origin}/publish/tools`, { method: "POST" });
+    await publish();
+    await post(endpoint, "initialize", INITIALIZE, 1);
+    await stream.waitFor("the answer", ({ messages }) => messages.length > 1);
+    await publish();
+    await stream.waitFor("the notice", ({ messages }) => messages.length > 2);
+    expect(stream.messages.slice(1)).toMatchObject([{ id: 1 }, { method: "notifications/tools/list_changed" }]);
   });
 
   test("any other GET without a session is refused with 400", async () => {
     const accept = "text/event-stream";
     const others: Record<string, string | undefined>[] = [
-      { accept, "mcp-protocol-version": "2025-11-25" },
-      { accept, "mcp-protocol-version": "2025-03-26" },
       { accept, "last-event-id": "a-b-c" },
-      { accept: "*/*" },
+      { accept, "last-event-id": "a-b-c", "mcp-protocol-version": "2025-11-25" },
+      { accept, "mcp-protocol-version": "2099-01-01" },
       { accept: "text/*" },
-      { accept: undefined },
       { accept: "text/html, */*;q=0.8" },
+      { accept: "application/json, text/plain, */*" },
     ];
     for (const headers of others) {
       await using answer = await get(headers);
@@ -150,6 +199,10 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     }
     await using unwanted = await get({ accept: "application/json, text/event-stream;q=0" });
     expect(unwanted.status).toBe(406);
+    await using nothing = await get({ accept: "*/*;q=0" });
+    expect(nothing.status).toBe(406);
+    await using modern = await get({ accept, "mcp-protocol-version": "2026-07-28" });
+    expect(modern.status).toBe(405);
     await using unknown = await get({ accept, "mcp-session-id": "x" });
     expect(unknown.status).toBe(404);
   });

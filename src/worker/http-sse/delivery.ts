@@ -75,12 +75,13 @@ class Handshake {
     void this.#session.store({ handshake }, this.#caller);
   }
 
-  #serve(server: Registry) {
+  async #serve(server: Registry) {
     if (this.#session.handshake) {
       throw new McpError(ErrorCode.InvalidRequest, "This session is already initialized.", { reason: "initialized" });
     }
     const { client, result } = this.#negotiate(server);
     this.#client = client;
+    if (this.#session.hasNotices) await this.#session.startNotices();
     return result;
   }
 

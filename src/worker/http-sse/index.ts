@@ -5,7 +5,7 @@
  * @module
  */
 
-import { checkOptions, checkPath, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
+import { checkOptions, checkPath, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import { executionOf } from "../execution.ts";
@@ -38,6 +38,13 @@ export interface HttpSseOptions {
    * @default half of `streamsMax`, rounded up
    */
   readonly streamsPerPrincipalMax?: number;
+  /**
+   * The time, in milliseconds, in which a client must begin its handshake after it has opened its stream. Then the stream
+   * ends. Some clients of Streamable HTTP open a stream that they never use.
+   *
+   * @default 5 minutes
+   */
+  readonly handshakeMs?: number;
 }
 
 const OPTIONS: OptionTable<HttpSseOptions> = {
@@ -45,13 +52,14 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
   messagesPath: null,
   streamsMax: SIZE,
   streamsPerPrincipalMax: SIZE,
+  handshakeMs: TIMER,
 };
 
 /**
  * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
  *
- * A GET that asks for `text/event-stream` and has no `Mcp-Session-Id`, `Last-Event-ID` or `MCP-Protocol-Version` opens
- * the stream; its first event names the same path with the session in the query, for the client to POST to.
+ * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the stream;
+ * its first event names the same path with the session in the query, for the client to POST to.
  *
  * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
@@ -68,12 +76,13 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   checkPath("httpSse(): path", options.path);
   checkPath("httpSse(): messagesPath", options.messagesPath);
   const { path = "/sse", messagesPath = "/messages", streamsMax = 1000 } = options;
-  const { streamsPerPrincipalMax = Math.ceil(streamsMax / 2) } = options;
+  const { streamsPerPrincipalMax = Math.ceil(streamsMax / 2), handshakeMs = 5 * 60_000 } = options;
   const open: OpenStreams = {
     max: streamsMax,
     perPrincipalMax: streamsPerPrincipalMax,
     count: 0,
     byPrincipal: new Map(),
+    handshakeMs,
   };
   return {
     deliver,

@@ -26,6 +26,8 @@ export interface HttpSseSession {
   tooMany(asked: number): Refusal | undefined;
   serve(caller: Caller, post: SessionPost, httpSse: HttpSseRun): Promise<PostOutcome>;
   store(state: StoredState, caller: Caller): Promise<void>;
+  /** Sends notices to the client from now on. Resolves when none is missed any more. */
+  startNotices(): Promise<void>;
 }
 
 /** The stream and context with which a message of an HTTP+SSE client is served: see http-sse/delivery.ts. */

@@ -175,6 +175,10 @@ export class Session implements HttpSseSession {
     return this.#host.runtime.hasNotices;
   }
 
+  startNotices(): Promise<void> {
+    return this.#streams.tell(this.#notices.filter);
+  }
+
   get streams(): SessionStreams {
     return this.#streams;
   }
@@ -199,7 +203,9 @@ export class Session implements HttpSseSession {
   // Streams
 
   attach(caller: Caller, target: Attach["target"]): Response {
-    const { filter } = this.#notices;
+    // A client of HTTP+SSE gets no notices before its handshake, so that a stream that it never uses costs no other object.
+    const isSilent = target.kind === "standalone" && target.isHttpSse;
+    const filter = isSilent ? { lists: [], uris: [] } : this.#notices.filter;
     return this.#streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
   }
 
