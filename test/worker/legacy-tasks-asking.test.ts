@@ -31,6 +31,26 @@ const questionsOf = ({ messages }: Reading) => messages.filter(({ method, id }) 
 const asks = (reading: Reading) => reading.has("a question", (each) => questionsOf(each).length > 0);
 const isOver = (reading: Reading) => reading.has("the end", (each) => each.isOver);
 
+/** What a user reads whose client lacks a capability. */
+const needs = (capability: string) =>
+  `needs the client capability ${capability}. Use a client that supports it, or turn it on in the client's settings.`;
+
+describe("a client without the capability that a handler needs", () => {
+  test("gets its name, and what its user can do, as the result of the task", async () => {
+    const unable = await OwnTaskClient.open(await at("/mcp"), { capabilities: {} });
+    const taskId = await unable.start("asking", { key: newKey() });
+    await unable.reaches(taskId, "failed");
+    expect(textOf(await unable.finish(taskId))).toContain(`Tool "asking" ${needs("elicitation.form")}`);
+  });
+
+  test("gets them as the result of a call in a session", async () => {
+    const unable = await OwnTaskClient.open(await at("/mcp"), { capabilities: {} });
+    const { isError, content } = await unable.result("tools/call", { name: "url", arguments: { key: newKey() } });
+    expect(isError).toBe(true);
+    expect(JSON.stringify(content)).toContain(needs("elicitation.url"));
+  });
+});
+
 describe("a task that asks", () => {
   test("waits for input, asks with the result under its name, and continues with the answers", async () => {
     const key = newKey();

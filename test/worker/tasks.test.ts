@@ -6,7 +6,7 @@ import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { LegacyClient, readAnswer } from "./client.ts";
 import { useTaps } from "./taps.ts";
-import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
+import { answersTo, keysOf, TASKS, TaskClient, textOf } from "./task-client.ts";
 
 let worker: TestWorker;
 const tapped = useTaps();
@@ -52,6 +52,15 @@ describe("a task whose handler returns a state and asks nothing", () => {
     expect(error.message).not.toMatch(/inputRequired/);
     const errors = await (await fetch(`${worker.origin}/errors`)).json();
     expect(errors).toContainEqual(expect.stringMatching(/inputRequired\(\{\}, state\) 32 times/));
+  });
+});
+
+test("a task that asks a client without the capability fails with its name, and what the user can do", async () => {
+  const unable = client.as({ capabilities: { extensions: { [TASKS]: {} } } });
+  const task = await unable.reaches(await unable.start("asking", { key: newKey() }), "failed");
+  expect(task.error).toMatchObject({
+    code: -32021,
+    message: expect.stringMatching(/needs the client capability elicitation\.form\. Use a client that supports it/),
   });
 });
 

@@ -70,3 +70,25 @@ export function overLimit(what: "call" | "session", limit: keyof Limits, max: nu
 export function contextClosed(what: string): KitError {
   return new KitError("context-closed", `${what} is refused: the handler has returned.`);
 }
+
+/** What the client is told for each reason. Not the message, because the author's code may have written it. */
+const CAUSES: Readonly<Record<QuestionError["reason"], string>> = {
+  unsupported: "the client does not support its question",
+  unavailable: "questions cannot be asked over this connection",
+  limit: "it asked the client's model too often",
+  refused: "the client answered its question with an error",
+  timeout: "nobody answered its question in time",
+  interrupted: "the client has disconnected",
+  "invalid-answer": "the client's answer was not valid",
+};
+
+/** Returns what the client is told about a question that failed. @param what What asked, such as the tool. */
+export function explainQuestion(what: string, { reason, missing }: QuestionError): string {
+  return missing.length > 0 ? needsCapabilities(what, missing) : `${what} failed: ${CAUSES[reason]}.`;
+}
+
+/** Returns what a client is told that lacks capabilities, and what its user can do. */
+export function needsCapabilities(what: string, missing: readonly ClientCapabilityName[]): string {
+  const names = missing.join(", ");
+  return `${what} needs the client capability ${names}. Use a client that supports it, or turn it on in the client's settings.`;
+}

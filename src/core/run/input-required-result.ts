@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 
+import { needsCapabilities } from "../ask/question-errors.ts";
 import { capabilitiesFor, type Question } from "../ask/questions.ts";
 import { checkSampling } from "../ask/sampling-params.ts";
 import { warnOfSecrets } from "../ask/secret-fields.ts";
@@ -58,9 +59,7 @@ export function toInputRequest({ method, params }: Question): JsonObject {
 
 /** Returns a -32021 error that names the missing capabilities. */
 export function missingCapabilities(missing: readonly ClientCapabilityName[]): McpError {
-  return new McpError(
-    ErrorCode.MissingRequiredClientCapability,
-    `This needs the client capability ${missing.join(", ")}.`,
-    { requiredCapabilities: capabilityObject(missing) },
-  );
+  return new McpError(ErrorCode.MissingRequiredClientCapability, needsCapabilities("The request", missing), {
+    requiredCapabilities: capabilityObject(missing),
+  });
 }

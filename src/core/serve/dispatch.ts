@@ -5,6 +5,7 @@
  * @module
  */
 
+import { explainQuestion, QuestionError } from "../ask/question-errors.ts";
 import type { ContextOf } from "../define/handler-context.ts";
 import type { RequestEnd } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
@@ -146,7 +147,8 @@ export function redact(
   const correlationId = crypto.randomUUID();
   if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
   const isTimeout = KitError.is(error) && error.code === "timeout";
-  const what = isTimeout ? "The request did not finish in time." : "Internal error.";
+  let what = isTimeout ? "The request did not finish in time." : "Internal error.";
+  if (error instanceof QuestionError) what = explainQuestion("The request", error);
   return new McpError(ErrorCode.InternalError, `${what} Reference: ${correlationId}`, {
     reason: isTimeout ? error.code : "internal",
     correlationId,

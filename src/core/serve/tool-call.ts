@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
  */
 
+import { explainQuestion, needsCapabilities, QuestionError } from "../ask/question-errors.ts";
 import type { Registry } from "../define/registry.ts";
 import type { CompiledTool } from "../define/tool.ts";
 import { capabilityObject } from "../protocol/client-facts.ts";
@@ -100,11 +101,9 @@ function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTo
 function requireCapabilities(tool: CompiledTool, call: Call): void {
   const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
   if (missing.length === 0 || call.client.era === "legacy") return;
-  throw new McpError(
-    ErrorCode.MissingRequiredClientCapability,
-    `Tool "${tool.name}" needs the client capability ${missing.join(", ")}.`,
-    { requiredCapabilities: capabilityObject(missing) },
-  );
+  throw new McpError(ErrorCode.MissingRequiredClientCapability, needsCapabilities(`Tool "${tool.name}"`, missing), {
+    requiredCapabilities: capabilityObject(missing),
+  });
 }
 
 /** Runs the handler within its timeout. Its context is then closed, because nothing may follow the result. */
@@ -133,18 +132,18 @@ function reportFailure(
   // A cancelled call is not a failure, and its result is not sent.
   if (!isReasonOf(call.ending.signal, error))
     server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
-  return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
+  return errorText(`${describeFailure(`Tool "${tool.name}"`, error)} Reference: ${correlationId}`);
 }
 
-function describeFailure(error: unknown): string {
-  if (!KitError.is(error)) return "failed";
-  switch (error.code) {
+function describeFailure(what: string, error: unknown): string {
+  if (error instanceof QuestionError) return explainQuestion(what, error);
+  switch (KitError.is(error) ? error.code : undefined) {
     case "output-misfit":
     case "result-invalid":
-      return "produced a result that does not fit its declaration";
+      return `${what} produced a result that does not fit its declaration.`;
     case "timeout":
-      return "did not finish in time";
+      return `${what} did not finish in time.`;
     default:
-      return "failed";
+      return `${what} failed.`;
   }
 }

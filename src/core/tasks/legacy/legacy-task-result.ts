@@ -7,7 +7,7 @@
  */
 
 import type { FailedQuestion } from "../../ask/answers.ts";
-import { QuestionError } from "../../ask/question-errors.ts";
+import { needsCapabilities, QuestionError } from "../../ask/question-errors.ts";
 import type { Question } from "../../ask/questions.ts";
 import type { Registry } from "../../define/registry.ts";
 import { McpError } from "../../protocol/errors.ts";
@@ -162,12 +162,12 @@ async function ask(
     return backend.update(taskId, { [key]: answer }, call);
   } catch (error) {
     if (!(error instanceof QuestionError)) throw error;
-    const { reason, message, code } = error;
+    const { reason, message, code, missing } = error;
     if (FOR_HANDLER.includes(reason)) {
       await call.record?.(failedEntry(known.key, known.digest, error));
       return backend.fail(taskId, key, { reason, message, code }, call);
     }
-    throw waits(message);
+    throw waits(missing.length > 0 ? needsCapabilities("It", missing) : message);
   }
 }
 
