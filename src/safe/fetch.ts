@@ -67,7 +67,7 @@ export const SAFE_FETCH: OptionTable<SafeFetchOptions> = {
  *
  * - Only `https:`, no user names and passwords, only the default port, and only `hosts` if they are given.
  * - No addresses that are not public (loopback, private, link-local, cloud metadata, multicast), in any notation, and no
- *   names such as `localhost`, `metadata` or `db.internal`.
+ *   names such as `localhost`, `metadata`, `db.internal`, `kubernetes.default.svc` or `x.consul`.
  * - Each redirect is checked like the first URL. To another origin, only `Accept`, `Accept-Language`, `Content-Type` and
  *   `User-Agent` are sent, and a request with a body is not redirected.
  * - Time and size are limited. The limits include the body.

@@ -17,8 +17,8 @@ const ENCODINGS_MAX = 4;
  * root and a slash. Empty and "." segments are removed.
  *
  * Refused are "..", absolute paths, drive letters, backslashes, control characters, and paths of more than 4,096
- * characters: in the path as it is, in each percent-decoding of it, and in its compatibility form (NFKC), because the
- * storage may decode or convert it again.
+ * characters: in the path as it is, in each percent-decoding of it, and in the compatibility form (NFKC) of each, because
+ * the storage may decode or convert it again.
  *
  * For files, use `resolveFile` or `readFileWithin` of `mcp-edge/node`, which also follow symbolic links.
  *
@@ -85,20 +85,25 @@ export function checkedSegments(path: string): string[] {
 /** Says why a relative path could leave its root, in some reading of it; undefined if it could not. */
 function findPathProblem(path: string): string | undefined {
   if (path.length > PATH_MAX) return `it has more than ${PATH_MAX} characters`;
-  let reading = path;
+  let readings = new Set([path]);
   for (let times = 0; times <= ENCODINGS_MAX; times++) {
-    const problem = findPlainProblem(reading) ?? findPlainProblem(reading.normalize("NFKC"));
-    if (problem) return problem;
-    const decoded = decodeAscii(reading);
-    if (decoded === reading) return undefined;
-    reading = decoded;
+    // In both orders: a percent sign may be one only in the compatibility form, and an escape may be none in it.
+    const all = new Set([...readings].flatMap((reading) => [reading, reading.normalize("NFKC")]));
+    for (const reading of all) {
+      const problem = findPlainProblem(reading);
+      if (problem) return problem;
+    }
+    readings = new Set([...all].map(decode));
+    if ([...readings].every((reading) => all.has(reading))) return undefined;
   }
   return "it is percent-encoded too many times";
 }
 
-/** Decodes the ASCII characters of a path once. Other bytes cannot be separators or dots. */
-function decodeAscii(path: string): string {
-  return path.replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+/** Decodes a path once, as UTF-8. */
+function decode(path: string): string {
+  return path.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    return new TextDecoder().decode(Uint8Array.from(escapes.slice(1).split("%"), (hex) => Number.parseInt(hex, 16)));
+  });
 }
 
 function findPlainProblem(path: string): string | undefined {
@@ -107,8 +112,8 @@ function findPlainProblem(path: string): string | undefined {
   if (path.includes("\\")) return "it has a backslash";
   if (path.startsWith("/")) return "it is absolute";
   if (/^[a-z]:/i.test(path)) return "it begins with a drive letter";
-  // %C0 and %C1 begin overlong encodings, in which a lenient decoder finds dots and slashes.
-  if (/%c[01]/i.test(path)) return "it has an invalid percent-encoding";
+  // Overlong encodings, in which a lenient decoder finds dots and slashes, and an encoding that some servers decode.
+  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f]|u[\da-f]{4})/i.test(path)) return "it has an invalid percent-encoding";
   // Windows ignores dots and spaces at the end of a name, so that ".. " means "..".
   if (path.split("/").some((segment) => /^[. ]*\.[. ]*$/.test(segment) && segment !== "."))
     return 'it has a segment ".."';

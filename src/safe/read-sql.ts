@@ -30,7 +30,8 @@ const OPTIONS: OptionTable<ReadSqlOptions> = { parameters: null, rowsMax: SIZE, 
 
 /**
  * Runs a query that may come from a model. Only one SELECT (also with WITH or VALUES) runs. Everything else is refused:
- * several statements, statements that write, PRAGMA and ATTACH, and functions that read the configuration.
+ * several statements, statements that write, PRAGMA and ATTACH, and functions and tables that read the configuration. A text
+ * value that begins with `pragma_` is refused where it might be a table too, as in a list: give it as a parameter.
  *
  * The query is read token by token, comments are removed, and what remains runs inside `SELECT * FROM (...) LIMIT n`.
  * SQLite's grammar allows only a SELECT there. So the limit of rows holds, and so does the refusal, even for a keyword
@@ -85,16 +86,23 @@ function findProblem(tokens: readonly SqlToken[]): string | undefined {
     if (token.text === ";") return "it has more than one statement";
     if (token.text === "(") depth++;
     if (token.text === ")" && --depth < 0) return "its parentheses do not match";
-    const problem = token.kind === "other" ? undefined : findNameProblem(token, tokens[at + 1]?.text);
+    const problem =
+      token.kind === "other" ? undefined : findNameProblem(token, tokens[at - 1]?.text, tokens[at + 1]?.text);
     if (problem) return problem;
   }
   return depth === 0 ? undefined : "its parentheses do not match";
 }
 
-function findNameProblem({ kind, text }: SqlToken, next: string | undefined): string | undefined {
+/**
+ * The tokens after which a text in single quotes is a value. After every other one SQLite may take it for a name, such as
+ * after FROM, JOIN and IN, after a dot, and in a list.
+ */
+const BEFORE_VALUE = /^(?:SELECT|WHERE|AND|OR|NOT|LIKE|GLOB|IS|WHEN|THEN|ELSE|[-+*/%<>=!|]+)$/i;
+
+function findNameProblem({ kind, text }: SqlToken, previous = "", next?: string): string | undefined {
   const name = (kind === "quoted" ? text.slice(1, -1) : text).toUpperCase();
   // Also quoted, since these are names of functions and tables and not keywords. In a text value they are harmless.
-  if (!text.startsWith("'") || next === "(") {
+  if (!text.startsWith("'") || next === "(" || !BEFORE_VALUE.test(previous)) {
     if (name.startsWith("PRAGMA_")) return "it reads a PRAGMA";
     if (name === "LOAD_EXTENSION") return "it loads an extension";
   }

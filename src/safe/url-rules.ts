@@ -22,9 +22,16 @@ export interface HostPattern {
   readonly isWildcard: boolean;
 }
 
-/** Names that do not belong to the public DNS, or that a private network may define. */
-const LOCAL_NAME =
-  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|test|invalid|onion|arpa)$/;
+/**
+ * Names outside of the public DNS, and names that private networks define: those of RFC 6761, 6762 and 9476, those that ICANN
+ * delegates to nobody, those of Kubernetes, Consul, Nomad and Docker, and the metadata of Google Cloud.
+ */
+const LOCAL_NAME = new RegExp(
+  `(?:^|\\.)(?:${
+    "localhost localdomain localnet local internal intranet lan home corp mail private priv loc test invalid onion alt arpa " +
+    "svc pod cluster k8s kube consul nomad docker swarm vpn mesh vm workgroup domain dhcp router metadata.goog"
+  })$`.replace(/ /g, "|"),
+);
 
 /**
  * Reads a list of hosts such as `api.example.com`, `*.example.com` and `localhost:8080`.

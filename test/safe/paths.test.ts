@@ -23,6 +23,15 @@ const PIECES = [
   "%25",
   "．",
   "／",
+  "‥",
+  "％",
+  "2",
+  "e",
+  "\u0307",
+  "%e2%80%a5",
+  "%ef%bc%8f",
+  "%ef%bc%85",
+  "%25",
   " ",
   "C:",
   "%c0%ae",
@@ -35,14 +44,19 @@ const PIECES = [
 const hostile = fc.array(fc.constantFrom(...PIECES), { maxLength: 10 }).map((pieces) => pieces.join(""));
 const anyPath = fc.oneof(hostile, fc.string(), fc.string({ unit: "binary" }));
 
-/** Every text that a chain of lenient decoders could make of a path. */
-function readingsOf(path: string): string[] {
-  const readings = [path];
-  for (let times = 0; times < 12; times++) {
-    const last = readings.at(-1) ?? "";
-    readings.push(last.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))));
-  }
-  return readings.flatMap((reading) => [reading, reading.normalize("NFKC")]);
+/** Three ways of reading a text again. */
+const READERS: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+  (text) => text.replace(/(?:%[\da-f]{2})+/gi, (all) => Buffer.from(all.replaceAll("%", ""), "hex").toString("utf8")),
+  (text) => text.normalize("NFKC"),
+];
+
+/** Every text that lenient decoders could make of a path, in any order. */
+function readingsOf(path: string): ReadonlySet<string> {
+  const readings = new Set([path]);
+  // A set also visits what is added to it meanwhile.
+  for (const reading of readings) for (const read of READERS) readings.add(read(reading));
+  return readings;
 }
 
 function accepted<T>(work: () => T): T | undefined {
@@ -96,6 +110,21 @@ describe("joinPath", () => {
     "．．／a",
     "＼a",
     "%c0%ae%c0%ae/a",
+    "%e0%80%ae%e0%80%ae/a",
+    "%f0%80%80%ae%f0%80%80%ae/a",
+    "%u002e%u002e/a",
+    "%uff0e%uff0e/a",
+    "%e2%80%a5/a",
+    "%E2%80%A5",
+    "%25e2%2580%25a5/a",
+    "%ef%bc%8e%ef%bc%8e/a",
+    "a%ef%bc%bcb",
+    "%ef%bc%8fetc",
+    "a/%e2%80%a4%e2%80%a4/b",
+    "％2e％2e/a",
+    "%ef%bc%852e%ef%bc%852e/a",
+    "..%2f\u0307a",
+    "%e2%80%a5%2f\u0307a",
     ".. /a",
     "... /a",
     "...",

@@ -34,7 +34,7 @@ const PUBLIC = 0;
 const PRIVATE = 1;
 const LOOPBACK = 2;
 
-const LOCAL_NAME = /(^|\.)(local|internal|lan|home\.arpa)$|^[^.:]+$/;
+const LOCAL_NAME = /(^|\.)(local|internal|intranet|private|corp|home|lan|svc|consul|arpa)$|^[^.:]+$/;
 const PRIVATE_V4 =
   /^(0|10|127|169\.254|172\.(1[6-9]|2\d|3[01])|192\.(168|0\.0)|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])|198\.1[89]|2(2[4-9]|[3-5]\d))\./;
 const PRIVATE_V6 = /^(::|f[cdef]|64:ff9b:|2002:)/;
