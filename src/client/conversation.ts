@@ -15,7 +15,6 @@ import { Deadline, untilAborted } from "./deadline.ts";
 import { afterOtherAttempt, ClientError, invalidAnswer } from "./errors.ts";
 import { type ClientEvent, printProblem } from "./events.ts";
 import type { ExtensionContext, ExtensionHooks } from "./extensions.ts";
-import { FROM_ROUNDS } from "./from-rounds.ts";
 import type { Link } from "./link.ts";
 import { Listening } from "./listening.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
@@ -30,6 +29,7 @@ import {
 import type { Recovery, RecoveryParts } from "./recovery.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ServerFacts, Tool } from "./results.ts";
+import { FROM_ROUNDS } from "./rounds.ts";
 import { lackFor } from "./supported.ts";
 import { Wire } from "./wire.ts";
 
@@ -84,18 +84,17 @@ export class Conversation {
     this.#target = target;
     // The versions limit the members that are sent; name and version were checked above.
     const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
-    this.answers = new Answers(options, () => this.extensions);
     const { timeoutMs, reconnectsMax } = this.amounts;
+    const report = (event: ClientEvent) => this.report(event);
+    const extensions = () => this.extensions;
+    this.answers = new Answers({ options, timeoutMs, extensions, report });
     this.wire = new Wire({
       info,
-      timeoutMs,
-      capabilities: (era) => this.answers.capabilities(era),
-      answer: (method, params, signal) => this.answers.answer(method, params, { signal }),
+      answers: this.answers,
       notice: (method, params) => this.#notice(method, params),
       closed: (link, error) => this.#onClosed(link, error),
       report: (event) => this.#onLinkEvent(event),
     });
-    const report = (event: ClientEvent) => this.report(event);
     const declared = () => this.facts.capabilities;
     this.listening = new Listening({
       wire: this.wire,
@@ -103,7 +102,7 @@ export class Conversation {
       timeoutMs,
       reconnectsMax,
       capabilities: declared,
-      extensions: () => this.extensions,
+      extensions,
       notice: (method, params) => this.#notice(method, params),
       report,
     });
@@ -142,7 +141,7 @@ export class Conversation {
       client,
       signal,
       hasSession: () => this.wire.link?.sessionId !== undefined,
-      answer: (method, params, asked) => this.answers.answer(method, params, asked),
+      answer: async (method, params, asked) => (await this.answers.answering).answer(method, params, asked),
       report: (event) => this.report(event),
       listen: () => this.listening.refresh(),
       totalTimeoutMs: this.amounts.totalTimeoutMs,
@@ -258,8 +257,7 @@ export class Conversation {
       if (rounds >= this.amounts.roundsMax) throw (await import("./on-demand.ts")).tooManyRounds(method, rounds);
       // The handler of the server has run up to its question.
       request.mayHaveRun = true;
-      const { answerRound } = await import("./on-demand.ts");
-      round = await answerRound(method, result, this.answers, deadline);
+      round = await (await this.answers.answering).answerRound(method, result, deadline);
       deadline.restart();
     }
   }

@@ -14,6 +14,8 @@ export interface EventReceiver {
   event(event: EventSourceMessage): boolean;
   /** Receives the time, in milliseconds, that the server wants to pass before a reconnection. */
   retry(ms: number): void;
+  /** Resolves when more may be read. */
+  ready?(): Promise<unknown> | undefined;
 }
 
 /**
@@ -39,6 +41,7 @@ export async function readEvents(body: ReadableStream<Uint8Array>, charsMax: num
   const reader = body.getReader();
   try {
     for (;;) {
+      await to.ready?.();
       const { done, value } = await reader.read();
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));

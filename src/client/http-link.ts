@@ -12,12 +12,14 @@ import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../core
 import { pause } from "../core/protocol/pause.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import { backoffMs, LASTING_MS } from "./backoff.ts";
+import { untilAborted } from "./deadline.ts";
 import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 import { readEvents, readText } from "./event-reader.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
 import { readReceived } from "./received.ts";
 import { standardHeaders } from "./request-headers.ts";
+import { contentTypeOf, isStream, parseBody, targetOf } from "./responses.ts";
 
 export interface HttpLinkOptions {
   readonly fetch: FetchFunction;
@@ -32,6 +34,9 @@ const LAST_MS = 5_000;
 const REDIRECTS_MAX = 3;
 /** Statuses of a GET after which another attempt may succeed. */
 const PASSING: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+
+/** How many questions of one stream wait for their answers before it is read further. */
+const UNANSWERED_MAX = 256;
 
 /** A stream and its resumptions. */
 interface Reading {
@@ -232,10 +237,14 @@ export class HttpLink implements Link {
    *
    * @throws {ClientError} `answer-invalid` if it should answer the request but is not valid.
    */
-  #take(value: unknown, request: JSONRPCRequest | undefined): Answer | undefined {
+  #take(
+    value: unknown,
+    request: JSONRPCRequest | undefined,
+    asked?: (answered: Promise<void> | undefined) => void,
+  ): Answer | undefined {
     const parsed = readReceived(value);
     if (parsed.kind === "request" || parsed.kind === "notification") {
-      this.#receiver?.message(parsed.message, request?.id);
+      asked?.(this.#receiver?.message(parsed.message, request?.id));
       return undefined;
     }
     const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
@@ -268,6 +277,16 @@ export class HttpLink implements Link {
   async #readStream(response: Response, reading: Reading): Promise<void> {
     if (!response.body) return;
     const startedAtMs = Date.now();
+    let unanswered = 0;
+    let goOn: (() => void) | undefined;
+    const asked = (answered: Promise<void> | undefined): void => {
+      if (!answered) return;
+      unanswered += 1;
+      void answered.then(() => {
+        unanswered -= 1;
+        goOn?.();
+      });
+    };
     const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
       // Another id could not be sent back, so the stream cannot be resumed.
       if (id) reading.lastEventId = /^[\x20-\x7e]+$/.test(id) ? id : undefined;
@@ -276,7 +295,7 @@ export class HttpLink implements Link {
       // A server may end the stream of a call after each event, and the call has a time limit.
       if (reading.request) reading.attempts = 1;
       for (const message of parseBody(data)) {
-        const answer = this.#take(message, reading.request);
+        const answer = this.#take(message, reading.request, asked);
         if (answer) reading.answer = answer;
       }
       return reading.answer !== undefined;
@@ -284,8 +303,16 @@ export class HttpLink implements Link {
     const retry = (ms: number) => {
       reading.retryMs = ms;
     };
+    // A server that asks without end waits for the answers.
+    const ready = () => {
+      if (unanswered < UNANSWERED_MAX) return undefined;
+      const less = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      return untilAborted(less, reading.signal);
+    };
     try {
-      await readEvents(response.body, this.#options.messageBytesMax, { event, retry });
+      await readEvents(response.body, this.#options.messageBytesMax, { event, retry, ready });
     } catch (error) {
       reading.signal.throwIfAborted();
       if (ClientError.is(error)) throw error;
@@ -333,33 +360,6 @@ export class HttpLink implements Link {
     if (isStream(response)) return response;
     throw await this.#refusal("GET", response);
   }
-}
-
-function contentTypeOf(response: Response): string {
-  return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-}
-
-function isStream(response: Response): boolean {
-  return response.ok && contentTypeOf(response) === "text/event-stream";
-}
-
-/** Returns the messages of a body: one, or those of a batch (2025-03-26). */
-function parseBody(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [value];
-  } catch {
-    // Not JSON, so it holds no message.
-    return [];
-  }
-}
-
-/** Returns the address that a redirect leads to, if it is to be followed. */
-function targetOf({ status, headers }: Response, url: string): string | undefined {
-  const location = headers.get("location");
-  if (location === null || (status !== 307 && status !== 308)) return undefined;
-  const { href, origin } = new URL(location, url);
-  return origin === new URL(url).origin ? href : undefined;
 }
 
 /** The stream was open, so the request had been received, whatever the refusal of its continuation says. */

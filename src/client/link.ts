@@ -30,8 +30,12 @@ export interface SendOptions {
 
 /** The receiver of everything that arrives on a link and does not answer a request. */
 export interface LinkReceiver {
-  /** @param during The request on whose stream the message arrived, if the transport has such streams. */
-  message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void;
+  /**
+   * Returns a promise for a request. It resolves when the answer was sent; until then, a link that has streams may stop reading.
+   *
+   * @param during The request on whose stream the message arrived, if the transport has such streams.
+   */
+  message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): Promise<void> | undefined;
   /** The channel has closed. Pending requests have been rejected. Not called after `close()`. */
   closed(error: Error | undefined): void;
   report(event: ClientEvent): void;

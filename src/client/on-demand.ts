@@ -5,6 +5,7 @@
  */
 export { checkOptions } from "../core/protocol/check-options.ts";
 export { paramHeadersOf } from "../core/protocol/param-headers.ts";
+export { Answering } from "./answering.ts";
 export { Assumption } from "./assumption.ts";
 export { checkOutput } from "./check-output.ts";
 export { linkOverHttpSse } from "./http-sse.ts";
@@ -15,6 +16,4 @@ export { refusalOf } from "./refusals.ts";
 export { Reopening } from "./reopening.ts";
 export { restoreSession } from "./restore-session.ts";
 export { resumeRequest } from "./resume.ts";
-export { answerRound } from "./rounds.ts";
-export { ServerRequests } from "./server-requests.ts";
 export { noHttp, tooManyRounds, unnamed, unsupported } from "./unsupported.ts";

@@ -28,6 +28,7 @@ export class TransportLink implements Link {
   readonly #channel: Transport;
   readonly #pending = new Map<RequestId, Pending>();
   #receiver: LinkReceiver | undefined;
+  #isStarted = false;
   #isClosed = false;
   #lastError: Error | undefined;
 
@@ -47,11 +48,13 @@ export class TransportLink implements Link {
     channel.onclose = () => this.#onClose();
     channel.onerror = (error) => {
       this.#lastError = error;
-      receiver.report({ type: "warning", message: `The transport reports: ${error.message}` });
+      // A failure to start is the error of start().
+      if (this.#isStarted) receiver.report({ type: "warning", message: `The transport reports: ${error.message}` });
     };
     channel.onunreadable = (problem) => this.#refuse(problem);
     try {
       await channel.start();
+      this.#isStarted = true;
     } catch (cause) {
       if (ClientError.is(cause)) throw cause;
       throw new ClientError("unreachable", `The transport could not be started: ${textOf(cause)}`, { cause });

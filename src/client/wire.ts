@@ -3,19 +3,18 @@
  *
  * @module
  */
-import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+import type { Implementation } from "../core/protocol/client-facts.ts";
 import { pick } from "../core/protocol/content.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import type { Era } from "../core/protocol/versions.ts";
+import type { Answers } from "./answers.ts";
 import { type Deadline, untilAborted } from "./deadline.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
 import type { Answer, Link, SendOptions } from "./link.ts";
 import type { Progress } from "./results.ts";
-import type { ServerRequests } from "./server-requests.ts";
 
 /** How one request is sent. */
 export interface AskOptions {
@@ -38,11 +37,7 @@ export interface AskOptions {
 /** The author's side of a connection. */
 export interface WireHandlers {
   readonly info: Implementation;
-  /** The time in which the server has to accept an answer. */
-  readonly timeoutMs: number;
-  capabilities(era: Era): ClientCapabilities;
-  /** Answers a request of a legacy server. */
-  answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+  readonly answers: Answers;
   /** Receives a notification other than progress and cancellation. */
   notice(method: string, params: JsonObject): void;
   closed(link: Link, error: Error | undefined): void;
@@ -63,8 +58,6 @@ export class Wire {
   readonly #handlers: WireHandlers;
   /** The open requests. Ids and progress tokens are unique on each link. */
   readonly #calls = new Set<Call>();
-  /** The requests of the server. Loaded with the first one. */
-  #requests: Promise<ServerRequests> | undefined;
   #link: Link | undefined;
   #lastId = 0;
 
@@ -105,7 +98,7 @@ export class Wire {
   }
 
   async close(reason: unknown): Promise<void> {
-    void this.#requests?.then((requests) => requests.end(reason));
+    this.#handlers.answers.end(reason);
     const links = new Set([this.#link, ...[...this.#calls].map(({ link }) => link)]);
     await Promise.all([...links].map((link) => link?.close()));
   }
@@ -165,17 +158,29 @@ export class Wire {
     };
   }
 
-  #message(link: Link, message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
+  #message(
+    link: Link,
+    message: JSONRPCRequest | JSONRPCNotification,
+    during: RequestId | undefined,
+  ): Promise<void> | undefined {
     const { method, params = {} } = message;
-    if ("id" in message) this.#answer(link, message as JSONRPCRequest, during);
-    else if (method === "notifications/progress") this.#progress(link, params);
-    else if (method === "notifications/cancelled") void this.#requests?.then((requests) => requests.withdraw(params));
+    const { answers } = this.#handlers;
+    if ("id" in message) {
+      const call = during === undefined ? undefined : this.#find(link, "id", during);
+      const hold = () => this.hold(during);
+      return answers.answering.then((answering) =>
+        answering.answerRequest({ link, request: message as JSONRPCRequest, call, hold }),
+      );
+    }
+    if (method === "notifications/progress") this.#progress(link, params);
+    else if (method === "notifications/cancelled") answers.withdraw(params);
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(link, params);
     else this.#handlers.notice(method, params);
+    return undefined;
   }
 
   #closed(link: Link, error: Error | undefined): void {
-    void this.#requests?.then((requests) => requests.end(error));
+    this.#handlers.answers.end(error);
     this.#handlers.closed(link, error);
   }
 
@@ -202,7 +207,7 @@ export class Wire {
     return {
       [META.protocolVersion]: rules.version,
       [META.clientInfo]: pick(this.#handlers.info, rules.implementationFields),
-      [META.clientCapabilities]: this.#handlers.capabilities("modern"),
+      [META.clientCapabilities]: this.#handlers.answers.capabilities("modern"),
       ...(logLevel === undefined ? {} : { [META.logLevel]: logLevel }),
     };
   }
@@ -226,15 +231,6 @@ export class Wire {
   #acknowledged(link: Link, params: JsonObject): void {
     const id = metaOf(params)["io.modelcontextprotocol/subscriptionId"];
     this.#find(link, "id", id)?.options.onAcknowledged?.(params);
-  }
-
-  #answer(link: Link, request: JSONRPCRequest, during: RequestId | undefined): void {
-    const { answer, timeoutMs } = this.#handlers;
-    const hold = () => this.hold(during);
-    this.#requests ??= import("./on-demand.ts").then(({ ServerRequests }) => {
-      return new ServerRequests({ answer, timeoutMs, report: this.report });
-    });
-    void this.#requests.then((requests) => requests.answer(link, request, hold));
   }
 
   /** Calls a handler of the author. What it throws is reported, and does not disturb the connection. */

@@ -1,7 +1,10 @@
 /** What an error says about earlier attempts, and the keys with which a payment runs once. */
 import { describe, expect, test } from "vitest";
+import { ClientError } from "../../src/client/index.ts";
+import { oauth } from "../../src/client/oauth/index.ts";
+import { until } from "../http/wire.ts";
 import { useClients } from "./join.ts";
-import { DONE, discovered, error, result, scripted } from "./scripted.ts";
+import { DONE, discovered, error, initialized, result, scripted } from "./scripted.ts";
 
 const join = useClients();
 const IDEMPOTENT = { name: "pay", inputSchema: { type: "object" }, annotations: { idempotentHint: true } } as const;
@@ -45,6 +48,48 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     });
     await expect(client.callTool(IDEMPOTENT)).rejects.toMatchObject({ code: "unreachable", mayHaveRun: true });
     expect(runs).toBe(1);
+  });
+
+  test("finds that the session is gone, is reported as one that may have run", async () => {
+    let runs = 0;
+    await using server = await scripted(({ method, message }, response) => {
+      if (message?.method === "initialize") {
+        return result(response, message.id, initialized("2025-11-25"), { "mcp-session-id": "s" });
+      }
+      if (message?.method !== "tools/call") return response.writeHead(method === "GET" ? 405 : 202).end();
+      runs += 1;
+      return runs === 1 ? response.destroy() : response.writeHead(404).end();
+    });
+    const { client } = await join(server.url, { protocolVersions: ["2025-11-25"] });
+    await expect(client.callTool(IDEMPOTENT)).rejects.toMatchObject({ code: "session-lost", mayHaveRun: true });
+  });
+
+  test("cannot be authorized, is reported as one that may have run, with the class of its error", async () => {
+    let runs = 0;
+    await using server = await scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      runs += 1;
+      return runs === 1 ? response.destroy() : response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+    });
+    const redirect = { url: "http://127.0.0.1:1/", open: () => Promise.reject(new Error("no")) };
+    const { client } = await join(server.url, { auth: oauth({ redirect }) });
+    const failure = await client.callTool(IDEMPOTENT).catch((each: unknown) => each);
+    expect(failure).toBeInstanceOf(ClientError);
+    expect(failure).toMatchObject({ code: "sign-in-failed", name: "OAuthError", mayHaveRun: true });
+  });
+
+  test("fails with an error that other requests share, does not change that error", async () => {
+    await using server = await scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      return response.destroy();
+    });
+    const { client } = await join(server.url);
+    const call = client.callTool(IDEMPOTENT);
+    call.catch(() => undefined);
+    await until("the call is sent", () => server.asked.includes("POST tools/call"));
+    await client.close();
+    await expect(call).rejects.toMatchObject({ code: "closed", mayHaveRun: true });
+    await expect(client.callTool("pay")).rejects.toMatchObject({ code: "closed", mayHaveRun: false });
   });
 
   test("cannot be sent because the client was closed, is reported as one that may have run", async () => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { until } from "../http/wire.ts";
 import { useClients } from "./join.ts";
-import { DONE, discovered, initialized, result, scripted } from "./scripted.ts";
+import { discovered, initialized, result, scripted } from "./scripted.ts";
 
 const join = useClients();
 const LEGACY = { protocolVersions: ["2025-11-25"] };
@@ -96,70 +96,6 @@ describe("a list whose pages do not end", () => {
   });
 });
 const CACHED_PAGE = { resultType: "complete", ttlMs: 0, cacheScope: "public" };
-
-describe("questions of a server", () => {
-  /** A handler that counts how many of its calls run at the same time. */
-  function counting() {
-    const counted = { running: 0, most: 0, total: 0 };
-    const onSample = async () => {
-      counted.running += 1;
-      counted.total += 1;
-      counted.most = Math.max(counted.most, counted.running);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      counted.running -= 1;
-      return { role: "assistant", content: { type: "text", text: "" }, model: "m" } as const;
-    };
-    return { counted, onSample };
-  }
-  const ask = { messages: [], maxTokens: 1 };
-
-  test("are answered 16 at a time, and those that wait are bounded (legacy)", async () => {
-    const { counted, onSample } = counting();
-    let answers = 0;
-    const server = await scripted(({ method, message }, response) => {
-      if (method !== "POST") return response.writeHead(405).end();
-      if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
-      if (message?.method !== "tools/call") {
-        if (message?.method === undefined) answers += 1;
-        return response.writeHead(202).end();
-      }
-      const questions = Array.from({ length: 5_000 }, (_, id) => ({
-        jsonrpc: "2.0",
-        id,
-        method: "sampling/createMessage",
-        params: ask,
-      }));
-      const stream = events(response, ...questions);
-      const answer = { jsonrpc: "2.0", id: message.id, result: { content: [] } };
-      void until("the answers", () => answers >= 1_016).then(() => stream.end(`data: ${JSON.stringify(answer)}\n\n`));
-      return stream;
-    });
-    const { client, events: seen } = await join(server.url, { ...LEGACY, onSample });
-    await client.callTool("a");
-    expect(counted.most).toBe(16);
-    expect(counted.total).toBeLessThan(1_200);
-    expect(seen.some((event) => event.type === "warning" && event.message.includes("1000 other requests wait"))).toBe(
-      true,
-    );
-    await client.close();
-    // The judge complains about the questions that were never answered.
-    await Promise.resolve(server[Symbol.asyncDispose]()).catch(() => undefined);
-  });
-
-  test("of one round are answered 16 at a time (modern)", async () => {
-    const { counted, onSample } = counting();
-    await using server = await scripted(({ message }, response) => {
-      if (message?.method === "server/discover") return result(response, message.id, discovered());
-      if (message?.params?.inputResponses) return result(response, message?.id, DONE);
-      const question = { method: "sampling/createMessage", params: ask };
-      const inputRequests = Object.fromEntries(Array.from({ length: 200 }, (_, id) => [`q${id}`, question]));
-      return result(response, message?.id, { resultType: "input_required", inputRequests });
-    });
-    const { client } = await join(server.url, { onSample });
-    expect(await client.callTool("a")).toEqual(DONE);
-    expect([counted.most, counted.total]).toEqual([16, 200]);
-  });
-});
 
 test("an event id that cannot be sent back ends the call as one that may have run", async () => {
   await using server = await scripted(({ message }, response) => {

@@ -8,6 +8,8 @@
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ClientError, textOf } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";
+import { Lanes } from "../lanes.ts";
+import { QUESTIONS_PER_CALL } from "../rounds.ts";
 
 interface Question {
   readonly withdrawing: AbortController;
@@ -21,6 +23,7 @@ export class TaskQuestions {
   readonly #open = new Map<string, Question>();
   /** The keys of answers that were sent. The server may list them for a while. */
   readonly #sent = new Set<string>();
+  readonly #lanes = new Lanes(QUESTIONS_PER_CALL);
   #failure: ClientError | undefined;
 
   /** @param onChange Called when a question was answered or could not be answered. */
@@ -79,7 +82,9 @@ export class TaskQuestions {
     const { method, params } = (isObject(request) ? request : {}) as { method?: unknown; params?: unknown };
     const { signal } = question.withdrawing;
     try {
-      question.answer = await this.#answer(String(method), isObject(params) ? params : {}, { signal });
+      question.answer = await this.#lanes.run(() =>
+        this.#answer(String(method), isObject(params) ? params : {}, { signal }),
+      );
     } catch (cause) {
       if (signal.aborted) return;
       // An answer of a task cannot say that it failed.
