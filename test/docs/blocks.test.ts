@@ -6,8 +6,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readSurface } from "../../scripts/api/surface.ts";
 import { startWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { runToolQuietly } from "../harness/tools.ts";
 import { commentBlocks, documentBlocks, moduleOf } from "./blocks.ts";
+
+// What the servers of the documents write.
+expectLogs(/tokens must have the issuer/, /^(server\/discover|call) .*ok/, /On Node there are no|^Serving at|^http:\/\/127/m);
 
 const ROOT = join(import.meta.dirname, "../..");
 const exportsOf = new Map(readSurface().map(({ module, names }) => [module, names.map(({ name }) => name)]));
