@@ -7,7 +7,10 @@ import type { Members } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { advance, issuer, nowS, setUp, url } from "./protected.ts";
 
-expectLogs(/^mcp-edge: an access token could not be verified: /);
+expectLogs(
+  /^mcp-edge: an access token could not be verified: /,
+  /^mcp-edge: the keys of the issuer could not be requested/,
+);
 
 setUp();
 
@@ -59,8 +62,12 @@ describe("a request that passed Access", () => {
     expect((await call({ [HEADER]: await assertion(), authorization: "Bearer opaque" }))[0]).toBe(200);
   });
 
-  test("gets 503 while the keys of Access are not available", async () => {
+  test("is served for 50 minutes more while the keys of Access are not available, and then gets 503", async () => {
+    expect((await call({ [HEADER]: await assertion() }))[0]).toBe(200);
     issuer.faults.set(CERTS, { status: 500 });
+    await advance(601);
+    expect((await call({ [HEADER]: await assertion() }))[0]).toBe(200);
+    await advance(3_000);
     expect((await call({ [HEADER]: await assertion() }))[0]).toBe(503);
   });
 });

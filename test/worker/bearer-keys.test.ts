@@ -22,13 +22,14 @@ import {
 expectLogs(
   /^mcp-edge: tokens must have the issuer/,
   /^mcp-edge: an access token could not be verified: /,
+  /^mcp-edge: the keys of the issuer could not be requested/,
   /^mcp-edge: "\(auth\)" failed .* verify of bearer\(\) returned/,
 );
 
 setUp();
 
-/** Forgets the keys that the Worker knows. */
-const forget = () => advance(601);
+/** Makes the keys that the Worker knows so old that it uses them in no case. */
+const forget = () => advance(3_601);
 
 describe("the keys of the issuer", () => {
   test("are requested once for many calls, and again after ten minutes", async () => {
@@ -258,6 +259,50 @@ describe("an issuer that is not available", () => {
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(503);
     expect(issuer.keyRequests).toBe(before);
     issuer.metadata = {};
+  });
+
+  describe("when keys of it are known", () => {
+    const NOTICE = "the keys of the issuer could not be requested";
+
+    test("does not stop callers for 50 minutes after the keys should have been requested again, and then does", async () => {
+      await forget();
+      const token = await tokenFor("/keys", { exp: 9e9 });
+      expect(await statusOf(token, "/keys")).toBe(200);
+      issuer.faults.set(KEYS, { status: 503 });
+      await advance(601);
+      const before = issuer.keyRequests;
+      const statuses = await Promise.all(Array.from({ length: 5 }, () => statusOf(token, "/keys")));
+      expect([new Set(statuses), issuer.keyRequests - before]).toEqual([new Set([200]), 1]);
+      expect((await read<string[]>("/log")).at(-1)).toContain(NOTICE);
+      await advance(2_990);
+      expect(await statusOf(token, "/keys")).toBe(200);
+      await advance(20);
+      expect(await statusOf(token, "/keys")).toBe(503);
+    });
+
+    test("stops a token with a key that is not among them with 503, since that key may be a new one", async () => {
+      await forget();
+      expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
+      issuer.faults.set(KEYS, { status: 503 });
+      await advance(601);
+      const next = await newKey("ES256", "new during the fault");
+      expect(await statusOf(await tokenFor("/keys", {}, next), "/keys")).toBe(503);
+      expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
+    });
+
+    test("replaces them as soon as it answers again, so that a removed key is refused", async () => {
+      await forget();
+      const token = await tokenFor("/keys", { exp: 9e9 });
+      expect(await statusOf(token, "/keys")).toBe(200);
+      issuer.faults.set(KEYS, { status: 503 });
+      await advance(601);
+      expect(await statusOf(token, "/keys")).toBe(200);
+      issuer.faults.clear();
+      issuer.published = [];
+      await advance(3);
+      // The first caller does not wait for the issuer that has just failed.
+      await expect.poll(() => statusOf(token, "/keys")).toBe(401);
+    });
   });
 
   test("is asked at most once in two seconds", async () => {

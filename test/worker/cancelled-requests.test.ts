@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { newKey, signJwt } from "../harness/issuer.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { initialize } from "../http/messages.ts";
 import { Outside } from "./outside.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 const outside = new Outside();
 let worker: TestWorker;

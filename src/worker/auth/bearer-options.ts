@@ -49,7 +49,7 @@ export interface BearerOptions<Env = unknown> {
   readonly clockSkewMs?: number;
   /**
    * Milliseconds for which an isolate keeps the issuer's keys. A key that the issuer removes is refused after this time
-   * at the latest. A new key is found at once: a token with an unknown key makes the isolate request the keys again, at
+   * at the latest. Only while the issuer cannot be reached, known keys stay in use for five times as long, at most for an hour. A new key is found at once: a token with an unknown key makes the isolate request the keys again, at
    * most once in 30 s.
    *
    * @default 600_000 (10 minutes)

@@ -20,6 +20,10 @@ export interface JsonWebKeySet {
 const UNKNOWN_PAUSE_MS = 30_000;
 /** Milliseconds after a failed request, until the next one. */
 const FAILURE_PAUSE_MS = 2_000;
+/** How much longer known keys stay in use while the issuer fails, in multiples of their usual time. */
+const STALE_TIMES = 5;
+/** The most milliseconds of that. */
+const STALE_MAX_MS = 3_600_000;
 /** Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more. */
 const WAIT_MS = 12_000;
 /** Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`. */
@@ -33,6 +37,7 @@ interface Known {
 export class IssuerKeys {
   readonly #load: () => Promise<readonly Jwk[]>;
   readonly #ttlMs: number;
+  readonly #usableMs: number;
   #known: Known | undefined;
   #pending: Promise<Known> | undefined;
   #requestedAtMs = Number.NEGATIVE_INFINITY;
@@ -40,10 +45,14 @@ export class IssuerKeys {
   #unknownAtMs = Number.NEGATIVE_INFINITY;
   #failure: unknown;
 
-  /** @param ttlMs Milliseconds after which the keys are requested again. */
+  /**
+   * @param ttlMs Milliseconds after which the keys are requested again. While that fails, they stay in use for five times as
+   *   long, at most for an hour.
+   */
   constructor(load: () => Promise<readonly Jwk[]>, ttlMs: number) {
     this.#load = load;
     this.#ttlMs = ttlMs;
+    this.#usableMs = ttlMs + Math.min(STALE_TIMES * ttlMs, STALE_MAX_MS);
   }
 
   /**
@@ -52,16 +61,26 @@ export class IssuerKeys {
    * @throws {Error} if the keys could not be requested. Then it is unknown whether the token is valid.
    */
   async find(algorithm: string, kid: string | undefined, execution: Execution): Promise<readonly Jwk[]> {
-    const known = this.#known;
-    const isFresh = known && Date.now() - known.requestedAtMs < this.#ttlMs;
-    const { keys } = isFresh ? known : await this.#request(execution);
-    const found = fitting(keys, algorithm, kid);
-    if (found.length > 0 || !isFresh) return found;
-    const isPausing = Date.now() - this.#unknownAtMs < UNKNOWN_PAUSE_MS;
-    // After a failed request the key may exist, and "invalid" would make the client ask its user again.
-    if (isPausing && !this.#pending && this.#failure === undefined) return [];
-    this.#unknownAtMs = Date.now();
-    return fitting((await this.#request(execution)).keys, algorithm, kid);
+    const known = fitting(this.#known?.keys ?? [], algorithm, kid);
+    if (this.#isYoungerThan(this.#ttlMs)) {
+      if (known.length > 0) return known;
+      const isPausing = Date.now() - this.#unknownAtMs < UNKNOWN_PAUSE_MS;
+      // After a failed request the key may exist, and "invalid" would make the client ask its user again.
+      if (isPausing && !this.#pending && this.#failure === undefined) return [];
+      this.#unknownAtMs = Date.now();
+    }
+    const requested = this.#request(execution).then(({ keys }) => fitting(keys, algorithm, kid));
+    if (known.length === 0 || !this.#isYoungerThan(this.#usableMs)) return requested;
+    const either = requested.catch(() => known);
+    if (this.#failure === undefined) return either;
+    // The issuer failed the last time, so this caller does not wait for it.
+    execution.waitUntil(either);
+    return known;
+  }
+
+  /** Whether there are keys that were requested less than some milliseconds ago. */
+  #isYoungerThan(ms: number): boolean {
+    return this.#known !== undefined && Date.now() - this.#known.requestedAtMs < ms;
   }
 
   /** Requests the keys, in one request for all concurrent callers. Each has a timer of its own. */
@@ -100,6 +119,8 @@ export class IssuerKeys {
     if (this.#pending === pending) {
       this.#pending = undefined;
       this.#failure = error;
+      if (this.#isYoungerThan(this.#usableMs))
+        console.error("mcp-edge: the keys of the issuer could not be requested; the known ones stay in use:", error);
     }
     return error;
   }
