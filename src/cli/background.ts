@@ -10,6 +10,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { CallOptions } from "./commands/call.ts";
 import { type Session, withinMs } from "./connection.ts";
 import { CliError, Exit, textOfError } from "./exit.ts";
+import { shellWord } from "./shell.ts";
 import { printJson, showCallResult } from "./show.ts";
 import { oneLine } from "./terminal.ts";
 
@@ -127,6 +128,6 @@ export async function endTask(task: Task, server: string, { client, terminal }: 
     if (client.server.transport === "pipe") return;
     const reason = oneLine(textOfError(error), 300);
     terminal.note(terminal.err.yellow(`The task ${id} may still run, because its end was not confirmed: ${reason}`));
-    terminal.note(`Try again: mcp-edge tasks ${server} cancel ${id}`);
+    terminal.note(`Try again: mcp-edge tasks ${shellWord(server)} cancel ${shellWord(id)}`);
   }
 }

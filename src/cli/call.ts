@@ -19,7 +19,7 @@ import { redactText } from "./redact.ts";
 import { logNote } from "./server-process.ts";
 import { showCallResult } from "./show.ts";
 import { asWritten } from "./target.ts";
-import { clean, oneLine, type Terminal } from "./terminal.ts";
+import { oneLine, type Terminal } from "./terminal.ts";
 
 /** Runs the command and returns its exit code. */
 export async function callTool(
@@ -49,7 +49,7 @@ export async function callTool(
         signal.throwIfAborted();
         const code = showCallResult(result, options, terminal);
         // A server tells its client little about an exception, and the rest to its log.
-        if (result.isError && log() !== "") terminal.note(terminal.err.dim(clean(redactText(logNote(log())))));
+        if (result.isError && log() !== "") terminal.note(terminal.err.dim(logNote(redactText(log()))));
         return code;
       } catch (error) {
         const { task } = started;

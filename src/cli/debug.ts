@@ -10,6 +10,7 @@ import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../core/protocol/lifecycle.ts";
 import { redact, redactHeader, redactQuery } from "./redact.ts";
 import { isPausable } from "./relay/back-pressure.ts";
+import { oneLine } from "./terminal.ts";
 
 type Log = (line: string) => void;
 
@@ -42,7 +43,8 @@ function factsOf(message: unknown): string {
   const { id, method, params, error } = message;
   const era = isObject(params) && hasEnvelope(params) ? "modern " : "";
   const what = typeof method === "string" ? method : error === undefined ? "result" : "error";
-  return `${era}${what}${id === undefined ? "" : `#${typeof id === "string" ? id : JSON.stringify(id)}`}`;
+  const name = id === undefined ? "" : `#${typeof id === "string" ? id : JSON.stringify(id)}`;
+  return oneLine(`${era}${what}${name}`);
 }
 
 /** Returns a transport that logs what passes through another one. */
@@ -86,19 +88,20 @@ export function watchFetch(log: Log): FetchFunction {
     if (typeof body === "string") log(describeMessage("->", body));
     const response = await fetch(url, init);
     log(`[debug] HTTP ${response.status} ${headersText(response.headers)}`);
-    // A response with another status cannot be made again with a body that is watched.
-    if (!response.body || response.status < 200 || response.status > 599) return response;
+    if (!response.body) return response;
     const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
     const watched = response.body.pipeThrough(isStream ? watchEvents(log) : watchWhole(log));
     return withBody(response, watched);
   };
 }
 
-/** A response with another body. `url` and `redirected` cannot be set, so they are copied. */
+/** Members of a response that its constructor refuses to set, or sets to fewer values than servers send. */
+const COPIED = ["status", "statusText", "ok", "headers", "url", "redirected"] as const;
+
+/** Returns a response with another body. */
 function withBody(response: Response, body: ReadableStream<Uint8Array>): Response {
-  const { status, statusText, headers, url, redirected } = response;
-  const copy = new Response(body, { status, statusText, headers });
-  return Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } });
+  const members = COPIED.map((name) => [name, { value: response[name] }] as const);
+  return Object.defineProperties(new Response(body), Object.fromEntries(members));
 }
 
 function headersText(headers: Headers): string {

@@ -102,8 +102,18 @@ export function textOfError(error: unknown): string {
   const isSignIn = ClientError.is(error) && error.code === "sign-in-failed";
   const other = isSignIn ? '\nIf you have a token: --header "Authorization: Bearer ..."' : "";
   // The name that the limit has here.
-  const text = error.message.replace(/\((timeoutMs|totalTimeoutMs)\)/, "(--timeout)");
-  return `${text}${cause}${hint}${other}`;
+  const text = `${error.message.replace(/\((timeoutMs|totalTimeoutMs)\)/, "(--timeout)")}${cause}`;
+  return `${withMarks(text)}${hint}${other}`;
+}
+
+/** The most lines of an error message that are shown. */
+const MESSAGE_LINES_MAX = 40;
+
+/** Returns a message of the client, which may end with what the server has sent. Only the first line has no mark. */
+export function withMarks(text: string): string {
+  const [first = "", ...rest] = text.split(/[\r\n]+/);
+  const more = rest.join("\n");
+  return more.trim() === "" ? first : `${first}\n${quoted(more, { linesMax: MESSAGE_LINES_MAX })}`;
 }
 
 /** Node's fetch says "fetch failed"; the reason is in the cause. */

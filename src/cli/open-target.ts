@@ -6,14 +6,14 @@
 import { ClientError, type ClientEvent, type ClientOptions, type Transport } from "../client/index.ts";
 import { isLoopback } from "../http/origin.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
-import { usageError } from "./exit.ts";
+import { usageError, withMarks } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { isSecretName, keepSecret, redact, redactText } from "./redact.ts";
 import { RetryTimes } from "./retry-times.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { SignInRules } from "./sign-in.ts";
 import type { Target } from "./target.ts";
-import { clean, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /** An option of the program hides an argument of the same name. */
@@ -40,7 +40,7 @@ export async function openTarget(
   rules: SignInRules,
 ): Promise<Opened> {
   const { as, timeout, debug } = options;
-  const debugLog = debug ? (line: string) => terminal.note(clean(line)) : undefined;
+  const debugLog = debug ? (line: string) => terminal.note(line) : undefined;
   const lost = new AbortController();
   const common: ClientOptions = {
     name: "mcp-edge",
@@ -52,7 +52,7 @@ export async function openTarget(
   if (target.kind === "http") {
     if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
     const headers = { ...target.headers, ...headersOf(options.header) };
-    for (const value of Object.values(target.headers ?? {})) keepSecret(value);
+    for (const value of Object.values(headers)) keepCredentials(value);
     const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
     const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
     const all = { ...common, headers, fetch: times.fetch, ...auth };
@@ -78,7 +78,7 @@ function eventHook(
   lost: AbortController,
 ): NonNullable<ClientOptions["onEvent"]> {
   let held: string[] = [];
-  const warn = (text: string) => terminal.note(terminal.err.yellow(`Warning: ${clean(redactText(text))}`));
+  const warn = (text: string) => terminal.note(terminal.err.yellow(`Warning: ${withMarks(redactText(text))}`));
   return (event) => {
     // Ctrl-C ends the process of the server as well, so its end is not reported.
     if (signal.aborted) return;
@@ -87,7 +87,7 @@ function eventHook(
       if (mayEnd) held.push(event.message);
       else warn(event.message);
     } else if (event.type === "handler-failed")
-      terminal.note(terminal.err.red(clean(redactText(`${event.handler}: ${event.error}`))));
+      terminal.note(terminal.err.red(withMarks(redactText(`${event.handler}: ${event.error}`))));
     else log?.(`[client] ${JSON.stringify(redact(event))}`);
     if (isLoss(event)) lost.abort(event.error ?? new ClientError("closed", "The server has closed the connection."));
     if (event.type !== "reconnected") return;
@@ -115,15 +115,18 @@ async function authOf(url: string, options: ConnectionOptions, terminal: Termina
   return signInFor(url, options, terminal, rules);
 }
 
+/** Keeps the value of a header secret. A server may repeat the token without its scheme, such as `Bearer`. */
+function keepCredentials(value: string): void {
+  keepSecret(value);
+  keepSecret(value.replace(/^\S+\s+/, ""));
+}
+
 /** @throws {CliError} if a header is not `Name: value`. */
 function headersOf(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
       if (name === "") throw usageError(`--header ${JSON.stringify(line)}: write it as "Name: value".`);
-      keepSecret(value);
-      // A server may repeat the token without its scheme.
-      keepSecret(value.replace(/^\S+\s+/, ""));
       return [name, value];
     }),
   );

@@ -18,7 +18,7 @@ import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode } from "../core/protocol/jsonrpc.ts";
 import { openBrowser } from "../node/index.ts";
 import { withMore } from "./exit.ts";
-import { oneLine, quoted, type Terminal } from "./terminal.ts";
+import { counted, oneLine, quoted, type Terminal } from "./terminal.ts";
 
 /** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
 const REFUSED = -1;
@@ -110,12 +110,13 @@ async function answerUrl(
 ): Promise<Pick<ElicitResult, "action">> {
   const { askChoice } = await import("./ask.ts");
   terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)}\n${quoted(page.message)}`);
-  const { host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { host: "", protocol: "" };
+  const { href, host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { href: "", host: "", protocol: "" };
   if (protocol !== "https:" && protocol !== "http:") {
     terminal.note(terminal.err.red(`The address ${oneLine(page.url, 500)} is not a web page. It was declined.`));
     return { action: "decline" };
   }
-  terminal.note(`${oneLine(page.url, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
+  // This form of the address has no spaces, so it cannot contain a sentence.
+  terminal.note(`${oneLine(href, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
   const choice = await askChoice(`Do you want to visit it for ${oneLine(server)}?`, PAGES, signal);
   if (choice === "open") await openBrowser(page.url);
   if (choice === undefined) return { action: "cancel" };
@@ -128,18 +129,24 @@ const PAGES = [
   { value: "decline", label: "Decline" },
 ] as const;
 
+/** The most messages that are shown of a request for a model. */
+const MESSAGES_MAX = 10;
+
 async function answerSample(
   request: CreateMessageRequestParams,
   { terminal, server, signal }: Asking,
 ): Promise<CreateMessageResult> {
   const { askText } = await import("./ask.ts");
   const { err } = terminal;
-  const system = request.systemPrompt === undefined ? [] : [`${err.dim("system:")}\n${quoted(request.systemPrompt)}`];
-  const messages = request.messages.map(({ role, content }) => {
-    return `${err.dim(`${oneLine(role)}:`)}\n${quoted([content].flat().map(textOfContent).join("\n"))}`;
-  });
-  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for at most ${oneLine(request.maxTokens)} tokens:`)}`);
-  terminal.note([...system, ...messages].join("\n"));
+  const { systemPrompt, messages, maxTokens } = request;
+  const limit = typeof maxTokens === "number" ? `at most ${maxTokens} tokens` : "an answer";
+  const earlier = messages.length - MESSAGES_MAX;
+  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for ${limit}:`)}`);
+  if (systemPrompt !== undefined) terminal.note(quoted(`system: ${systemPrompt}`));
+  if (earlier > 0) terminal.note(err.dim(`(${counted(earlier, "earlier message")})`));
+  for (const { role, content } of messages.slice(-MESSAGES_MAX)) {
+    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(textOfContent).join("\n")}`));
+  }
   const text = await askText(`Write the answer of the model for ${oneLine(server)}. Escape declines.`, signal);
   if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
   return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };

@@ -8,7 +8,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { type Argument, commandFor, flagOf, readJsonArguments, valuesOf } from "./arguments.ts";
 import { usageError } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
-import { clean, type Terminal } from "./terminal.ts";
+import { clean, oneLine, type Terminal } from "./terminal.ts";
 
 /** The options of `call` and `prompt` themselves. An argument of the same name is written with the prefix `arg-`. */
 export const OWN = ["json", "as", "header", "env", "timeout", "debug", "device", "json-args", "yes", "task", "help"];
@@ -51,8 +51,11 @@ export async function readArguments(given: Given, terminal: Terminal): Promise<J
   }
   if (missing.length === 0) return values;
   const list = missing.map(({ name }) => `--${flagOf(name, OWN)}`).join(", ");
-  throw usageError(`Missing: ${clean(list)}. ${hintAt(of)}`);
+  throw usageError(`Missing: ${oneLine(list, MISSING_CHARS_MAX)}. ${hintAt(of)}`);
 }
+
+/** The most characters of the names of missing arguments, which a server chooses. */
+const MISSING_CHARS_MAX = 1_000;
 
 /** Prints the arguments as `--help` of the tool or prompt. */
 export function showArguments(
@@ -68,8 +71,11 @@ export function showArguments(
   terminal.print(`\nThe options of mcp-edge ${name} work as well: mcp-edge ${name} --help`);
 }
 
+/** The most characters of a command with the name of a tool or prompt. */
+const OF_CHARS_MAX = 200;
+
 function hintAt(of: string): string {
-  return `The arguments are shown by: mcp-edge ${of} --help`;
+  return `The arguments are shown by: mcp-edge ${oneLine(of, OF_CHARS_MAX)} --help`;
 }
 
 /** Whether an option of the program was given that has the name of an argument. */

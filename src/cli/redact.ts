@@ -49,11 +49,10 @@ export function redactHeader(name: string, value: string): string {
   return SHOWN_HEADERS.has(lower) ? redactText(value) : REDACTED;
 }
 
-/** Returns a URL without its password, and without the values of all query parameters. */
+/** Returns an address, which may be relative, without its password, its query and its fragment. */
 export function redactQuery(text: string): string {
-  const [address = "", ...rest] = text.split(/([?#])/);
-  const hidden = rest.join("").replace(/([?&][^=&#]*=)[^&#]*/g, `$1${REDACTED}`);
-  return redactUrl(address) + hidden.replace(/#.+/s, `#${REDACTED}`);
+  const [address = "", mark] = text.split(/([?#])/);
+  return redactUrl(address) + (mark === undefined ? "" : mark + REDACTED);
 }
 
 /** Query parameters whose values are secrets, besides those with secret names: signatures and codes of a sign-in. */
@@ -74,10 +73,17 @@ export function keepSecret(value: string): void {
   if (value.length >= SECRET_LENGTH_MIN) given.add(value);
 }
 
+/**
+ * Returns a text without the secrets that were given. To be used before a text is cut or divided: a piece of a secret would not
+ * be recognised any more.
+ */
+export function withoutGiven(text: string): string {
+  return [...given].reduce((before, value) => before.replaceAll(value, REDACTED), text);
+}
+
 /** Returns a text without the secrets that were given, or that can be recognised by their form. */
 export function redactText(text: string): string {
-  const others = [...given].reduce((before, value) => before.replaceAll(value, REDACTED), text);
-  return others.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
+  return withoutGiven(text).replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
 }
 
 /** Returns a copy of a JSON value in which strings under secret names are replaced. */

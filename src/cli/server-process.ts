@@ -6,11 +6,12 @@
 import { existsSync } from "node:fs";
 import { ClientError, type Transport } from "../client/index.ts";
 import { stdio } from "../node/index.ts";
+import { endOf } from "../node/last-output.ts";
 import { CliError, Exit, usageError, withMore } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
-import { keepSecret, redactText } from "./redact.ts";
+import { isSecretName, keepSecret, redactText } from "./redact.ts";
 import type { Target } from "./target.ts";
-import { clean, oneLine, type Terminal } from "./terminal.ts";
+import { oneLine, quoted, type Terminal } from "./terminal.ts";
 
 type Command = Extract<Target, { kind: "stdio" }>;
 
@@ -29,6 +30,7 @@ export class ServerProcess {
 
   constructor(target: Command, { debug, env: given }: Pick<ConnectionOptions, "debug" | "env">, terminal: Terminal) {
     this.#target = target;
+    for (const [name, value] of Object.entries(target.env ?? {})) if (isSecretName(name)) keepSecret(value);
     const { command, args, env, cwd } = target;
     this.transport = stdio({
       command,
@@ -36,7 +38,9 @@ export class ServerProcess {
       env: { ...env, ...variablesOf(given) },
       ...(cwd === undefined ? {} : { cwd }),
       // The log of a server would mix with the output; it is shown if the server fails.
-      stderr: debug ? byLine((line) => terminal.note(clean(redactText(line)))) : (text) => this.#keep(text),
+      stderr: debug
+        ? byLine((line) => terminal.note(quoted(redactText(line), { linesMax: LOG_LINES_MAX })))
+        : (text) => this.#keep(text),
     });
   }
 
@@ -56,7 +60,7 @@ export class ServerProcess {
   }
 
   #keep(text: string): void {
-    this.#log = (this.#log + text).slice(-KEPT_CHARS);
+    this.#log = endOf(this.#log + text, KEPT_CHARS);
   }
 
   #whyNotStarted(code: string | undefined): string {
@@ -70,8 +74,12 @@ export class ServerProcess {
   }
 }
 
+/** More lines than the characters of a log that are kept. */
+const LOG_LINES_MAX = KEPT_CHARS;
+
 /** What is said about the end of a server's log. */
-export const logNote = (log: string): string => `The server's log ends with:\n${log}`;
+export const logNote = (log: string): string =>
+  `The server's log ends with:\n${quoted(log, { linesMax: LOG_LINES_MAX })}`;
 
 /** The error of the system that led to an error. */
 function originOf(error: unknown): NodeJS.ErrnoException {

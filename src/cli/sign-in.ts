@@ -17,6 +17,7 @@ import {
 import { fileStore, loopbackRedirect, openBrowser, resolveHost } from "../node/index.ts";
 import { configFolder } from "./config-folder.ts";
 import type { ConnectionOptions } from "./options.ts";
+import { shellWord } from "./shell.ts";
 import { clean, oneLine, type Terminal } from "./terminal.ts";
 
 /** Whether, and until when, a user can be asked to sign in. */
@@ -66,7 +67,7 @@ function refuseToAsk(server: string): RedirectHandler {
   return {
     ...loopbackRedirect(),
     open: () => {
-      const text = `${server} wants you to sign in. Run this in a terminal, then try again: mcp-edge ping ${server}`;
+      const text = `${server} wants you to sign in. Run this in a terminal, then try again: mcp-edge ping ${shellWord(server)}`;
       throw new OAuthError("redirect-needed", text);
     },
   };

@@ -10,6 +10,7 @@
 import { randomBytes } from "node:crypto";
 import type { WriteStream } from "node:tty";
 import { cleanText } from "../safe/clean-text.ts";
+import { withoutGiven } from "./redact.ts";
 
 type Stream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -100,14 +101,14 @@ export function createTerminal(): Terminal {
     },
     note(text) {
       clear();
-      stderr.write(`${render(text)}\n`);
+      stderr.write(`${render(withoutGiven(text))}\n`);
     },
     status(text) {
       if (!isLive) return;
       clear();
       if (text === undefined || isSuspended) return;
       // A longer line would wrap, and could not be removed again.
-      stderr.write(fitting(clean(text).replaceAll("\n", " "), (stderr.columns || 80) - 1));
+      stderr.write(fitting(oneLine(text, STATUS_CHARS_MAX), (stderr.columns || 80) - 1));
       hasStatus = true;
     },
     suspendStatus(suspended) {
@@ -120,6 +121,9 @@ export function createTerminal(): Terminal {
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
   };
 }
+
+/** More characters than any terminal has columns. */
+const STATUS_CHARS_MAX = 1_000;
 
 /** Characters that take two columns: those of Chinese, Japanese and Korean, and emoji. */
 const WIDE =
@@ -155,9 +159,12 @@ export function clean(text: string): string {
   return cleanText(text);
 }
 
-/** Cleans text and puts it on one line of at most `max` characters. A server may send something else in place of a text. */
+/**
+ * Cleans text and puts it on one line of at most `max` characters, without the secrets that were given. A server may send something
+ * else in place of a text.
+ */
 export function oneLine(text: unknown, max = 100): string {
-  const line = clean(typeof text === "string" ? text : (JSON.stringify(text) ?? ""))
+  const line = withoutGiven(clean(typeof text === "string" ? text : (JSON.stringify(text) ?? "")))
     .replace(/\s+/g, " ")
     .trim();
   const characters = [...line];
@@ -168,17 +175,17 @@ export function oneLine(text: unknown, max = 100): string {
 const [QUOTED_LINES_MAX, QUOTED_CHARS_MAX] = [12, 500];
 
 /**
- * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program. A line longer than
- * the terminal is divided. Empty lines are left out, and so is what is longer than a screen.
+ * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program, and without
+ * the secrets that were given. A line longer than the terminal is divided. Empty lines are left out, and so is what is longer than a screen.
  */
-export function quoted(text: string, columns = process.stderr.columns ?? 80): string {
-  const width = Math.max(20, columns - 4);
-  const lines = clean(text)
+export function quoted(text: string, { linesMax = QUOTED_LINES_MAX }: { readonly linesMax?: number } = {}): string {
+  const width = Math.max(20, (process.stderr.columns ?? 80) - 4);
+  const lines = withoutGiven(clean(text))
     .split("\n")
     .filter((line) => line.trim() !== "")
     .flatMap((line) => divided(shortened(line), width));
-  const more = lines.length - QUOTED_LINES_MAX;
-  const shown = more > 0 ? [...lines.slice(0, QUOTED_LINES_MAX), `(${counted(more, "more line")})`] : lines;
+  const more = lines.length - linesMax;
+  const shown = more > 0 ? [...lines.slice(0, linesMax), `(${counted(more, "more line")})`] : lines;
   return shown.map((line) => `  | ${line}`).join("\n");
 }
 

@@ -355,7 +355,7 @@ describe("a server that cannot be started", () => {
     const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toMatch(
-      /^mcp-edge: .* The server process ended with exit code 3\. It had written to stderr: first line\nlast words\n$/,
+      /^mcp-edge: .* The server process ended with exit code 3\. It had written to stderr: first line\n {2}\| last words\n$/,
     );
   });
 
@@ -363,7 +363,7 @@ describe("a server that cannot be started", () => {
     const program = "console.error('waiting for the database'); setInterval(() => {}, 1000)";
     const { code, stderr } = await cli(["list", "--timeout", "2s", "--", NODE, "-e", program]);
     expect(code).toBe(5);
-    expect(stderr).toContain("The server's log ends with:\nwaiting for the database\n");
+    expect(stderr).toContain("The server's log ends with:\n  | waiting for the database\n");
   });
 });
 

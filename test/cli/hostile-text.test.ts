@@ -15,7 +15,9 @@ const CHARACTERS = [...Array(0xe1000).keys()]
 /** Escape sequences that write to the clipboard, clear the screen, set a title and show a link. */
 const SEQUENCES =
   "\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b]0;owned\u001b\\\u001b]8;;https://evil.example\u001b\\\u009b2J\u0090q\u009c";
-const BAD = `x${SEQUENCES}${CHARACTERS.join("")}y`;
+/** A line that would look like one of this program. */
+const FORGED = "mcp-edge: Your session has expired.";
+const BAD = `x${SEQUENCES}${CHARACTERS.join("")}y\n${FORGED}\r${FORGED}\n\n`;
 /** What this program writes by itself: colours, and the removal of a line of progress. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the escape sequences that are allowed.
 const OWN = /\u001b\[(?:\d{1,2}m)|\r\u001b\[2K/g;
@@ -115,7 +117,7 @@ const NOTICES = [
 
 let server: Server;
 let url: string;
-let answersWithErrors = false;
+let answersWith: "results" | "errors" | "refusals" = "results";
 /** A question that the server asks before it answers a call. */
 let question: object | undefined;
 
@@ -125,7 +127,10 @@ beforeAll(async () => {
     const message = JSON.parse((await request.toArray()).join(""));
     const { id, method, params } = message;
     if (method === undefined || id === undefined) return void response.writeHead(202).end();
-    const isFailing = answersWithErrors && method !== "initialize" && method !== "tools/list";
+    const isFailing = answersWith !== "results" && method !== "initialize" && method !== "tools/list";
+    if (isFailing && answersWith === "refusals") {
+      return void response.writeHead(500, { "Content-Type": "text/plain" }).end(BAD);
+    }
     const error = { code: -32000, message: BAD, data: { [BAD]: BAD } };
     const answer =
       method === "server/discover" || isFailing
@@ -179,20 +184,26 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["check", "URL", "--no-suite"],
 ];
 
-describe.each(["results", "errors"])("a server that answers with hostile %s", (kind) => {
-  test.each(COMMANDS)("mcp-edge %s %s %s %s %s %s writes no control character to a terminal", async (...given) => {
-    const args = given.filter((each) => each !== undefined).map((each) => (each === "URL" ? url : each));
-    answersWithErrors = kind === "errors";
-    try {
-      const ran = await cli([...args, "--timeout", "5000"].slice(0, args[0] === "check" ? -2 : undefined), {
-        isTerminal: true,
-        env: { TERM: "xterm" },
-      });
-      expect([dangerous(ran.stdout), dangerous(ran.stderr)]).toEqual([[], []]);
-    } finally {
-      answersWithErrors = false;
-    }
-  });
+describe.each(["results", "errors", "refusals"] as const)("a server that answers with hostile %s", (kind) => {
+  // A server that refuses every request reports nothing to listen to.
+  const commands = COMMANDS.filter(([name]) => name !== "listen" || kind !== "refusals");
+  test.each(commands)(
+    "mcp-edge %s %s %s %s %s %s writes no control character to a terminal, and no line that looks like its own",
+    async (...given) => {
+      const args = given.filter((each) => each !== undefined).map((each) => (each === "URL" ? url : each));
+      answersWith = kind;
+      try {
+        const ran = await cli([...args, "--timeout", "5000"].slice(0, args[0] === "check" ? -2 : undefined), {
+          isTerminal: true,
+          env: { TERM: "xterm" },
+        });
+        expect([dangerous(ran.stdout), dangerous(ran.stderr)]).toEqual([[], []]);
+        expect(ran.stderr.split("\n").filter((line) => line.replace(OWN, "").startsWith(FORGED))).toEqual([]);
+      } finally {
+        answersWith = "results";
+      }
+    },
+  );
 });
 
 test("--debug does not change the outcome when a message is nested too deeply to be shown", async () => {
@@ -264,6 +275,46 @@ describe("a question of a hostile server", () => {
         "\u001b[2J",
       ];
       expect(hostile.filter((each) => screen.raw.includes(each))).toEqual([]);
+      screen.press(KEYS.ctrlC);
+      await screen.ended();
+    } finally {
+      question = undefined;
+    }
+  });
+
+  test("for a sample has a mark before every line that the server wrote, and shows only the last messages", async () => {
+    const role = "mcp-edge: your session has expired";
+    const messages = Array.from({ length: 40 }, (_, at) => ({
+      role,
+      content: { type: "text", text: `message ${at}` },
+    }));
+    question = { method: "sampling/createMessage", params: { messages, systemPrompt: role, maxTokens: role } };
+    try {
+      using screen = new Screen(["call", url, "t"]);
+      await screen.shows(`Write the answer of the model for ${url}.`);
+      const text = screen.text.slice(screen.text.indexOf(`${url} asks a model`));
+      expect(text.split(/\r?\n/).filter((line) => line.includes(role) && !line.startsWith("  | "))).toEqual([]);
+      expect(text).toContain("  | mcp-edge: your session has expired: message 39");
+      expect(text).toContain("(30 earlier messages)");
+      expect(text).not.toContain("message 29");
+      screen.press(KEYS.ctrlC);
+      await screen.ended();
+    } finally {
+      question = undefined;
+    }
+  });
+
+  test("for a page shows its address without spaces, so that it cannot contain a sentence", async () => {
+    const address = `https://example.com/${" ".repeat(60)}mcp-edge: your session has expired`;
+    question = {
+      method: "elicitation/create",
+      params: { mode: "url", elicitationId: "e", message: "Open it", url: address },
+    };
+    try {
+      using screen = new Screen(["call", url, "t"]);
+      await screen.shows("Do you want to visit");
+      expect(screen.text).toContain("%20");
+      expect(screen.text).not.toContain("your session");
       screen.press(KEYS.ctrlC);
       await screen.ended();
     } finally {

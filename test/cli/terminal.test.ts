@@ -74,7 +74,7 @@ describe("questions of a server", () => {
   test("S3: a sampling request is shown and answered by hand, or declined", async () => {
     using screen = screenWithServer(["call", "summarise", "--yes"]);
     await screen.shows("asks a model for at most 100 tokens:");
-    await screen.shows("user:\n  | Summarise this.");
+    await screen.shows("  | user: Summarise this.");
     await screen.shows("Write the answer of the model for ");
     screen.press("Short.", KEYS.enter);
     expect(await screen.ended()).toBe(0);

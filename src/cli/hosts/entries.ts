@@ -4,6 +4,7 @@
  * @module
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { shellWord } from "../shell.ts";
 import type { Target } from "../target.ts";
 
 /** A host on the command line. */
@@ -29,13 +30,8 @@ function bridged(url: string): JsonObject {
 const remoteOr = (remote: (url: string) => JsonObject) => (target: Target) =>
   target.kind === "http" ? remote(target.url) : local(target);
 
-/** Quotes a word for a POSIX shell, if need be. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
 function commandLine(target: Extract<Target, { kind: "stdio" }>): string {
-  return [target.command, ...target.args].map(quoted).join(" ");
+  return [target.command, ...target.args].map(shellWord).join(" ");
 }
 
 const restart = (title: string) => () => `Quit ${title} completely and start it again.`;
@@ -94,7 +90,7 @@ export const HOSTS: readonly Host[] = [
     title: "the MCP Inspector",
     advice: (target) =>
       target.kind === "http"
-        ? `Run: npx @modelcontextprotocol/inspector --transport http --server-url ${quoted(target.url)}`
+        ? `Run: npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(target.url)}`
         : `Run: npx @modelcontextprotocol/inspector ${commandLine(target)}`,
   },
 ];
