@@ -44,15 +44,29 @@ test.each(["2025-03-26", "2025-11-25"])(
       () => tap.close(),
       () => proxy[Symbol.asyncDispose](),
     );
+    const session = tap.exchanges.find(({ responseHeaders }) => responseHeaders["mcp-session-id"])?.responseHeaders;
+    // The server takes each step when the client has seen the one before, over a connection that is not cut.
+    const pace = (steps: number) => {
+      const headers = {
+        "Content-Type": "application/json",
+        Accept: "application/json, text/event-stream",
+        "MCP-Protocol-Version": version,
+        "Mcp-Session-Id": session?.["mcp-session-id"] ?? "",
+      };
+      const params = { name: "pace", arguments: { key: "cut twice", steps } };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: `pace ${steps}`, method: "tools/call", params });
+      return fetch(`${origin}/mcp`, { method: "POST", headers, body }).then((response) => response.text());
+    };
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }) => {
       seen.push(progress);
-      if (progress === 3 || progress === 15) proxy.cut("rst");
+      if (progress % 2 === 0) proxy.cut("rst");
+      void pace(progress);
     };
-    expect(await client.callTool("slow", { steps: 20, stepMs: 80 }, { onProgress })).toMatchObject({
+    expect(await client.callTool("paced", { key: "cut twice", steps: 5 }, { onProgress })).toMatchObject({
       content: [{ text: "done" }],
     });
-    expect(seen).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
     expect(events.filter((type) => type === "stream-resumed")).toHaveLength(2);
     tap.oracle.expectClean();
   },
@@ -95,6 +109,20 @@ describe("the log of a session", () => {
     expect((await second?.read())?.value).toBe(`id: 1-3\n${frame}`);
     log.close();
     expect((await second?.read())?.done).toBe(true);
+  });
+
+  test("ends the connection of a client that does not read, which can continue after its last event", async () => {
+    const log = new StreamLog(resolveHttpLimits({}), () => undefined, 8 * 1024 * 1024);
+    const first = log.listen(gone(), true);
+    const uris = Array.from({ length: 40 }, (_, n) => `test://${n}/${"x".repeat(100_000)}`);
+    for (const uri of uris) log.send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
+    const text = await first.text();
+    expect(text.length).toBeLessThan(1_400_000);
+    const last = text.match(/(?<=^id: )1-\d+$/gm)?.at(-1) ?? "";
+    const second = log.resume(last, gone());
+    log.close();
+    const told = text + (await second?.text());
+    expect(uris.filter((uri) => !told.includes(uri))).toEqual([]);
   });
 
   test("drops the oldest events when it is full, and refuses to continue before them", () => {

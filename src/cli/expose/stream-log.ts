@@ -122,6 +122,8 @@ class LoggedStream implements PendingStream {
   #dropped = 0;
   #isOver = false;
   #connection: EventStream | undefined;
+  /** Characters that the client has not read yet, without those that the connection drops by itself when there are too many. */
+  #waiting = 0;
   #announce = () => {};
   hasBegun = false;
 
@@ -162,6 +164,10 @@ class LoggedStream implements PendingStream {
     if (this.#isOver) return;
     this.#isOver = true;
     if (answer !== undefined) this.#append(answer, false);
+    this.#disconnect();
+  }
+
+  #disconnect(): void {
     this.#connection?.end();
     this.#connection = undefined;
   }
@@ -171,7 +177,12 @@ class LoggedStream implements PendingStream {
     this.#connection?.end();
     const connection = new EventStream(this.#limits, request);
     if (primes) connection.write(encodePriming(`${this.number}-${after}`));
-    for (const frame of this.#frames.slice(after - this.#dropped)) connection.write(frame);
+    const missed = this.#frames.slice(after - this.#dropped);
+    for (const frame of missed) connection.write(frame);
+    this.#waiting = missed.reduce((sum, frame) => sum + frame.length, 0);
+    connection.onTaken = (bytes) => {
+      if (this.#connection === connection) this.#waiting = Math.max(0, this.#waiting - bytes);
+    };
     if (this.#isOver) connection.end();
     else this.#connection = connection;
     connection.signal.addEventListener("abort", () => {
@@ -185,7 +196,10 @@ class LoggedStream implements PendingStream {
   #append(text: string, isDroppable: boolean): void {
     const frame = encodeEvent(text, `${this.number}-${this.#dropped + this.#frames.length + 1}`);
     this.#frames.push(frame);
+    // A client that is too far behind can continue the stream, as long as the log has what follows.
+    if (this.#waiting > this.#limits.streamBufferBytesMax && !this.#isOver && !isDroppable) this.#disconnect();
     this.#connection?.write(frame, isDroppable);
+    if (!isDroppable) this.#waiting += frame.length;
     this.hasBegun = true;
     this.#announce();
     this.#onLogged(frame.length);

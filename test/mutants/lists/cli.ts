@@ -186,6 +186,14 @@ export const CLI_ROOM: readonly Mutant[] = [
     title: "makes a process wait",
   },
   {
+    id: "expose-keeps-everything-for-slow-client",
+    file: "src/cli/expose/stream-log.ts",
+    find: "&& !this.#isOver && !isDroppable) this.#disconnect();",
+    replace: "&& !this.#isOver && !isDroppable) void 0;",
+    tests: ["test/cli/expose-streams.test.ts"],
+    title: "ends the connection of a client that does not read",
+  },
+  {
     id: "bridge-keeps-news-for-slow-host",
     file: "src/cli/relay/host-output.ts",
     find: "if (isBehind && isNews(message)) return;",
