@@ -61,11 +61,16 @@ function wasRefused(error: unknown): boolean {
 }
 
 /** Codes with which servers answer the requests of the other era. SDKs of the handshake versions use -32000. */
-const OTHER_ERA: readonly number[] = [-32_000, ErrorCode.InvalidRequest, ErrorCode.UnsupportedProtocolVersion];
+const OTHER_ERA: readonly number[] = [-32_000, ErrorCode.UnsupportedProtocolVersion];
+/** What servers say that use the code of every invalid request. A limit that is reached has this code too. */
+const SAYS_OTHER_ERA = /version|session|initiali/i;
 
 /** Whether a failure suggests that the server was replaced by one of the other era while this client was connected. */
 function suggestsOtherEra(error: unknown): boolean {
-  if (McpError.is(error)) return OTHER_ERA.includes(error.code);
+  if (McpError.is(error)) {
+    const { code, message } = error;
+    return code === ErrorCode.InvalidRequest ? SAYS_OTHER_ERA.test(message) : OTHER_ERA.includes(code);
+  }
   const status = ClientError.is(error) && error.code === "http-status" ? error.response?.status : undefined;
   return status === 400 || status === 404 || status === 405;
 }

@@ -227,11 +227,11 @@ describe("a server that is replaced by one of the other era while a client is co
   test("costs an ordinary error one detection, not one each time", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
-      return error(response, 400, message?.id, -32600);
-    });
+      return error(response, 400, message?.id, -32000);
+    }, /error code -32000 is not defined/);
     const { client } = await join(server.url);
     for (let count = 0; count < 5; count += 1) {
-      await expect(client.callTool("a")).rejects.toMatchObject({ code: -32600 });
+      await expect(client.callTool("a")).rejects.toMatchObject({ code: -32000 });
     }
     expect(server.asked.filter((each) => each.endsWith("server/discover"))).toHaveLength(2);
     expect(server.asked.filter((each) => each.endsWith("tools/call"))).toHaveLength(5);
