@@ -107,9 +107,10 @@ export class Answering {
     }
     const question: OpenQuestion = { id, abort: new AbortController() };
     this.#open.add(question);
-    const release = hold();
     const { signal } = question.abort;
     await this.#lanesOf(call).run(async () => {
+      // Not earlier: what waits here waits for handlers, which stop the limits, or for the server to read.
+      const release = hold();
       // A question that the server withdrew is not answered.
       const answer = signal.aborted ? undefined : await this.#outcomeOf(method, params, signal);
       // The call waits for the server again.
@@ -147,9 +148,12 @@ export class Answering {
     }
     if (inputRequests !== undefined && !isObject(inputRequests))
       throw invalidAnswer(method, "inputRequests is not an object");
+    const questions = Object.entries(inputRequests ?? {});
+    const { length } = questions;
+    if (length > REMEMBERED_MAX)
+      throw invalidAnswer(method, `it asks ${length} questions, and at most ${REMEMBERED_MAX} are answered`);
     const release = deadline.hold();
     try {
-      const questions = Object.entries(inputRequests ?? {});
       const { signal } = deadline;
       const lanes = new Lanes(QUESTIONS_PER_CALL);
       const answered = questions.map(([, question]) => lanes.run(() => this.#answerOne(method, question, signal)));

@@ -298,8 +298,10 @@ export class Client {
 
   async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {
     const result = await this.#request(method, cursor === undefined ? undefined : { cursor }, options);
-    // The items are checked to be a list; each of them is what the server sent.
-    return { ...result, [items]: this.#arrayOf(method, result, items) } as unknown as R;
+    const listed = this.#arrayOf(method, result, items);
+    // The members of each item are what the server sent.
+    if (!listed.every(isObject)) throw invalidAnswer(method, `it has no list "${items}" of objects`);
+    return { ...result, [items]: listed } as unknown as R;
   }
 
   #listing<T>(read: (cursor: string | undefined) => Promise<ListedPage<T>>): Listing<T> {

@@ -18,7 +18,7 @@ import { readEvents, readText } from "./event-reader.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
 import { readReceived } from "./received.ts";
-import { standardHeaders } from "./request-headers.ts";
+import { givenHeaders, standardHeaders } from "./request-headers.ts";
 import { contentTypeOf, isStream, parseBody, targetOf } from "./responses.ts";
 
 export interface HttpLinkOptions {
@@ -162,10 +162,8 @@ export class HttpLink implements Link {
   }
 
   async #headers(own: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
-    const { headers } = this.#options;
-    const given = typeof headers === "function" ? await headers() : headers;
-    this.#given = Object.values(given ?? {});
-    const all = new Headers(given);
+    const all = await givenHeaders(this.#options.headers);
+    this.#given = [...all.values()];
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (this.rules) all.set("mcp-protocol-version", this.rules.version);
     if (this.sessionId !== undefined) all.set("mcp-session-id", this.sessionId);

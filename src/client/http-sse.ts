@@ -11,14 +11,16 @@ import { ClientError, textOf } from "./errors.ts";
 import type { readEvents } from "./event-reader.ts";
 import type { Link } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
+import type { givenHeaders } from "./request-headers.ts";
 import { TransportLink } from "./transport-link.ts";
 
 export interface HttpSseOptions {
   readonly fetch?: FetchFunction | undefined;
   readonly headers?: HeadersOption | undefined;
   readonly messageBytesMax: number;
-  /** Handed in, so that this file, which few clients load, shares no code with the others. */
+  /** Handed in, so that this file, which few clients load, shares no code with the others. So is `givenHeaders`. */
   readonly readEvents: typeof readEvents;
+  readonly givenHeaders: typeof givenHeaders;
 }
 
 export class HttpSseTransport implements Transport {
@@ -69,7 +71,8 @@ export class HttpSseTransport implements Transport {
     const refused = { status: response.status, headers: response.headers, body: "" };
     throw new ClientError("http-status", `A message was refused with HTTP status ${response.status}.`, {
       response: refused,
-      mayHaveRun: response.status >= 500,
+      // As over Streamable HTTP: only a refusal of the request itself shows that it did not run.
+      mayHaveRun: response.status < 400 || response.status >= 500,
     });
   }
 
@@ -118,7 +121,7 @@ export class HttpSseTransport implements Transport {
 
   async #fetch(url: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
     const { fetch: own, headers } = this.#options;
-    const all = new Headers(typeof headers === "function" ? await headers() : headers);
+    const all = await this.#options.givenHeaders(headers);
     for (const [name, value] of Object.entries(init.headers)) all.set(name, value);
     const { signal } = this.#closing;
     // The headers are meant for this server, so redirects are not followed.

@@ -1,7 +1,9 @@
 /** Runs work at the same time, but at most so many pieces of it. The others wait, in order. */
 export class Lanes {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] = [];
+  /** How many of those that waited have begun: removing the first item of a long array would move all others. */
+  #begun = 0;
 
   constructor(count: number) {
     this.#free = count;
@@ -13,10 +15,19 @@ export class Lanes {
     try {
       return await work();
     } finally {
-      // The next piece of work takes over the lane.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
+      this.#next();
     }
+  }
+
+  /** Gives a lane to the next piece of work. */
+  #next(): void {
+    const next = this.#waiting[this.#begun];
+    this.#begun += 1;
+    if (!next || this.#begun > 1_000) {
+      this.#waiting = this.#waiting.slice(this.#begun);
+      this.#begun = 0;
+    }
+    if (next) next();
+    else this.#free += 1;
   }
 }

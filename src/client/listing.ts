@@ -46,9 +46,10 @@ export class Listing<T> implements AsyncIterable<T> {
     for (let page = 1; ; page += 1) {
       const { items, nextCursor } = await this.#read(cursor);
       yield* items;
-      if (nextCursor === undefined) return;
+      // Some servers end a list with null.
+      if (typeof nextCursor !== "string") return;
       if (seen.has(nextCursor)) return this.#warn("A list was not read further: the server returned a cursor twice.");
-      size += JSON.stringify(items).length;
+      size += JSON.stringify([items, nextCursor]).length;
       const limit =
         size > sizeMax ? `${sizeMax} bytes (messageBytesMax)` : page >= pagesMax && `${pagesMax} pages (pagesMax)`;
       if (limit) return this.#warn(`A list was not read further: it has more than ${limit}.`);

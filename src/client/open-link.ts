@@ -4,6 +4,7 @@ import { HttpLink } from "./http-link.ts";
 import type { Link } from "./link.ts";
 import type { Amounts, ClientOptions } from "./options.ts";
 import type { PipeOpener } from "./pipe-opener.ts";
+import { givenHeaders } from "./request-headers.ts";
 
 /** A transport that can be opened again after it has closed. */
 export interface ReopenableTransport extends Transport {
@@ -51,7 +52,7 @@ export function linkOpener(
       const http = { fetch: authorized ?? send, headers, messageBytesMax, reconnectsMax };
       if (transport === undefined) return new HttpLink(url, http);
       const { linkOverHttpSse } = await import("./on-demand.ts");
-      return linkOverHttpSse(url, { ...http, readEvents });
+      return linkOverHttpSse(url, { ...http, readEvents, givenHeaders });
     },
   };
 }

@@ -5,8 +5,10 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
 import { encodeBase64, encodeText } from "../core/protocol/bytes.ts";
+import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { ParamHeader } from "../core/protocol/param-headers.ts";
+import type { HeadersOption } from "./options.ts";
 
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 const ENCODED = /^=\?base64\?.*\?=$/;
@@ -15,6 +17,16 @@ const ENCODED = /^=\?base64\?.*\?=$/;
 export function encodeHeaderValue(value: string): string {
   const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !ENCODED.test(value);
   return isPlain ? value : `=?base64?${encodeBase64(encodeText(value))}?=`;
+}
+
+/** Returns the headers of the author. @throws {KitError} `options-invalid`. The text does not contain them, because they may be secrets. */
+export async function givenHeaders(option: HeadersOption | undefined): Promise<Headers> {
+  const given = typeof option === "function" ? await option() : option;
+  try {
+    return new Headers(given);
+  } catch {
+    throw new KitError("options-invalid", "headers: a name or a value has characters that no HTTP header can have.");
+  }
 }
 
 /** Returns `Mcp-Method`, and `Mcp-Name` for the methods that have it. */

@@ -23,6 +23,7 @@ export function parseBody(text: string): unknown[] {
 export function targetOf({ status, headers }: Response, url: string): string | undefined {
   const location = headers.get("location");
   if (location === null || (status !== 307 && status !== 308)) return undefined;
-  const { href, origin } = new URL(location, url);
-  return origin === new URL(url).origin ? href : undefined;
+  const target = URL.canParse(location, url) ? new URL(location, url) : undefined;
+  // A request cannot have an address with a user name.
+  return target?.origin === new URL(url).origin && target.username + target.password === "" ? target.href : undefined;
 }

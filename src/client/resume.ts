@@ -72,13 +72,14 @@ function readToken(token: string, target: ConnectTarget): Interrupted {
   const rules = SPOKEN_VERSIONS.find((each) => each.version === version && each.era === "legacy");
   const isToken =
     rules &&
+    typeof url === "string" &&
     isRequestId(id) &&
     isHeaderValue(method) &&
     isHeaderValue(lastEventId) &&
     (sessionId === null || isHeaderValue(sessionId));
   if (!isToken) throw new KitError("options-invalid", "resume(): this is not a token that onResumeToken has received.");
   if (url !== String(target)) {
-    throw new KitError("options-invalid", `resume(): the token is for ${String(url)}. Connect to this server.`);
+    throw new KitError("options-invalid", `resume(): the token is for ${url}. Connect to this server.`);
   }
   return { rules, sessionId: sessionId ?? undefined, id, method, lastEventId };
 }

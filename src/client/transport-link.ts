@@ -70,8 +70,8 @@ export class TransportLink implements Link {
     const onAbort = () => this.#cancel(request, signal.reason);
     signal.addEventListener("abort", onAbort);
     try {
-      await this.#send(request, method);
-      return await answer;
+      // Over HTTP+SSE, the answer may arrive before the response to the POST.
+      return await Promise.race([answer, this.#send(request, method).then(() => answer)]);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#pending.delete(id);

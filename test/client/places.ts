@@ -3,6 +3,7 @@
 import { readEvents } from "../../src/client/event-reader.ts";
 import { HttpSseTransport } from "../../src/client/http-sse.ts";
 import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
+import { givenHeaders } from "../../src/client/request-headers.ts";
 import { connect as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -80,7 +81,7 @@ export class Lab implements AsyncDisposable {
     if (transport === "streamable-http") return this.http("/mcp", pinned);
     const oracle = new WireOracle();
     if (transport === "http-sse") {
-      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000, readEvents });
+      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000, readEvents, givenHeaders });
       const client = await connect(watch(stream, oracle), { ...ME, ...pinned });
       return this.#keep({ client, oracle, tap: undefined });
     }

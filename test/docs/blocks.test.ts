@@ -11,7 +11,11 @@ import { runToolQuietly } from "../harness/tools.ts";
 import { commentBlocks, documentBlocks, moduleOf } from "./blocks.ts";
 
 // What the servers of the documents write.
-expectLogs(/tokens must have the issuer/, /^(server\/discover|call) .*ok/, /On Node there are no|^Serving at|^http:\/\/127/m);
+expectLogs(
+  /tokens must have the issuer/,
+  /^(server\/discover|call) .*ok/,
+  /On Node there are no|^Serving at|^http:\/\/127/m,
+);
 
 const ROOT = join(import.meta.dirname, "../..");
 const exportsOf = new Map(readSurface().map(({ module, names }) => [module, names.map(({ name }) => name)]));

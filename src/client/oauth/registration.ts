@@ -10,6 +10,7 @@ import type { ClientAuthentication, OAuthClient } from "./client-authentication.
 import { OAuthError } from "./errors.ts";
 import { type Net, objectOf, request } from "./guard.ts";
 import type { OAuthStore } from "./store.ts";
+import { readStored } from "./tokens.ts";
 
 /** A client that was registered by hand, without credentials. @see RFC 6749, section 2.1 */
 export interface PublicClient {
@@ -133,8 +134,7 @@ function keyOf(server: AuthorizationServer, purpose: string): string {
 }
 
 async function load({ store, server }: Pick<Applicant, "store" | "server">, purpose: string) {
-  const text = await store.get(keyOf(server, purpose));
-  const found = text === undefined ? undefined : (JSON.parse(text) as Registration);
+  const found = readStored<Registration>(await store.get(keyOf(server, purpose)));
   return found && (found.expiresAtMs ?? Number.POSITIVE_INFINITY) > Date.now() ? found : undefined;
 }
 

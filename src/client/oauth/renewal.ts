@@ -16,7 +16,7 @@ import type { RedirectHandler } from "./redirect.ts";
 import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
-import { isDue, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
+import { isDue, isSendable, readStored, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
 
 /** The options of `oauth()`, with their defaults. */
 export interface Settings extends ClientChoice {
@@ -84,8 +84,8 @@ export class Setup {
 
   /** Reads the tokens from the store. */
   async load(): Promise<TokenRecord | undefined> {
-    const text = await this.settings.store.get(this.key);
-    return text === undefined ? undefined : (JSON.parse(text) as TokenRecord);
+    const stored = readStored<TokenRecord>(await this.settings.store.get(this.key));
+    return stored && isSendable(stored) ? stored : undefined;
   }
 
   async save(record: TokenRecord | undefined): Promise<void> {
@@ -323,8 +323,7 @@ export async function changeDeferred(
 ): Promise<readonly Deferred[]> {
   const key = JSON.stringify(["sign-ins", account]);
   return store.exclusive(key, async () => {
-    const text = await store.get(key);
-    const all = text === undefined ? [] : (JSON.parse(text) as Deferred[]);
+    const all = readStored<Deferred[]>(await store.get(key)) ?? [];
     const kept = change(all);
     await store.set(key, kept.length > 0 ? JSON.stringify(kept) : undefined);
     return all;

@@ -44,6 +44,21 @@ export interface TokenRecord extends TokenSource {
   readonly expiresAtMs?: number | undefined;
 }
 
+/** Reads a stored value. Returns undefined if it cannot be read, so that a new one is obtained. */
+export function readStored<T>(text: string | undefined): T | undefined {
+  try {
+    return text === undefined ? undefined : ((JSON.parse(text) as T | null) ?? undefined);
+  } catch {
+    // The error would contain a part of the text.
+    return undefined;
+  }
+}
+
+/** Whether a token could be sent in a header. */
+export function isSendable({ accessToken }: TokenRecord): boolean {
+  return TOKEN.test(accessToken ?? "");
+}
+
 /**
  * Returns the record of the tokens in an answer.
  *

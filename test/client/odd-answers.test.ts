@@ -1,0 +1,192 @@
+/** Servers whose answers are valid JSON, and nevertheless not what a client expects. */
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { type ClientEvent, connect } from "../../src/client/index.ts";
+import { oauth } from "../../src/client/oauth/index.ts";
+import type { JSONRPCMessage } from "../../src/core/protocol/jsonrpc.ts";
+import { createTransportPair } from "../../src/core/protocol/transport-pair.ts";
+import { useClients } from "./join.ts";
+import { ME } from "./places.ts";
+import { DONE, discovered, initialized, result, scripted } from "./scripted.ts";
+
+const join = useClients();
+const PAGE = { resultType: "complete", ttlMs: 0, cacheScope: "public" };
+
+/** A modern server that answers each request after the first with `answer`. */
+function answering(answer: (asked: number) => object, expected?: RegExp) {
+  let asked = 0;
+  return scripted(({ message }, response) => {
+    if (message?.method === "server/discover") {
+      return result(response, message.id, discovered(undefined, { tools: {}, resources: {}, prompts: {} }));
+    }
+    asked += 1;
+    return result(response, message?.id, answer(asked));
+  }, expected);
+}
+
+describe("a list", () => {
+  test.each([
+    ["tools", [null]],
+    ["prompts", [5]],
+    ["resources", [[]]],
+  ])("of %s with the item %j is refused with an error that says so", async (kind, items) => {
+    await using server = await answering(() => ({ ...PAGE, [kind]: items }), /./);
+    const { client } = await join(server.url);
+    const listing = kind === "tools" ? client.tools() : kind === "prompts" ? client.prompts() : client.resources();
+    await expect(listing.all()).rejects.toMatchObject({
+      code: "answer-invalid",
+      message: expect.stringContaining(`no list "${kind}" of objects`),
+    });
+  });
+
+  test.each([[null], [7], [{}]])("with the cursor %j ends after its first page", async (nextCursor) => {
+    await using server = await answering((asked) => ({ ...PAGE, prompts: [{ name: `p${asked}` }], nextCursor }), /./);
+    const { client } = await join(server.url);
+    expect(await client.prompts().all()).toEqual([{ name: "p1" }]);
+  });
+
+  test("is read no further than messageBytesMax allows if only its cursors are long", async () => {
+    await using server = await answering((asked) => ({ ...PAGE, tools: [], nextCursor: `${asked}`.repeat(40_000) }));
+    const { client, events } = await join(server.url, { messageBytesMax: 100_000 });
+    expect(await client.tools().all()).toEqual([]);
+    expect(server.asked.filter((each) => each === "POST tools/list")).toHaveLength(3);
+    expect(events.at(-1)).toMatchObject({ message: expect.stringContaining("(messageBytesMax)") });
+  });
+});
+
+test("a round of more than 10,000 questions is refused, and none of them is answered", async () => {
+  let answered = 0;
+  const ask = { method: "elicitation/create", params: { message: "?", requestedSchema: { type: "object" } } };
+  const inputRequests = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`q${at}`, ask]));
+  await using server = await answering(() => ({ resultType: "input_required", inputRequests }), /./);
+  const onElicit = async () => {
+    answered += 1;
+    return { action: "decline" } as const;
+  };
+  const { client } = await join(server.url, { onElicit });
+  await expect(client.callTool("a")).rejects.toMatchObject({
+    code: "answer-invalid",
+    mayHaveRun: true,
+    message: expect.stringContaining("10001 questions"),
+  });
+  expect(answered).toBe(0);
+});
+
+test.each(["http://[bad", "http://user:secret@127.0.0.1/mcp"])(
+  "a redirect to %s is an error that says that it is not followed",
+  async (location) => {
+    await using server = await scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      return response.writeHead(307, { location }).end();
+    });
+    const { client } = await join(server.url);
+    await expect(client.callTool("a")).rejects.toMatchObject({
+      code: "http-status",
+      mayHaveRun: true,
+      message: expect.stringContaining("is not followed"),
+    });
+  },
+);
+
+test("a server on a pipe that asks and does not read the answers does not stop the time limit of a call", async () => {
+  const [serverEnd, clientEnd] = createTransportPair();
+  serverEnd.onmessage = (message: JSONRPCMessage) => {
+    const { id, method } = message as { id: number; method?: string };
+    if (method === "initialize") {
+      void serverEnd.send({ jsonrpc: "2.0", id, result: initialized("2025-11-25") });
+    } else if (method === "tools/call") {
+      for (let at = 0; at < 1_000; at += 1) void serverEnd.send({ jsonrpc: "2.0", id: at, method: "roots/list" });
+    }
+  };
+  await serverEnd.start();
+  // What the client sends as an answer is never taken.
+  const send = clientEnd.send.bind(clientEnd);
+  clientEnd.send = (message) => ("method" in message ? send(message) : new Promise<never>(() => undefined));
+  const events: ClientEvent[] = [];
+  const options = {
+    ...ME,
+    protocolVersions: ["2025-11-25"],
+    roots: [],
+    onEvent: (event: ClientEvent) => events.push(event),
+  };
+  const client = await connect(clientEnd, options);
+  await expect(client.callTool("a", {}, { timeoutMs: 100 })).rejects.toMatchObject({ code: "timeout" });
+  await client.close();
+});
+
+describe("no error contains", () => {
+  test.each([
+    ["cannot be sent", JSON.stringify({ accessToken: "s3cret\nx", issuer: "http://127.0.0.1" })],
+    ["cannot be read", "s3cret"],
+    ["is no record", '["s3cret"]'],
+  ])("a stored token that %s, and the user is asked to sign in again", async (_, stored) => {
+    const sent: unknown[] = [];
+    await using server = await scripted(({ headers }, response) => {
+      sent.push(headers.authorization);
+      return response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+    });
+    const store = {
+      get: async () => stored,
+      set: async () => undefined,
+      exclusive: <T>(_key: string, work: () => Promise<T>) => work(),
+    };
+    const redirect = { url: "http://127.0.0.1:1/", open: () => Promise.reject(new Error("no page")) };
+    const failure = await connect(server.url, { ...ME, auth: oauth({ redirect, store }) }).catch((error) => error);
+    expect(failure).toMatchObject({ code: "sign-in-failed", reason: "redirect-failed" });
+    expect(String(failure)).not.toContain("s3cret");
+    expect(sent[0]).toBeUndefined();
+  });
+
+  test.each([{ authorization: "Bearer s3cret\nx" }, { "bad name": "s3cret" }, { "x-key": "s3cret-é→" }])(
+    "the header %j of the caller, which no request can have",
+    async (headers) => {
+      await using server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
+      const failure = await connect(server.url, { ...ME, headers: headers as never }).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: "KitError", code: "options-invalid" });
+      expect(String(failure) + String((failure as Error).cause)).not.toContain("s3cret");
+      expect(server.asked).toEqual([]);
+    },
+  );
+});
+
+test("a resume token with an address that is no text is refused", async () => {
+  await using server = await answering(() => DONE);
+  const { client } = await join(server.url);
+  const token = btoa(JSON.stringify([{ toString: 1 }, "2025-11-25", "s", 1, "tools/call", "e"]));
+  await expect(client.resume(token)).rejects.toMatchObject({ code: "options-invalid" });
+});
+
+describe("an HTTP+SSE server", () => {
+  /** Answers everything but calls as usual. `call` handles the POST of a call, and writes to the stream. */
+  function overSse(call: (response: ServerResponse, answer: () => void) => unknown) {
+    let stream: ServerResponse | undefined;
+    const say = (message: object) => stream?.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    return scripted(({ method, message, url }, response) => {
+      if (method === "GET") {
+        stream = response.writeHead(200, { "content-type": "text/event-stream" });
+        return stream.write("event: endpoint\ndata: /messages\n\n");
+      }
+      if (url === "/mcp") return response.writeHead(405).end();
+      const id = message?.id;
+      if (message?.method === "tools/call") {
+        return call(response, () => void say({ jsonrpc: "2.0", id, result: { content: [] } }));
+      }
+      response.writeHead(202).end();
+      if (message?.method === "initialize") say({ jsonrpc: "2.0", id, result: initialized("2024-11-05") });
+      return undefined;
+      // The judge of the messages looks for an answer in the response to its request.
+    }, /answers no request that was seen/);
+  }
+
+  test("that redirects the POST of a call may have run it", async () => {
+    await using server = await overSse((response) => response.writeHead(303, { location: "/done" }).end());
+    const { client } = await join(server.url);
+    await expect(client.callTool("pay")).rejects.toMatchObject({ code: "http-status", mayHaveRun: true });
+  });
+
+  test("that never responds to the POST of a call, but sends its answer, has answered it", async () => {
+    await using server = await overSse((_, answer) => answer());
+    const { client } = await join(server.url);
+    expect(await client.callTool("a", {}, { timeoutMs: 3_000 })).toEqual({ content: [] });
+  });
+});
