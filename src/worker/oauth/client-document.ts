@@ -28,11 +28,6 @@ const KEPT_MAX = 200;
 /** The most redirect URIs of a document. */
 const REDIRECTS_MAX = 20;
 
-/** Whether a `client_id` is the URL of a document. */
-export function isDocumentUrl(id: string): boolean {
-  return /^https?:\/\//.test(id);
-}
-
 /** Requests the documents of clients, and keeps them for a while. */
 export class ClientDocuments {
   readonly #schemes: readonly string[];

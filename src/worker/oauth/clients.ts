@@ -9,7 +9,8 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization/client-registration
  */
-import { type ClientDocuments, isDocumentUrl } from "./client-document.ts";
+import type { ClientDocuments } from "./client-document.ts";
+import { isDocumentUrl } from "./document-url.ts";
 import { hashOf, type Sealing } from "./sealing.ts";
 
 /** How a client proves its identity to the token endpoint. */
