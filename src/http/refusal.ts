@@ -41,7 +41,8 @@ type PartReason =
   | "no-stream"
   | "scope-missing"
   | "too-many"
-  | "body-too-slow";
+  | "body-too-slow"
+  | "uncounted";
 
 /** The wire form of a refusal: the HTTP status and headers, and the members of the JSON-RPC error. */
 export interface WireForm {

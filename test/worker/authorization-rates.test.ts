@@ -2,7 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "../../src/worker/oauth/options.ts";
+import { expectLogs } from "../harness/logs.ts";
 import { authorizeUrl, newVerifier } from "./authorization.ts";
+
+expectLogs(/^mcp-edge: a request to \/(token|authorize) failed Error: The storage is broken\./);
 
 const HOUR_MS = 60 * 60_000;
 const RATE = { max: 2, perMs: HOUR_MS };
@@ -65,6 +68,17 @@ describe("a network that is beyond a rate gets 429 with Retry-After, and others 
     }
     expect((await send("/token", "192.0.2.4")).status).not.toBe(429);
   });
+});
+
+test("a request that cannot be counted gets 503 with Retry-After, and a browser the page that says so", async () => {
+  await fetch(worker.url("/broken/yes"));
+  const token = await send("/token", "192.0.2.5");
+  expect([token.status, token.headers.get("Retry-After")]).toEqual([503, "2"]);
+  expect(await token.json()).toMatchObject({ error: "temporarily_unavailable" });
+  const page = await send(authorize(), "192.0.2.5", "GET");
+  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("does not answer")]);
+  await fetch(worker.url("/broken/no"));
+  expect((await send("/token", "192.0.2.5")).status).not.toBe(503);
 });
 
 test.each<[string, unknown, RegExp]>([

@@ -13,6 +13,9 @@ expectLogs(
   /^mcp-edge: "tools\/call" "(fails|asks)" failed /,
   /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: A limit is reached/,
   /^mcp-edge: This server is not configured correctly\./,
+  /^mcp-edge: the places of a caller could not be given back Error: The storage is broken\./,
+  /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: The sessions of this caller cannot be counted/,
+  /^mcp-edge: the unfinished tasks of a caller could not be counted Error: The storage is broken\./,
 );
 
 let worker: TestWorker;
@@ -284,6 +287,34 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await statusOf(two.delete())).toBe(204);
     expect(await unknown("three")).toBe(429);
     expect(await opening(user)).toBe(200);
+  });
+});
+
+describe("while the object that counts cannot be reached", () => {
+  const breakIt = (methods = "none") => fetch(worker.url(`/broken/${methods}`), { method: "POST" });
+
+  test("no session is opened, and one that is open can still be ended", async () => {
+    const user = newUser();
+    const session = await open(user);
+    await breakIt("take,give");
+    expect(await opening(user)).toBe(503);
+    expect([await ping(session), await statusOf(session.delete())]).toEqual([200, 204]);
+    await breakIt();
+    expect(await opening(newUser())).toBe(200);
+  });
+
+  test("no task is begun, and the error says that it can be tried again", async () => {
+    const token = newUser();
+    const tasks = new TaskClient(url(), { token });
+    await breakIt("take");
+    expect(await tasks.error("tools/call", { name: "long", arguments: {} })).toEqual({
+      code: -32603,
+      message: "The unfinished tasks of this caller cannot be counted at the moment. Try again.",
+      data: { reason: "uncounted", retryAfterMs: 5_000 },
+    });
+    await breakIt();
+    expect(await tasks.start("long")).toEqual(expect.any(String));
+    await fetch(worker.url(`/release/${token}`), { method: "POST" });
   });
 });
 

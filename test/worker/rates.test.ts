@@ -9,6 +9,7 @@ import { ModernClient, Reading } from "./client.ts";
 expectLogs(
   /^mcp-edge: \[flag-missing\] ctx\.signal aborts late/,
   /^mcp-edge: "\(auth\)" failed .* the binding "NONE" is missing/,
+  /^mcp-edge: a request was refused because it could not be counted Error: The (storage|limiter) is broken\./,
 );
 
 let worker: TestWorker;
@@ -253,6 +254,31 @@ describe("a caller that tries to avoid its rates", () => {
     expect((await stored()).length).toBeLessThan(1_000);
     await worker.evict("LongObject");
     expect((await call(user, "expensive", "/long")).status).toBe(429);
+  });
+});
+
+describe("a request that cannot be counted", () => {
+  const UNCOUNTED = { reason: "uncounted", retryAfterMs: 5_000 };
+
+  test("is refused with 503 and Retry-After before its handler runs, and served as soon as it can be counted", async () => {
+    const user = newUser();
+    const session = await openSession(user, "/mcp");
+    await fetch(worker.url("/broken/yes"), { method: "POST" });
+    const before = await (await fetch(worker.url("/runs"))).text();
+    for (const answer of [await call(user), await post(legacyCall("cheap"), session), await post(initialize(), user)]) {
+      expect([answer.status, answer.retryAfter]).toEqual([503, "5"]);
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32603, data: UNCOUNTED } });
+      expect(answer.text).not.toContain("storage");
+    }
+    expect(await (await fetch(worker.url("/runs"))).text()).toBe(before);
+    await fetch(worker.url("/broken/no"), { method: "POST" });
+    expect((await call(user)).status).toBe(200);
+  });
+
+  test("because Cloudflare's own counter fails is refused too", async () => {
+    const { status, retryAfter, text } = await call(newUser(), "cheap", "/unlimited");
+    expect([status, retryAfter]).toEqual([503, "5"]);
+    expect(JSON.parse(text)).toMatchObject({ error: { data: UNCOUNTED } });
   });
 });
 

@@ -69,10 +69,11 @@ export function networkName({ headers }: Request): string {
 }
 
 /**
- * Counts a request, which takes places. Undefined if it may be served, also if the object that counts cannot be reached.
+ * Counts a request, which takes places. Undefined if it may be served.
  *
  * @param who The name of the caller. Each caller has an object.
- * @throws {KitError} `binding-missing` without the binding that a rate names.
+ * @throws {KitError} `binding-missing` without the binding that a rate names. Any other error if the request could not be counted:
+ *   then it must not be served, since a caller could try to bring about what makes counting fail.
  */
 export async function count(
   counted: readonly Counted[],
@@ -89,7 +90,7 @@ export async function count(
   }
   if (exact.length + places.length === 0 || !objects) return undefined;
   const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-  const beyond = await asking(async () => objects.call(await objectOf(who, env, objects), "count", counts, places));
+  const beyond = await objects.call(await objectOf(who, env, objects), "count", counts, places);
   if (!beyond) return undefined;
   const found = exact.find((each) => each.name === beyond.name) ?? places.find((each) => each.kind === beyond.name);
   return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };
@@ -98,21 +99,6 @@ export async function count(
 /** Returns the object of a caller. */
 export async function objectOf(who: string, env: unknown, objects: RoleObjects<PlacesRpc>): Promise<ObjectStub> {
   return objects.named(env, `rates:${await digestOf(who)}`);
-}
-
-/**
- * Asks the object of a caller. Resolves undefined if it cannot be reached, so that requests are served then.
- *
- * @throws {KitError} for a mistake of the author.
- */
-export async function asking<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (KitError.is(error)) throw error;
-    console.error("mcp-edge: the rates of a caller could not be counted", error);
-    return undefined;
-  }
 }
 
 /** Returns the value of `Retry-After`: whole seconds, at least one. */

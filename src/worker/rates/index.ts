@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import { checkFunction, KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
-import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { ErrorCode, isObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
 import { findVersion } from "../../core/protocol/versions.ts";
 import { readBody } from "../../http/body.ts";
@@ -23,7 +23,6 @@ import type { ObjectRole } from "../object.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
 import type { EdgeRuntime } from "../runtime.ts";
 import {
-  asking,
   type Beyond,
   type BoundRate,
   type Counted,
@@ -39,8 +38,10 @@ import {
   boundTasks,
   checkPlaces,
   type LiveSessions,
+  notGiven,
   type Place,
   placeOfSession,
+  UNCOUNTED,
   type UnfinishedTasks,
   watchSessions,
 } from "./places.ts";
@@ -92,7 +93,7 @@ type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
  * DELETE is not.
  *
  * Rates with `max` cost one object request for each request. The counts are in memory, and stored at most once a second
- * for each principal. If the object cannot be reached, requests are served. Needs the exported class `McpObject`.
+ * for each principal. A request that cannot be counted gets 503 with `Retry-After`. Needs the exported class `McpObject`.
  *
  * `liveSessions` refuses `initialize`, and the GET of HTTP+SSE, in the same way when the caller has too many sessions.
  * `unfinishedTasks` refuses a call that would begin a task with -32600 and `retryAfterMs`, over HTTP in the modern era with 429.
@@ -132,8 +133,9 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
     if (who !== "anonymous") rememberCaller(request, who);
     const { messages, refusal } = await readMessages(request, limits ?? DEFAULT_LIMITS);
     const places = liveSessions ? await placesOf(liveSessions, request, messages, opens) : [];
-    const beyond = await count(await counters.of(request, messages), nameOf(who, request), env, objects, places);
-    if (beyond) return refused(beyond);
+    const counted = count(await counters.of(request, messages), nameOf(who, request), env, objects, places);
+    const beyond = await counted.catch(uncounted);
+    if (beyond) return beyond instanceof Response ? beyond : refused(beyond);
     // Messages that could not be counted must not reach a handler, even if the endpoint would accept them.
     return refusal ? refuse(refusal) : who;
   };
@@ -192,21 +194,22 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
-    const who = nameOf(principal ?? "anonymous", request);
-    const answer = asking(async () => question(await objectOf(who, env, objects)));
+    const answer = objectOf(nameOf(principal ?? "anonymous", request), env, objects).then(question);
     // The client of a stream has left when its session ends.
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
   };
   const onCreate = async (id: string, at: SessionPlace) => {
     const place = placeOfSession(bound, await digestOf(id));
-    const isFull = await ask(at, (object) => objects.call(object, "take", place));
+    const isFull = await ask(at, (object) => objects.call(object, "take", place)).catch((cause: unknown) => {
+      throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
+    });
     // The request opens a session in a way that could not be foreseen when it was counted.
     if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${place.what}.`);
   };
   const onEnd = async (id: string, at: SessionPlace) => {
     const names = [await digestOf(id)];
-    await ask(at, (object) => objects.call(object, "give", "session", names));
+    await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };
   watchSessions(gateway, onCreate, onEnd);
 }
@@ -218,8 +221,8 @@ function bound(runtime: EdgeRuntime, tasksOf: UnfinishedTasks, objects: RoleObje
       if (!principal) return undefined;
       const object = await objectOf(principalName(principal), env, objects);
       return {
-        take: (place) => asking(() => objects.call(object, "take", place)),
-        give: async (names) => void (await asking(() => objects.call(object, "give", "task", names))),
+        take: (place) => objects.call(object, "take", place),
+        give: async (names) => void (await objects.call(object, "give", "task", names).catch(notGiven)),
       };
     });
 }
@@ -339,4 +342,19 @@ function refused(beyond: Beyond): Response {
   const seconds = secondsOf(beyond);
   const form = invalid(429, `A limit is reached: too many ${beyond.what}.`, { "Retry-After": String(seconds) });
   return refuse({ reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } });
+}
+
+/** Returns the answer to a request that could not be counted. @throws {KitError} for a mistake of the author. */
+function uncounted(error: unknown): Response {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: a request was refused because it could not be counted", error);
+  const message = "The requests of this caller cannot be counted at the moment. Try again.";
+  const form = {
+    status: 503,
+    code: ErrorCode.InternalError,
+    message,
+    headers: { "Retry-After": "5" },
+    data: UNCOUNTED,
+  };
+  return refuse({ reason: UNCOUNTED.reason, form });
 }

@@ -11,7 +11,8 @@
  * @module
  */
 import { checkOptions, type OptionTable, TIMER } from "../../core/protocol/check-options.ts";
-import { BusyError, KitError } from "../../core/protocol/errors.ts";
+import { BusyError, KitError, McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
 import type { LegacyTaskBackend } from "../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
@@ -162,10 +163,10 @@ export function boundTasks(
       if (!places) return tasks.create(start, server, call);
       const name = UNKNOWN_NAME + crypto.randomUUID();
       const place = placeOf(name, UNKNOWN_MS);
-      const holders = await places.take(place);
+      const holders = await places.take(place).catch(tasksUncounted);
       const ended = holders ? await endedAmong(holders, tasks, call) : [];
       if (ended.length > 0) await places.give(ended);
-      const isFull = holders && (ended.length === 0 || (await places.take(place)));
+      const isFull = holders && (ended.length === 0 || (await places.take(place).catch(tasksUncounted)));
       if (isFull) throw tooMany(what);
       const task = await tasks.create(start, server, call).catch(async (error: unknown) => {
         await places.give([name]);
@@ -173,7 +174,8 @@ export function boundTasks(
       });
       // The backend returns the new task in the form in which it reads tasks.
       const { taskId, ttlMs } = task as unknown as TaskView;
-      await places.take(placeOf(taskId, ttlMs));
+      // The task runs already. If its place cannot be taken, the one without a name is free after a minute.
+      await places.take(placeOf(taskId, ttlMs)).catch(notGiven);
       return task;
     },
   };
@@ -195,4 +197,20 @@ async function endedAmong(
 
 function tooMany(what: string): BusyError {
   return Object.assign(new BusyError(`too many ${what}`), { data: { reason: "too-many", retryAfterMs: RETRY_MS } });
+}
+
+/** The data of the error for what is refused because it could not be counted. */
+export const UNCOUNTED = { reason: "uncounted", retryAfterMs: 5_000 } as const;
+
+function tasksUncounted(error: unknown): never {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: the unfinished tasks of a caller could not be counted", error);
+  const text = "The unfinished tasks of this caller cannot be counted at the moment. Try again.";
+  throw new McpError(ErrorCode.InternalError, text, UNCOUNTED);
+}
+
+/** Reports that places stay taken until they are free by themselves. @throws {KitError} for a mistake of the author. */
+export function notGiven(error: unknown): void {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: the places of a caller could not be given back", error);
 }
