@@ -72,6 +72,8 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | un
   for (const [name, value] of Object.entries(headers)) {
     for (const each of [value ?? []].flat()) copied.append(name, each);
   }
+  // On Cloudflare the platform writes this header. Here a client can write anything into it.
+  copied.set("CF-Connecting-IP", (incoming.socket.remoteAddress ?? "unknown").replace(/^::ffff:/, ""));
   const hasBody = method !== "GET" && method !== "HEAD";
   // The types of Node's and the web's streams differ in details that do not matter here.
   const body = hasBody ? { body: Readable.toWeb(incoming) as unknown as ReadableStream, duplex: "half" } : {};

@@ -66,6 +66,9 @@ const LACKS =
  *
  * Pass `edge()` no part that needs objects, such as `durable()`.
  *
+ * The header `CF-Connecting-IP` of each request is replaced by the address of its connection, so that no caller can choose the
+ * address by which it is counted and recorded. Behind a proxy, that is the address of the proxy.
+ *
  * @throws {KitError} `options-invalid` for a port that is none.
  * @throws {Error} if the port is taken, or the address is not one of this machine.
  */

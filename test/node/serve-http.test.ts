@@ -71,6 +71,19 @@ test("other addresses can be listened at, and a request with another host is ref
   expect(foreign.status).toBe(403);
 });
 
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::1", "::1"],
+  ["::", "127.0.0.1"],
+])("at %s, the address of a caller is that of its connection, whatever it claims", async (hostname, expected) => {
+  const app = { fetch: (request: Request) => new Response(request.headers.get("CF-Connecting-IP")) };
+  await using serving = await serveHttp(app, { port: 0, hostname, log: () => undefined });
+  const to = serving.origin.replace("[::]", "127.0.0.1");
+  for (const headers of [{}, { "CF-Connecting-IP": "192.0.2.7" }, { "cf-connecting-ip": "2001:db8::7" }]) {
+    expect(await (await fetch(to, { headers })).text()).toBe(expected);
+  }
+});
+
 test.each([-1, 65_536, 1.5])("refuses the port %d", async (port) => {
   const start = serveHttp(edge(server), { port, env: { CITY: "x" } });
   await expect(start).rejects.toMatchObject({

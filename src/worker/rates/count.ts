@@ -63,7 +63,10 @@ export function checkRate(where: string, rate: Rate | BoundRate): void {
   if (!isWhole) throw new KitError("options-invalid", `${where.slice(0, -1)} needs max and perMs, or a binding.`);
 }
 
-/** Returns the name of a caller who has not authenticated: the network of the request. */
+/**
+ * Returns the name of a caller who has not authenticated: the network of the request. The header is Cloudflare's own, which
+ * replaces what a client writes. `serveHttp()` does the same on Node.
+ */
 export function networkName({ headers }: Request): string {
   return `ip ${networkOf(headers.get("CF-Connecting-IP") ?? "unknown")}`;
 }
