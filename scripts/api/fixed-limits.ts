@@ -25,6 +25,12 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
   ],
   [
     "worker/auth/issuer-keys.ts",
+    "STALE_MAX_MS",
+    "ms",
+    "The most by which known keys stay in use beyond `keysMs` while the issuer fails. Then tokens get 503.",
+  ],
+  [
+    "worker/auth/issuer-keys.ts",
     "UNKNOWN_PAUSE_MS",
     "ms",
     "The time between two requests for keys because of unknown ones. Until then tokens with an unknown key get 401.",
@@ -241,8 +247,20 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
     "Metadata documents that an isolate keeps, each for ten minutes. The oldest is requested again.",
   ],
   [
-    "worker/oauth/client-document.ts",
-    "PENDING_MAX",
+    "worker/oauth/document-loads.ts",
+    "NETWORK_MAX",
+    "count",
+    "Metadata documents that an isolate requests at the same time because of one network. The user is asked to try again.",
+  ],
+  [
+    "worker/oauth/document-loads.ts",
+    "HOST_MAX",
+    "count",
+    "Metadata documents that an isolate requests from one host at the same time. The user is asked to try again.",
+  ],
+  [
+    "worker/oauth/document-loads.ts",
+    "LOADS_MAX",
     "count",
     "Metadata documents that an isolate requests at the same time. The user is asked to try again.",
   ],
