@@ -348,6 +348,7 @@ export const UNNOTICED = [
   "core/protocol/option-ranges.ts TIMER_MAX_MS",
   "core/protocol/quote.ts SHOWN_MAX",
   "core/protocol/schema.ts ISSUES_BYTES_MAX",
+  "core/protocol/turns.ts SILENT_MAX",
   "core/seal/env-keys.ts RINGS_MAX",
   "core/serve/idempotency.ts ANSWERED_MAX",
   "core/tasks/legacy/legacy-task.ts MESSAGE_MAX",

@@ -4,6 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { expectLogs } from "../harness/logs.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 const ROOT = join(import.meta.dirname, "../..");
 
