@@ -121,15 +121,17 @@ export class Answering {
     if (this.#open.size === 0) this.#isIgnoring = false;
   }
 
-  /** Takes the notification with which the server withdraws a question. */
-  withdraw({ requestId, reason }: JsonObject): void {
-    const text = `The server withdrew its request${typeof reason === "string" ? `: ${reason}` : "."}`;
-    for (const { id, abort } of this.#open) if (id === requestId) abort.abort(new Error(text));
-  }
-
-  /** Aborts the handlers that are running. What waits is not answered. */
-  end(reason: unknown): void {
-    for (const { abort } of this.#open) abort.abort(reason);
+  /**
+   * Aborts the handlers that are running. What waits is not answered.
+   *
+   * @param withdrawn The params of the notification with which the server withdraws one question. @default all questions
+   */
+  end(reason: unknown, withdrawn?: JsonObject): void {
+    const text = `The server withdrew its request${typeof withdrawn?.reason === "string" ? `: ${withdrawn.reason}` : "."}`;
+    for (const { id, abort } of this.#open) {
+      if (!withdrawn) abort.abort(reason);
+      else if (id === withdrawn.requestId) abort.abort(new Error(text));
+    }
   }
 
   /**

@@ -23,14 +23,9 @@ export class Answers {
     return this.#answering;
   }
 
-  /** Takes the notification with which the server withdraws a question. */
-  withdraw(params: JsonObject): void {
-    void this.#answering?.then((answering) => answering.withdraw(params));
-  }
-
-  /** Aborts the handlers that are running. */
-  end(reason: unknown): void {
-    void this.#answering?.then((answering) => answering.end(reason));
+  /** Aborts the handlers that are running: all, or that of the question which a notification of the server withdraws. */
+  end(reason: unknown, withdrawn?: JsonObject): void {
+    void this.#answering?.then((answering) => answering.end(reason, withdrawn));
   }
 
   /** The capabilities to declare: those of the handlers, and those that the author and the extensions add. */

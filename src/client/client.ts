@@ -206,7 +206,10 @@ export class Client {
     const params = { ref: reference, argument: { name: argument, value }, ...more };
     const result = await this.#request("completion/complete", params, options);
     const completion = isObject(result.completion) ? result.completion : {};
-    return { ...completion, values: this.#arrayOf("completion/complete", completion, "values") };
+    return {
+      ...completion,
+      values: this.#arrayOf("completion/complete", completion, "values", (value) => typeof value === "string"),
+    };
   }
 
   /** Asks whether the server answers. Exists in legacy versions only; the error of the others names the replacement. */
@@ -298,21 +301,24 @@ export class Client {
 
   async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {
     const result = await this.#request(method, cursor === undefined ? undefined : { cursor }, options);
-    const listed = this.#arrayOf(method, result, items);
-    // The members of each item are what the server sent.
-    if (!listed.every(isObject)) throw invalidAnswer(method, `it has no list "${items}" of objects`);
-    return { ...result, [items]: listed } as unknown as R;
+    // The items are checked to be objects; the members of each are what the server sent.
+    return { ...result, [items]: this.#arrayOf(method, result, items) } as unknown as R;
   }
 
   #listing<T>(read: (cursor: string | undefined) => Promise<ListedPage<T>>): Listing<T> {
     return new Listing(read, this.#conversation.amounts, (message) => this.#warn(message));
   }
 
-  /** @throws {ClientError} `answer-invalid` if the member is not an array. */
-  #arrayOf<T>(method: string, result: JsonObject, member: string): readonly T[] {
+  /** @throws {ClientError} `answer-invalid` unless the member is an array of such items. */
+  #arrayOf<T>(
+    method: string,
+    result: JsonObject,
+    member: string,
+    isItem: (item: unknown) => boolean = isObject,
+  ): readonly T[] {
     const value = result[member];
-    if (Array.isArray(value)) return value as T[];
-    throw invalidAnswer(method, `it has no list "${member}"`);
+    if (Array.isArray(value) && value.every(isItem)) return value as T[];
+    throw invalidAnswer(method, `it has no valid list "${member}"`);
   }
 
   #warn(message: string): void {

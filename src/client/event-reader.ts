@@ -15,7 +15,7 @@ export interface EventReceiver {
   /** Receives the time, in milliseconds, that the server wants to pass before a reconnection. */
   retry(ms: number): void;
   /** Resolves when more may be read. */
-  ready?(): Promise<unknown> | undefined;
+  ready?(): Promise<void>;
 }
 
 /**

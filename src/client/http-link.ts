@@ -277,13 +277,12 @@ export class HttpLink implements Link {
     const startedAtMs = Date.now();
     let unanswered = 0;
     let goOn: (() => void) | undefined;
-    const asked = (answered: Promise<void> | undefined): void => {
+    const asked = async (answered: Promise<void> | undefined): Promise<void> => {
       if (!answered) return;
       unanswered += 1;
-      void answered.then(() => {
-        unanswered -= 1;
-        goOn?.();
-      });
+      await answered;
+      unanswered -= 1;
+      goOn?.();
     };
     const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
       // Another id could not be sent back, so the stream cannot be resumed.
@@ -302,12 +301,14 @@ export class HttpLink implements Link {
       reading.retryMs = ms;
     };
     // A server that asks without end waits for the answers.
-    const ready = () => {
-      if (unanswered < UNANSWERED_MAX) return undefined;
-      const less = new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-      return untilAborted(less, reading.signal);
+    const ready = async (): Promise<void> => {
+      if (unanswered >= UNANSWERED_MAX)
+        await untilAborted(
+          new Promise<void>((resolve) => {
+            goOn = resolve;
+          }),
+          reading.signal,
+        );
     };
     try {
       await readEvents(response.body, this.#options.messageBytesMax, { event, retry, ready });

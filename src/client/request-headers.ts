@@ -25,7 +25,7 @@ export async function givenHeaders(option: HeadersOption | undefined): Promise<H
   try {
     return new Headers(given);
   } catch {
-    throw new KitError("options-invalid", "headers: a name or a value has characters that no HTTP header can have.");
+    throw new KitError("options-invalid", "headers: a name or a value is not possible in HTTP.");
   }
 }
 

@@ -25,5 +25,5 @@ export function targetOf({ status, headers }: Response, url: string): string | u
   if (location === null || (status !== 307 && status !== 308)) return undefined;
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined;
   // A request cannot have an address with a user name.
-  return target?.origin === new URL(url).origin && target.username + target.password === "" ? target.href : undefined;
+  return target?.origin === new URL(url).origin && !target.username ? target.href : undefined;
 }

@@ -166,14 +166,14 @@ export class Wire {
     const { method, params = {} } = message;
     const { answers } = this.#handlers;
     if ("id" in message) {
-      const call = during === undefined ? undefined : this.#find(link, "id", during);
+      const call = this.#find(link, "id", during);
       const hold = () => this.hold(during);
       return answers.answering.then((answering) =>
         answering.answerRequest({ link, request: message as JSONRPCRequest, call, hold }),
       );
     }
     if (method === "notifications/progress") this.#progress(link, params);
-    else if (method === "notifications/cancelled") answers.withdraw(params);
+    else if (method === "notifications/cancelled") answers.end(undefined, params);
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(link, params);
     else this.#handlers.notice(method, params);
     return undefined;

@@ -35,7 +35,7 @@ describe("a list", () => {
     const listing = kind === "tools" ? client.tools() : kind === "prompts" ? client.prompts() : client.resources();
     await expect(listing.all()).rejects.toMatchObject({
       code: "answer-invalid",
-      message: expect.stringContaining(`no list "${kind}" of objects`),
+      message: expect.stringContaining(`no valid list "${kind}"`),
     });
   });
 

@@ -16,7 +16,7 @@ import type { RedirectHandler } from "./redirect.ts";
 import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
-import { isDue, isSendable, readStored, recordOf, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
+import { isDue, readStored, recordOf, TOKEN, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
 
 /** The options of `oauth()`, with their defaults. */
 export interface Settings extends ClientChoice {
@@ -85,7 +85,7 @@ export class Setup {
   /** Reads the tokens from the store. */
   async load(): Promise<TokenRecord | undefined> {
     const stored = readStored<TokenRecord>(await this.settings.store.get(this.key));
-    return stored && isSendable(stored) ? stored : undefined;
+    return stored && TOKEN.test(stored.accessToken ?? "") ? stored : undefined;
   }
 
   async save(record: TokenRecord | undefined): Promise<void> {

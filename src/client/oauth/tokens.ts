@@ -13,8 +13,8 @@ const EARLY_MS = 30_000;
 /** The longest life of a token, in milliseconds: 100 years. A longer one could not be stored as JSON. */
 const LIFE_MAX_MS = 100 * 365 * 86_400_000;
 
-/** @see RFC 6750, 2.1 */
-const TOKEN = /^[\x21-\x7e]+$/;
+/** The tokens that can be sent in a header. @see RFC 6750, 2.1 */
+export const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The origin of tokens, and the purpose for which they were requested. */
 export interface TokenSource {
@@ -44,19 +44,14 @@ export interface TokenRecord extends TokenSource {
   readonly expiresAtMs?: number | undefined;
 }
 
-/** Reads a stored value. Returns undefined if it cannot be read, so that a new one is obtained. */
-export function readStored<T>(text: string | undefined): T | undefined {
+/** Reads a stored value. Returns null if there is none, or if it cannot be read, so that a new one is obtained. */
+export function readStored<T>(text = "null"): T | null {
   try {
-    return text === undefined ? undefined : ((JSON.parse(text) as T | null) ?? undefined);
+    return JSON.parse(text) as T | null;
   } catch {
     // The error would contain a part of the text.
-    return undefined;
+    return null;
   }
-}
-
-/** Whether a token could be sent in a header. */
-export function isSendable({ accessToken }: TokenRecord): boolean {
-  return TOKEN.test(accessToken ?? "");
 }
 
 /**
