@@ -78,18 +78,32 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(failure).toMatchObject({ code: "sign-in-failed", name: "OAuthError", mayHaveRun: true });
   });
 
-  test("fails with an error that other requests share, does not change that error", async () => {
+  test("fails with an error that other requests share, does not change that error for them", async () => {
+    let runs = 0;
+    let refusals = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
-      return response.destroy();
+      if (message?.method === "tools/call") {
+        runs += 1;
+        if (runs === 1) return response.destroy();
+        refusals += 1;
+      }
+      return response.writeHead(401, { "www-authenticate": "Bearer" }).end();
     });
-    const { client } = await join(server.url);
-    const call = client.callTool(IDEMPOTENT);
-    call.catch(() => undefined);
-    await until("the call is sent", () => server.asked.includes("POST tools/call"));
-    await client.close();
-    await expect(call).rejects.toMatchObject({ code: "closed", mayHaveRun: true });
-    await expect(client.callTool("pay")).rejects.toMatchObject({ code: "closed", mayHaveRun: false });
+    let opened = false;
+    const open = async () => {
+      opened = true;
+      // Both calls wait for this one sign-in.
+      await until("the other call is refused, too", () => refusals === 2);
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      throw new Error("no");
+    };
+    const { client } = await join(server.url, { auth: oauth({ redirect: { url: "http://127.0.0.1:1/", open } }) });
+    const repeated = client.callTool(IDEMPOTENT).catch((each: unknown) => each);
+    await until("the user is asked to sign in", () => opened);
+    const other = client.callTool("other").catch((each: unknown) => each);
+    expect(await repeated).toMatchObject({ code: "sign-in-failed", mayHaveRun: true });
+    expect(await other).toMatchObject({ code: "sign-in-failed", mayHaveRun: false });
   });
 
   test("cannot be sent because the client was closed, is reported as one that may have run", async () => {

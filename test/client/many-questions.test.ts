@@ -80,6 +80,7 @@ function legacyServer(count: number, posts: Gauge): Promise<Scripted> {
       if (call?.open === 0) call.response.end(event({ jsonrpc: "2.0", id: call.id, result: { content: [] } }));
       return undefined;
     }
+    if (message?.method === "ping") return result(response, id, {});
     return response.writeHead(method === "GET" ? 405 : 202).end();
   });
 }
@@ -107,6 +108,10 @@ describe("a legacy server over HTTP", () => {
     const { client } = await join(server.url, { protocolVersions: ["2025-11-25"], onElicit });
     const calls = Promise.all(Array.from({ length: 10 }, () => client.callTool("ask")));
     await until("the handlers are busy", () => gauge.open >= PER_CONNECTION);
+    await until("all calls ask", () => server.asked.filter((each) => each === "POST tools/call").length === 10);
+    // An answered call shows that the client has read what the server sent before.
+    await client.ping();
+    for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     release();
     await calls;
     expect(gauge).toMatchObject({ total: 200, most: PER_CONNECTION });
