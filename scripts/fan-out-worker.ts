@@ -11,7 +11,7 @@ const server = new McpServer({ name: "fan-out", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
 
 const { STREAMS_MAX } = env as unknown as { readonly STREAMS_MAX: string };
-const app = edge(server, { notices: hub({ streamsMax: Number(STREAMS_MAX) }) });
+const app = edge(server, { use: [hub({ streamsMax: Number(STREAMS_MAX) })] });
 app.post("/publish", (context) => {
   server.toolsChanged();
   return context.body(null, 204);

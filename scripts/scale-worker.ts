@@ -11,7 +11,7 @@ server.tool("change", {}, () => {
   return "told";
 });
 
-const app = edge(server, { sessions: sessions(), notices: hub() });
+const app = edge(server, { use: [sessions(), hub()] });
 
 export default app;
 export const { McpObject } = app;

@@ -15,6 +15,6 @@ const auth = authorizationServer({
   allow: { anyone: true },
   clients: [client],
 });
-const app = edge(server, { ...durable(), auth, binding: "MCP" });
+const app = edge(server, { use: [durable({ binding: "MCP" }), auth] });
 export default countedWorker(app);
 export const McpObject = countedObject(app.McpObject);

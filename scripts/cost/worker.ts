@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";
 import { hub } from "../../src/worker/hub/index.ts";
-import { edge } from "../../src/worker/index.ts";
+import { edge, objects } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
 import { sessions } from "../../src/worker/sessions/index.ts";
 import { countedObject, countedWorker } from "./counted-worker.ts";
@@ -22,6 +22,6 @@ server.tool("emit", { description: "Reports its progress", input: emitted }, asy
   return "done";
 });
 
-const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys(), binding: "MCP" });
+const app = edge(server, { use: [sessions(), hub(), keys(), objects({ binding: "MCP" })] });
 export default countedWorker(app);
 export const McpObject = countedObject(app.McpObject);

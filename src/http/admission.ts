@@ -7,7 +7,7 @@ import { type Principal, readPrincipal } from "../core/protocol/client-facts.ts"
 import { describeType, KitError } from "../core/protocol/errors.ts";
 import { quote } from "../core/protocol/quote.ts";
 import type { Admitted, AuthHook, HttpOptions, RegistrySource } from "./endpoint-types.ts";
-import { refuse } from "./refusal.ts";
+import { Refused, type Reply, refuse } from "./refusal.ts";
 
 type Incoming = Omit<Admitted, "principal" | "server">;
 
@@ -20,10 +20,10 @@ export async function admit(
   source: RegistrySource,
   { auth, equip, onError }: HttpOptions,
   report: Report,
-): Promise<Admitted | Response> {
+): Promise<Admitted | Reply> {
   const { request, env } = incoming;
   const principal = auth && (await authenticate(auth, incoming, report));
-  if (principal instanceof Response) return principal;
+  if (principal instanceof Response || principal instanceof Refused) return principal;
   equip?.(principal, env);
   try {
     const server = typeof source === "function" ? await source(request, env, principal) : source;
@@ -41,15 +41,15 @@ async function authenticate(
   auth: AuthHook<unknown>,
   { request, env, execution }: Incoming,
   report: Report,
-): Promise<Principal | undefined | Response> {
+): Promise<Principal | undefined | Reply> {
   try {
     const who: unknown = await auth(request, env, execution);
-    if (who instanceof Response) return who;
+    if (who instanceof Response || who instanceof Refused) return who;
     if (who === "anonymous") return undefined;
     if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });
     const principal = readPrincipal(who);
     if (principal) return principal;
-    const text = `The auth hook ${quote(auth.name)} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
+    const text = `The auth hook${auth.name && ` ${quote(auth.name)}`} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
     throw new KitError("options-invalid", text);
   } catch (error) {
     return refuse({ reason: "internal", correlationId: report(error, "(auth)") });

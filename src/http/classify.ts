@@ -18,6 +18,7 @@ import {
 } from "../core/protocol/jsonrpc.ts";
 import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
+import { callOf } from "../core/protocol/methods.ts";
 import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/protocol/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
@@ -103,13 +104,6 @@ function classifyModern(parsed: ParsedMessage, headers: ClassifyHeaders, options
   }
 }
 
-/** The body member that `Mcp-Name` repeats, for the methods that have it. */
-const NAMED_BY: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-};
-
 /** Returns how the headers disagree with the body, or undefined. @see streamable-http, "Server Validation" */
 function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: ClassifyHeaders): string | undefined {
   if (headers.protocolVersion === null) return "MCP-Protocol-Version is missing";
@@ -121,7 +115,7 @@ function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers:
   if (method !== request.method) {
     return `Mcp-Method is ${quote(method)} but the body says ${quote(request.method)}`;
   }
-  const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined;
+  const [, member] = callOf(request.method);
   return member === undefined ? undefined : findNameProblem(headers.name, request.params?.[member]);
 }
 

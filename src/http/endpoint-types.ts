@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { EndpointHooks } from "../core/define/hook-types.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { McpServer } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
@@ -11,12 +12,14 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import type { NoticeSource } from "../core/protocol/notices.ts";
-import type { Method, Once } from "../core/run/call.ts";
+import type { MethodTable, Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
-import type { LegacyVerdict } from "./classify.ts";
+import type { BodyResult } from "./body.ts";
+import type { LegacyVerdict, Verdict } from "./classify.ts";
 import type { AcceptedForm } from "./headers.ts";
 import type { OriginRules } from "./origin.ts";
+import type { Refusal, Refused, Reply } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
 import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
 
@@ -24,7 +27,7 @@ import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
  * The result of an {@link AuthHook}: the principal that the request acts for; `"anonymous"` to serve it without one;
  * null to refuse it with 401; or a `Response` to send unchanged, such as a custom challenge.
  */
-export type AuthResult = Principal | "anonymous" | null | Response;
+export type AuthResult = Principal | "anonymous" | null | Reply;
 
 /**
  * Decides which principal a request acts for, before its body is read. In a Worker `execution` is its
@@ -54,8 +57,6 @@ export type RegistrySource =
   | Registry
   | ((request: RequestFacts, env: unknown, principal: Principal | undefined) => Promise<Registry>);
 
-export type MethodTable = Readonly<Record<string, Method>>;
-
 /**
  * Adds methods that a client can call in addition to those of the protocol.
  *
@@ -72,13 +73,79 @@ export type ExtendMethods = (
 /** The source of the notices of all processes, and the methods that it adds to the modern era. */
 export interface HttpNotices {
   source(env: unknown): NoticeSource;
-  methods(source: NoticeSource): Readonly<Record<string, Method>>;
+  methods(source: NoticeSource): MethodTable;
+}
+
+/** A request whose caller is known, and whose messages have been read. */
+export interface ReceivedRequest<Env = unknown> {
+  /** The request. Its body has been read. */
+  readonly request: Request;
+  /** The bindings of the Worker. */
+  readonly env: Env;
+  /** Keeps the Worker running. */
+  readonly execution: Execution;
+  /** The principal that the request acts for; undefined if it is anonymous. */
+  readonly principal: Principal | undefined;
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  /** The messages of the body, in their order. Empty if the request has none, or a body that cannot be read. */
+  readonly messages: readonly ParsedMessage[];
+}
+
+/**
+ * Decides whether the caller may send these messages. It runs after all messages have been read, and before any of them
+ * is served. A returned refusal is the answer. An exception refuses the request with 500, and is reported to `onError`
+ * with the method `(authorize)`.
+ */
+export type Authorize = (received: ReceivedRequest) => Refusal | undefined | Promise<Refusal | undefined>;
+
+/** A request that was refused, and why. */
+export interface RefusedRequest<Env = unknown> {
+  /** The request. Its body may have been read. */
+  readonly request: Request;
+  /** The bindings of the Worker. */
+  readonly env: Env;
+  /** Keeps the Worker running after the answer, such as for a report. */
+  readonly execution: Execution;
+  /** The principal that the request acts for; undefined if it is anonymous, or was refused before it was known. */
+  readonly principal: Principal | undefined;
+  /** The reason, such as `unauthorized`, `session-unknown` or `too-many`. */
+  readonly reason: string;
+  /** The HTTP status of the answer. */
+  readonly status: number;
+  /** The code of the JSON-RPC error. Undefined for the response of a custom `auth` hook. */
+  readonly errorCode: number | undefined;
+  /** When the request arrived, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+}
+
+/** What is known of a request when it arrives. `principal` is added once it is known. */
+export interface Arrived {
+  readonly request: Request;
+  readonly env: unknown;
+  readonly execution: Execution;
+  readonly startedAtMs: number;
+  principal?: Principal | undefined;
+}
+
+/** The stages of a request that only plugins need. */
+export interface Stages {
+  /** Returns the refusal if the caller may not send these messages, or undefined if every plugin admits them. */
+  authorize(admitted: Admitted, messages: readonly ParsedMessage[]): Promise<Refused | undefined>;
+  /** Does the same for a POST that was classified. */
+  authorizePost(admitted: Admitted, verdict: Verdict, body: BodyResult): Promise<Refused | undefined>;
+  /** Reports a refused request, or the response with which a custom hook refuses one. Never throws. */
+  refused(reply: Reply, arrived: Arrived): void;
 }
 
 export interface HttpOptions extends OriginRules {
   readonly limits: HttpLimits;
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<unknown> | undefined;
+  /** The stages that plugins need. */
+  readonly stages?: ((report: (error: unknown, method: string) => string) => Stages) | undefined;
+  /** The hooks of the endpoint around calls, in addition to those of the server. */
+  readonly endpointHooks?: EndpointHooks | undefined;
   /** Adds to a principal what cannot be stored or sent. */
   readonly equip?: ((principal: Principal | undefined, env: unknown) => void) | undefined;
   /** Legacy sessions. Without them each legacy request is served on its own. */
@@ -133,6 +200,8 @@ export interface SessionServices {
   readonly notices: SessionNotices | undefined;
   /** The request as plain data, if the author's code uses it. */
   readonly request: PlainRequest | undefined;
+  /** Returns the refusal if the caller may not send these messages. */
+  authorize(messages: readonly ParsedMessage[]): Promise<Refused | undefined>;
   /** Answers messages that need no handler. */
   serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Response | Promise<Response>;
 }
@@ -141,7 +210,7 @@ export interface SessionServices {
 export interface SessionRoutes {
   /** Returns a new session id. */
   create(client: ClientFacts, admitted: Admitted): Promise<string>;
-  post(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted, services: SessionServices): Promise<Response>;
-  get(admitted: Admitted, services: SessionServices): Promise<Response>;
-  delete(admitted: Admitted): Promise<Response>;
+  post(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted, services: SessionServices): Promise<Reply>;
+  get(admitted: Admitted, services: SessionServices): Promise<Reply>;
+  delete(admitted: Admitted): Promise<Reply>;
 }

@@ -1,8 +1,9 @@
 /**
  * Streamable HTTP for both eras at one URL, as a web-standard `(Request) => Response`.
  *
- * The checks, in order: host and origin, method, authorization, content negotiation, body, classification. Then a modern
- * call is served here, and a legacy call in its session if it has one. Every refusal is created by `refuse`.
+ * The stages, in order: host, origin and method; authenticate; content negotiation and body, which is read once; classify;
+ * authorize; dispatch. A modern call is served here, and a legacy call in its session if it has one. A refusal stays a value
+ * until the answer is made, in `#answer`.
  *
  * @module
  */
@@ -16,6 +17,7 @@ import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } fr
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
 import type { ListKind } from "../core/protocol/notices.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
+import type { MethodTable } from "../core/run/call.ts";
 import { ASK_BY_RETURNING } from "../core/run/run-rounds.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import { admit } from "./admission.ts";
@@ -28,12 +30,12 @@ import {
   unservedVersion,
   type Verdict,
 } from "./classify.ts";
-import type { Admitted, HttpOptions, MethodTable, RegistrySource, SessionServices } from "./endpoint-types.ts";
+import type { Admitted, Arrived, HttpOptions, RegistrySource, SessionServices, Stages } from "./endpoint-types.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, preflight, readableBy, splitUrl } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
-import { type Refusal, refuse, statusOf } from "./refusal.ts";
+import { type Refusal, Refused, type Reply, refuse, statusOf } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
@@ -45,12 +47,14 @@ export class Endpoint {
   readonly #source: RegistrySource;
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
+  readonly #stages: Stages | undefined;
   readonly #allow: string;
 
   constructor(source: RegistrySource, options: HttpOptions) {
     this.#source = source;
     this.#options = options;
     this.#limits = options.limits;
+    this.#stages = options.stages?.((error, method) => this.#report(error, method));
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
@@ -61,7 +65,8 @@ export class Endpoint {
   }
 
   /**
-   * Serves a request after all checks that precede the body. Adds CORS headers to the answer.
+   * Serves a request after all checks that precede the body. A request without a body is authorized here; for a POST,
+   * `serve` asks the plugins once it knows the messages. Adds CORS headers to the answer.
    *
    * @param execution Undefined if the platform never ends background work.
    * @param allow The methods served, in the form of the Allow header.
@@ -72,16 +77,26 @@ export class Endpoint {
     env: unknown,
     execution: Execution | undefined,
     allow: string,
-    serve: (admitted: Admitted) => Promise<Response>,
+    serve: (admitted: Admitted) => Promise<Reply>,
     path?: string,
   ): Response | Promise<Response> {
     const origin = request.headers.get("Origin");
+    const arrived: Arrived = { request, env, execution: execution ?? this.#endless, startedAtMs: Date.now() };
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers, so it cannot read the reason.
-    if (problem) return refuse(problem);
+    if (problem) return this.#answer(refuse(problem), arrived);
     const misconfigured = this.#options.guard?.(env, request);
-    const response = misconfigured ?? this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
+    const reply = misconfigured ?? this.#admit(arrived, allow, serve, path);
+    const response =
+      reply instanceof Promise ? reply.then((each) => this.#answer(each, arrived)) : this.#answer(reply, arrived);
     return origin === null ? response : readableBy(origin, response);
+  }
+
+  /** Returns the response of a reply. This is the end of every refusal. */
+  #answer(reply: Reply, arrived: Arrived): Response {
+    if (reply instanceof Response) return reply;
+    this.#stages?.refused(reply, arrived);
+    return reply.toResponse();
   }
 
   /** Used on platforms that never end background work. */
@@ -92,13 +107,12 @@ export class Endpoint {
   };
 
   #admit(
-    request: Request,
-    env: unknown,
-    execution: Execution,
+    arrived: Arrived,
     allow: string,
-    serve: (admitted: Admitted) => Promise<Response>,
-    path = splitUrl(request.url).pathname,
-  ): Response | Promise<Response> {
+    serve: (admitted: Admitted) => Promise<Reply>,
+    path = splitUrl(arrived.request.url).pathname,
+  ): Reply | Promise<Reply> {
+    const { request, env, execution } = arrived;
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
     if (!allow.split(", ").includes(method)) {
@@ -109,33 +123,45 @@ export class Endpoint {
     const server = this.#source;
     const incoming = { request, env, execution, endpoint: this.#options.endpoint ?? path };
     // If every caller gets the same server and there is no `auth`, nothing needs to be awaited.
-    if (!this.#options.auth && typeof server !== "function" && server.isForAll) {
+    if (!this.#options.auth && !this.#stages && typeof server !== "function" && server.isForAll) {
       return serve({ ...incoming, principal: undefined, server });
     }
-    return this.#admitOne(incoming, serve);
+    return this.#admitOne(incoming, serve, arrived);
   }
 
   async #admitOne(
     incoming: Omit<Admitted, "principal" | "server">,
-    serve: (admitted: Admitted) => Promise<Response>,
-  ): Promise<Response> {
+    serve: (admitted: Admitted) => Promise<Reply>,
+    arrived: Arrived,
+  ): Promise<Reply> {
     const report = (error: unknown, method: string) => this.#report(error, method);
+    const stages = this.#stages;
     const admitted = await admit(incoming, this.#source, this.#options, report);
-    return admitted instanceof Response ? admitted : serve(admitted);
+    if (admitted instanceof Refused) return admitted;
+    if (admitted instanceof Response) {
+      stages?.refused(admitted, arrived);
+      return admitted;
+    }
+    arrived.principal = admitted.principal;
+    const denied = incoming.request.method === "POST" ? undefined : await stages?.authorize(admitted, []);
+    return denied ?? serve(admitted);
   }
 
-  async #post(admitted: Admitted): Promise<Response> {
-    const { headers } = admitted.request;
+  async #post(admitted: Admitted): Promise<Reply> {
+    const form = this.#formOf(admitted.request.headers);
+    const body = typeof form === "object" ? { refusal: form } : await readBody(admitted.request, this.#limits);
+    const verdict: Verdict = body.refusal
+      ? { kind: "refuse", refusal: body.refusal }
+      : this.#classify(body.value, admitted);
+    const stages = this.#stages;
+    const denied = stages && (await stages.authorizePost(admitted, verdict, body));
+    return denied ?? (await this.#serve(verdict, form as AcceptedForm, admitted));
+  }
+
+  #formOf(headers: Headers): AcceptedForm | Refusal {
     const contentType = headers.get("Content-Type");
-    if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
-    const form = this.#formOf(headers.get("Accept"));
-    if (typeof form === "object") return refuse(form);
-    const body = await readBody(admitted.request, this.#limits);
-    if (body.refusal) return refuse(body.refusal);
-    return await this.#serve(this.#classify(body.value, admitted), form, admitted);
-  }
-
-  #formOf(accept: string | null): AcceptedForm | Refusal {
+    if (!isJsonContentType(contentType)) return { reason: "content-type", contentType: contentType ?? "" };
+    const accept = headers.get("Accept");
     const form = acceptedForm(accept);
     const { jsonOnly = false } = this.#options;
     if (!form || (jsonOnly && form === "sse")) return { reason: "not-acceptable", accept: accept ?? "" };
@@ -155,7 +181,7 @@ export class Endpoint {
     return classify(body, ladderHeaders, { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
-  #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted): Response | Promise<Response> {
+  #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted): Reply | Promise<Reply> {
     switch (verdict.kind) {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
@@ -180,7 +206,7 @@ export class Endpoint {
     { request, client, logLevel }: ModernVerdict,
     form: AcceptedForm,
     admitted: Admitted,
-  ): Response | Promise<Response> {
+  ): Reply | Promise<Reply> {
     const { env, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);
@@ -224,7 +250,7 @@ export class Endpoint {
     return response;
   }
 
-  #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted): Response | Promise<Response> {
+  #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted): Reply | Promise<Reply> {
     const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
     if (sessions && sessionId !== undefined) {
@@ -247,6 +273,7 @@ export class Endpoint {
         return notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) };
       },
       request: this.#plain(admitted),
+      authorize: async (messages) => endpoint.#stages?.authorize(admitted, messages),
       serveHere(messages, isBatch, client) {
         return endpoint.#serveHere(messages, isBatch, client, form, admitted);
       },
@@ -270,7 +297,7 @@ export class Endpoint {
 
   /** Returns the members that all calls have. @param methods The methods that this kind of call adds. */
   #common(client: ClientFacts, admitted: Admitted, methods?: MethodTable) {
-    const { onError, once, replay, extend } = this.#options;
+    const { onError, once, replay, extend, endpointHooks } = this.#options;
     const { env } = admitted;
     const limits = this.#limits;
     return {
@@ -278,6 +305,7 @@ export class Endpoint {
       client,
       limits,
       onError,
+      endpointHooks,
       once: once?.(env),
       replay,
       methods: extend?.(methods, env, client) ?? methods,
@@ -285,7 +313,7 @@ export class Endpoint {
   }
 
   /** Serves GET and DELETE, which are only for legacy sessions. */
-  async #getOrDelete(admitted: Admitted): Promise<Response> {
+  async #getOrDelete(admitted: Admitted): Promise<Reply> {
     const { sessions } = this.#options;
     const { request, server } = admitted;
     const version = request.headers.get("MCP-Protocol-Version") ?? "";
@@ -296,7 +324,7 @@ export class Endpoint {
   }
 
   /** Serves a request. Answers 503 if sessions are unavailable, since a 404 would tell the client that its session is gone. */
-  async guarded(serve: () => Response | Promise<Response>, id?: RequestId): Promise<Response> {
+  async guarded(serve: () => Reply | Promise<Reply>, id?: RequestId): Promise<Reply> {
     try {
       return await serve();
     } catch (error) {
@@ -321,7 +349,7 @@ export class Endpoint {
 }
 
 /** Returns a 405 response. @param allow The methods served, in the form of the Allow header. */
-function notAllowed(method: string, allow: string): Response {
+function notAllowed(method: string, allow: string): Refused {
   return refuse({ reason: "method-not-allowed", method, allow });
 }
 

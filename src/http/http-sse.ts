@@ -6,14 +6,15 @@
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 import { ClientFacts } from "../core/protocol/client-facts.ts";
-import { parseMessage } from "../core/protocol/jsonrpc.ts";
+import { type ParsedMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { findVersion, HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
 import { readBody } from "./body.ts";
 import { requestId } from "./classify.ts";
 import type { Admitted, SessionServices } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
-import { refuse } from "./refusal.ts";
+import { type Refusal, type Reply, refuse } from "./refusal.ts";
+import type { HttpLimits } from "./response-times.ts";
 import { SESSION_UNKNOWN, tooMany } from "./session-refusals.ts";
 import type { SessionGateway } from "./sessions.ts";
 import { encodeEndpoint } from "./sse.ts";
@@ -63,7 +64,7 @@ export async function openHttpSse(
   services: SessionServices,
   open: OpenStreams,
   messagesPath?: string,
-): Promise<Response> {
+): Promise<Reply> {
   const { request, server, principal } = admitted;
   const accept = request.headers.get("Accept");
   const form = acceptedForm(accept);
@@ -96,15 +97,13 @@ export async function postHttpSse(
   gateway: SessionGateway,
   admitted: Admitted,
   services: SessionServices,
-): Promise<Response> {
-  const { request } = admitted;
-  const contentType = request.headers.get("Content-Type");
-  if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
-  const id = sessionOf(request.url);
-  if (id === null) return refuse({ reason: "session-missing" });
-  const body = await readBody(request, services.limits);
-  if (body.refusal) return refuse(body.refusal);
-  const parsed = parseMessage(body.value);
+): Promise<Reply> {
+  const parsed = await readMessage(admitted.request, services.limits);
+  const isRefused = "reason" in parsed;
+  const denied = await services.authorize(isRefused ? [] : [parsed]);
+  if (denied) return denied;
+  if (isRefused) return refuse(parsed);
+  const id = sessionOf(admitted.request.url) ?? "";
   if (parsed.kind === "invalid") {
     if (parsed.isNotification) return new Response(null, { status: 202 });
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
@@ -114,6 +113,15 @@ export async function postHttpSse(
   const outcome = await session?.post(post);
   const refusal = outcome ? "refusal" in outcome && outcome.refusal : SESSION_UNKNOWN;
   return refusal ? refuse(refusal, requestId(post.messages)) : new Response(null, { status: 202 });
+}
+
+/** Reads the message of a POST, or returns why it is refused. */
+async function readMessage(request: Request, limits: HttpLimits): Promise<ParsedMessage | Refusal> {
+  const contentType = request.headers.get("Content-Type");
+  if (!isJsonContentType(contentType)) return { reason: "content-type", contentType: contentType ?? "" };
+  if (sessionOf(request.url) === null) return { reason: "session-missing" };
+  const body = await readBody(request, limits);
+  return body.refusal ?? parseMessage(body.value);
 }
 
 function sessionOf(url: string): string | null {

@@ -40,6 +40,8 @@ export interface LegacyContext {
   readonly endpoint: string;
   readonly limits: HttpLimits;
   readonly onError: ErrorReporter;
+  /** The hooks of the endpoint, if it has any. */
+  readonly endpointHooks?: Call["endpointHooks"];
   readonly form: SessionPost["form"];
   /** The log level set by `logging/setLevel`. Absent without a session. */
   readonly logging?: {

@@ -33,7 +33,15 @@ export type Refusal =
   /** Refusals of parts include their wire form: see session-refusals.ts. */
   | { readonly reason: PartReason; readonly form: WireForm };
 
-type PartReason =
+/** The reasons of refusals that come with their wire form. */
+export type PartReason =
+  | "unauthorized"
+  | "invalid_request"
+  | "invalid_token"
+  | "insufficient_scope"
+  | "invalid_dpop_proof"
+  | "use_dpop_nonce"
+  | "unverified"
   | "already-initialized"
   | "session-unknown"
   | "cursor-invalid"
@@ -142,10 +150,37 @@ export function statusOf(errorCode: number | undefined, isModern: boolean): numb
 /** The headers of an answer that is one JSON object. */
 export const JSON_HEADERS = { "Content-Type": "application/json" };
 
-/** Returns the HTTP response of a refusal. @param id The id of the refused request, if it could be read. */
-export function refuse(refusal: Refusal, id?: RequestId): Response {
-  const { reason } = refusal;
-  const form: WireForm = reason === "protocol" ? { status: 400, ...toErrorObject(refusal.error) } : describe(refusal);
-  const { status, headers, data = { reason }, ...error } = form;
-  return new Response(encodeError(id, { ...error, data }), { status, headers: { ...JSON_HEADERS, ...headers } });
+/**
+ * A refused request. It stays a value until the endpoint answers, so that whoever wants to know why a request was refused
+ * parses nothing.
+ */
+export class Refused {
+  readonly refusal: Refusal;
+  /** The id of the refused request, if it could be read. */
+  readonly id: RequestId | undefined;
+
+  constructor(refusal: Refusal, id?: RequestId) {
+    this.refusal = refusal;
+    this.id = id;
+  }
+
+  /** The status, headers and JSON-RPC error of the response. */
+  get form(): WireForm {
+    const { refusal } = this;
+    return refusal.reason === "protocol" ? { status: 400, ...toErrorObject(refusal.error) } : describe(refusal);
+  }
+
+  /** Returns the HTTP response. */
+  toResponse(): Response {
+    const { status, headers, data = { reason: this.refusal.reason }, ...error } = this.form;
+    return new Response(encodeError(this.id, { ...error, data }), { status, headers: { ...JSON_HEADERS, ...headers } });
+  }
+}
+
+/** A response, or the refusal that becomes one. */
+export type Reply = Response | Refused;
+
+/** Refuses a request. @param id The id of the request, if it could be read. */
+export function refuse(refusal: Refusal, id?: RequestId): Refused {
+  return new Refused(refusal, id);
 }

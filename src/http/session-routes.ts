@@ -12,7 +12,7 @@ import { type LegacyVerdict, requestId, unservedVersion } from "./classify.ts";
 import type { Admitted, SessionRoutes, SessionServices } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
 import { type AcceptedForm, acceptedForm } from "./headers.ts";
-import { refuse } from "./refusal.ts";
+import { Refused, type Reply, refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";
 import { ALREADY_INITIALIZED, NO_STREAM, SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { FoundSession, SessionGateway, StreamTarget } from "./sessions.ts";
@@ -33,7 +33,7 @@ async function post(
   form: AcceptedForm,
   admitted: Admitted,
   services: SessionServices,
-): Promise<Response> {
+): Promise<Reply> {
   const { messages, isBatch, sessionId = "" } = verdict;
   const session = await gateway.find(sessionId, admitted);
   const id = requestId(messages);
@@ -71,19 +71,19 @@ async function respondWithStream(
   target: StreamTarget,
   { request }: Admitted,
   services: SessionServices,
-): Promise<Response> {
+): Promise<Reply> {
   const stream = new EventStream(services.limits, request);
   const refusal = await session.streamTo(target, stream, services.notices);
   return refusal ? refuse(refusal) : stream.respond();
 }
 
-async function get(gateway: SessionGateway, admitted: Admitted, services: SessionServices): Promise<Response> {
+async function get(gateway: SessionGateway, admitted: Admitted, services: SessionServices): Promise<Reply> {
   const { headers } = admitted.request;
   const accept = headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
   const session = await find(gateway, admitted);
-  if (session instanceof Response) return session;
+  if (session instanceof Refused) return session;
   const lastEventId = headers.get("Last-Event-ID");
   // Outside of calls only notices and `onRootsChanged` send messages.
   if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);
@@ -91,14 +91,14 @@ async function get(gateway: SessionGateway, admitted: Admitted, services: Sessio
   return respondWithStream(session, target, admitted, services);
 }
 
-async function end(gateway: SessionGateway, admitted: Admitted): Promise<Response> {
+async function end(gateway: SessionGateway, admitted: Admitted): Promise<Reply> {
   const session = await find(gateway, admitted);
-  if (session instanceof Response) return session;
+  if (session instanceof Refused) return session;
   return (await session.end()) ? new Response(null, { status: 204 }) : refuse(SESSION_UNKNOWN);
 }
 
 /** Returns the session of a GET or DELETE request, or the refusal. */
-async function find(gateway: SessionGateway, admitted: Admitted): Promise<FoundSession | Response> {
+async function find(gateway: SessionGateway, admitted: Admitted): Promise<FoundSession | Refused> {
   const { headers } = admitted.request;
   const version = headers.get("MCP-Protocol-Version");
   const { versions } = admitted.server;

@@ -75,7 +75,8 @@ const ORIGINS = /\ballowedOrigins\s*:\s*\[([^\]]*)\]/g;
 const STRING = /["']([^"']+)["']/g;
 /** The start of each call of `edge()`, and the arguments that cannot contain a part with objects. */
 const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
-const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:sessions|notices|once|tasks|keys)\b)))/s;
+const WITHOUT_PARTS =
+  /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:durable|sessions|hub|notices|once|tasks|keys)\b)))/s;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
 
 /**
@@ -113,7 +114,7 @@ export async function checkConfig(
   const isSealing = SEALING.test(main.source) || AUTHORIZATION_SERVER.test(main.source);
   if (isSealing && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
-      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys: keys() to the options of edge(), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
   } else if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
@@ -158,7 +159,7 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   if (classes.length > 0 && isWithoutParts(source) && !isAuthorizing) {
     const text =
       'app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".';
-    const place = `Change the call in ${mainFile} to edge(server, durable()), or add ...durable() to its options, with`;
+    const place = `Change the call in ${mainFile} to edge(server, { use: [durable()] }), or add durable() to its option use, with`;
     yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
   }
   if (DEVELOPMENT_USERS.test(source)) {

@@ -131,7 +131,7 @@ async function introduce(url: string): Promise<void> {
   }
   const hint = needsToken
     ? "The endpoint needs a token, so its contents are not shown here."
-    : "Add the option page: page() to edge() to see the contents of the server here and in a browser.";
+    : "Add page() to the option use of edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${rule}`);
   if (page !== undefined || needsToken) return;

@@ -8,6 +8,6 @@ import { edge } from "../worker/index.ts";
 import { page } from "../worker/page/index.ts";
 import { createReferenceServer } from "./server.ts";
 
-const app = edge(createReferenceServer(), { ...durable(), page: page() });
+const app = edge(createReferenceServer(), { use: [durable(), page()] });
 export default app;
 export class McpObject extends app.McpObject {}

@@ -8,7 +8,32 @@ import { KitError } from "../core/protocol/errors.ts";
 import type { Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
-/** The location of the objects of one endpoint, from the options of `edge()`. */
+/** Where the objects of an endpoint are, and under which name the Worker exports their class. */
+export interface PlaceOptions {
+  /**
+   * The name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its
+   * own, so a second endpoint needs another name, such as "AdminObject". Session ids and tasks are bound to this name,
+   * and become unknown when it changes.
+   *
+   * @default "McpObject"
+   */
+  readonly className?: string | undefined;
+  /**
+   * The name of a Durable Object binding to use instead of the exported class, if the Worker has it.
+   *
+   * @default "MCP"; none if `className` is given
+   */
+  readonly binding?: string | undefined;
+  /**
+   * The jurisdiction in which objects are created, for data that must stay there. Objects that were created elsewhere
+   * are no longer found.
+   */
+  readonly jurisdiction?: DurableObjectJurisdiction | undefined;
+  /** The region near which objects should be created. @default near the client whose request creates the object */
+  readonly locationHint?: DurableObjectLocationHint | undefined;
+}
+
+/** The location of the objects of one endpoint. */
 export interface ObjectPlace {
   /** Name under which the Worker exports the class. It identifies the endpoint in every isolate and every deploy. */
   readonly className: string;

@@ -16,21 +16,20 @@ import type { RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { SessionGateway } from "../http/sessions.ts";
-import type { ObjectPlace } from "./bindings.ts";
-import { checkServer, type EdgeOptions, findOptionProblems, type ReadOptions, watchForTasks } from "./edge-options.ts";
+import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
 import type { HonoEnv } from "./parts.ts";
+import type { Added, EndpointServices, JoinedPlugins, Use } from "./plugin.ts";
 import { findFlagProblems, misconfigured, type Problem } from "./problems.ts";
 import { type EdgeRuntime, toRequestFacts } from "./runtime.ts";
+import { readUse, type Used } from "./used.ts";
 
 /**
  * The Hono app that {@link edge} returns, with the Durable Object class to export. It is the Worker's default export,
  * or it is mounted with `parent.route()`.
  */
-export type EdgeApp<Env, Objects extends object> = Hono<HonoEnv<Env>> & Objects;
-
-type None = Record<never, never>;
+export type EdgeApp<Env, Objects = unknown> = Hono<HonoEnv<Env>> & Objects;
 
 /** The purpose of the keys that seal request states, which clients send back in the next round. */
 const STATE = "request state";
@@ -42,46 +41,59 @@ const STATE = "request state";
  *   request.
  * @example
  * ```ts
- * const app = edge(server, durable()); // from "mcp-edge/worker/durable"
+ * const app = edge(server, { use: [durable()] }); // from "mcp-edge/worker/durable"
  * export default app;
  * export class McpObject extends app.McpObject {} // named in wrangler.toml: [exports.McpObject]
  * ```
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<Env, Objects extends object = None, Classes extends object = None>(
+export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env, Objects, Classes> = {},
-): EdgeApp<Env, Objects & Classes> {
-  const given: ReadOptions<Env, Objects, Classes> = options ?? {};
-  const place = placeOf(given);
-  const { sessions, notices, once, keys, tasks, replay } = given;
+  options: EdgeOptions<Env, P> = {},
+): EdgeApp<Env, Added<P>> {
+  const used = readUse<Env>(options?.use);
+  const { place, sessions, notices, once, keys, tasks, replay } = used;
   const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
-  const mistakes = findOptionProblems(source, options);
+  const mistakes = [...findOptionProblems(source, options), ...used.problems];
+  let joined: JoinedPlugins | undefined;
   let known: Problem[] | undefined;
   /** Whether the log says that everyone may call, once the server is reached by a host that is not this machine. */
-  let isOpen = !given.auth;
+  let isOpen: boolean | undefined;
   /** Answers every request while the configuration has problems. It is not checked again once it has none. */
   const guard: Guard = (env, request) => {
+    isOpen ??= joined?.isOpen ?? true;
     if (isOpen && !isLoopback(splitUrl(request.url).hostname)) {
       isOpen = false;
-      console.warn('mcp-edge: everyone may call. If that is intended, write auth: "anonymous".');
+      console.warn("mcp-edge: everyone may call. If that is intended, add anonymous() to the option use.");
     }
     if (known?.length === 0) return undefined;
     const isFirst = !known;
     known = [
       ...mistakes,
       ...(objects?.findProblems(env, place) ?? []),
-      ...(tasks?.findProblems?.(env) ?? []),
-      ...(keys ? [] : ((sessions ?? replay ?? given.auth?.roles)?.findProblems?.(env) ?? [])),
+      ...(tasks?.runner?.findProblems(env) ?? []),
+      ...(keys ? [] : ((sessions ?? replay)?.findProblems(env) ?? [])),
+      ...(joined?.findProblems(env) ?? []),
       ...findFlagProblems(objects !== undefined, isFirst),
     ];
     return known.length > 0 ? misconfigured(known, request, isFirst) : undefined;
   };
-  const { app, roles } = mistakes.length > 0 ? refusing<Env>(given, guard) : assemble(source, given, place, guard);
+  const { app, roles } =
+    mistakes.length > 0
+      ? refusing<Env>(options ?? {}, guard)
+      : assemble(source, { ...options, ...used }, guard, (plugins) => {
+          joined = plugins;
+        });
   // Object.assign ignores undefined.
-  return Object.assign(app, objects?.makeClass(roles, place) as Objects, tasks?.makeClasses?.(place) as Classes);
+  return Object.assign(app, objects?.makeClass(roles, place), tasks?.runner?.makeClasses(place)) as EdgeApp<
+    Env,
+    Added<P>
+  >;
 }
+
+/** The options of an endpoint, and what its option `use` lists. */
+type Given<Env> = Omit<EdgeOptions<Env>, "use"> & Used<Env>;
 
 /** Returns the response to a request if the configuration of the endpoint has problems. */
 type Guard = (env: unknown, request: Request) => Response | undefined;
@@ -92,41 +104,39 @@ interface Assembled<Env> {
 }
 
 /** Returns an app that refuses every request, because the options of its endpoint are wrong. */
-function refusing<Env>({ path = "/mcp" }: ReadOptions<Env>, guard: Guard) {
+function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard) {
   const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
   return { app, roles: [] } satisfies Assembled<Env>;
 }
 
-/** Creates the endpoint with its parts, and the app that serves it. */
+/** Creates the endpoint with its parts and plugins, and the app that serves it. */
 function assemble<Env>(
   source: ServerSource<Env>,
-  options: ReadOptions<Env>,
-  place: ObjectPlace,
+  given: Given<Env>,
   guard: Guard,
+  onJoined: (joined: JoinedPlugins | undefined) => void,
 ): Assembled<Env> {
-  const { registry, attached, gateway, watchTasks, roles } = attachParts(source, options, place);
-  // By name: a rest object would lack inherited members, such as an `auth` method of a class instance.
-  const { auth: hook, allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = options;
-  const auth = typeof hook === "function" ? hook : undefined;
-  const given = { auth, allowedHosts, allowedOrigins, endpoint: name, jsonOnly };
-  const endpoint = new Endpoint(registry, { ...given, ...attached, guard, onError: logError });
+  const { registry, attached, gateway, watchTasks, roles, joined } = attachParts(source, given);
+  onJoined(joined);
+  const { allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = given;
+  const options = { allowedHosts, allowedOrigins, endpoint: name, jsonOnly, guard, onError: logError };
+  const endpoint = new Endpoint(registry, { ...options, ...attached });
   const onRequest = () => typeof registry !== "function" && watchTasks?.(registry);
-  return { app: createApp(options, endpoint, gateway, onRequest), roles };
+  return { app: createApp(given, endpoint, gateway, joined, onRequest), roles };
 }
 
-/** Attaches the parts of an endpoint. They see it as their runtime. */
-function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, place: ObjectPlace) {
-  const { sessions, notices, httpSse, once, keys, tasks, replay } = options;
+/** Attaches the parts and plugins of an endpoint. They see it as their runtime. */
+function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
+  const { sessions, notices, httpSse, once, keys, tasks, replay, place, plugins } = given;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const registry = registryOf(source, (server) => {
     hub?.watch(server);
     watchTasks?.(server);
   });
-  const guarded = options.auth?.roles;
   const runtime: EdgeRuntime = {
     place,
-    limits: resolveHttpLimits(options),
+    limits: resolveHttpLimits(given),
     onError: logError,
     isPerRequest: typeof registry === "function",
     hasNotices: notices !== undefined,
@@ -135,7 +145,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay,
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
-      guarded?.equip?.(principal, env);
+      joined?.equip?.(principal, env);
       const facts = () => (request ? toRequestFacts(request) : NO_REQUEST);
       const server = typeof registry === "function" ? await registry(facts(), env, principal) : registry;
       return server.forCaller({ env, principal }, logError);
@@ -147,9 +157,19 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
   runtime.extend = background?.extend;
   const watchTasks = tasks ? undefined : watchForTasks(logError);
   if (typeof registry !== "function") hub?.watch(registry);
+  const services: EndpointServices = Object.assign(runtime, {
+    path: given.path ?? "/mcp",
+    gateway: part?.gateway,
+    authenticates: () => joined?.auth !== undefined,
+  });
+  const joined: JoinedPlugins | undefined = plugins[0]?.join(plugins, services);
+  runtime.hooks = joined?.hooks;
   const attached = {
+    auth: joined?.auth,
+    stages: joined?.stages,
+    equip: joined?.equip,
+    endpointHooks: joined?.hooks,
     limits: runtime.limits,
-    equip: guarded?.equip,
     sessions: part?.routes,
     notices: hub?.notices,
     stateKeys: sealing && ((env: unknown, sealed?: string) => sealing.ring(env, STATE, sealed)),
@@ -157,9 +177,15 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const guarding = guarded?.attach(runtime, part?.gateway);
-  const roles = [part, hub, calls, sealing, background, guarding].flatMap((each) => each?.role ?? []);
-  return { registry, attached, gateway: part?.gateway, watchTasks, roles };
+  const roles = [part, hub, calls, sealing, background].flatMap((each) => each?.role ?? []);
+  return {
+    registry,
+    attached,
+    gateway: part?.gateway,
+    watchTasks,
+    joined,
+    roles: [...roles, ...(joined?.roles ?? [])],
+  };
 }
 
 /** Returns the source of compiled servers. @param onServer Called with each server that a server function returns. */
@@ -175,18 +201,18 @@ function registryOf<Env>(source: ServerSource<Env>, onServer: (server: Registry)
 
 /** Creates the app, with the routes of the endpoint and of its parts. */
 function createApp<Env>(
-  options: ReadOptions<Env>,
+  { path = "/mcp", middleware, httpSse, page }: Given<Env>,
   endpoint: Endpoint,
   gateway: SessionGateway | undefined,
+  joined: JoinedPlugins | undefined,
   onRequest: () => void,
 ): Hono<HonoEnv<Env>> {
-  const { path = "/mcp", middleware = [], httpSse, page } = options;
   const app = new Hono<HonoEnv<Env>>();
   if (middleware.length > 0) app.use(...middleware);
   app.all(path, (context) => handle(context.req.raw, context.env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, gateway);
   const servePage = page?.mount(app, endpoint, path);
-  options.auth?.mount?.(app, path);
+  joined?.mount(app);
   const handle: Endpoint["handle"] = (request, env, execution) => {
     onRequest();
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);
@@ -206,14 +232,6 @@ function skipRouter<Env>(app: Hono<HonoEnv<Env>>, path: string, handle: Endpoint
     const isOurs = request.method === "POST" && splitUrl(request.url).pathname === path;
     return isOurs ? handle(request, env ?? {}, context) : route(request, env, context);
   };
-}
-
-const CLASS_NAME = "McpObject";
-
-function placeOf<Env>(options: ReadOptions<Env>): ObjectPlace {
-  const { className = CLASS_NAME, jurisdiction, locationHint } = options;
-  const { binding = className === CLASS_NAME ? "MCP" : undefined } = options;
-  return { className, binding, jurisdiction, locationHint };
 }
 
 /** The request that a server factory gets when there is none, such as when a session expires. */

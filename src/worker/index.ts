@@ -4,11 +4,12 @@
  * @module
  */
 
-export type { AuthHook, AuthResult } from "../http/endpoint-types.ts";
+export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest } from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
 export type { ResponseTimes } from "../http/response-times.ts";
+export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
-export type { NoticesPart, PagePart, SessionsPart } from "./parts.ts";
-export type { EdgeRuntime } from "./runtime.ts";
+export { objects } from "./objects.ts";
+export type { Contribution, EndpointServices, Plugin, PluginDefinition, Use } from "./plugin.ts";

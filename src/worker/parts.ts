@@ -5,16 +5,14 @@
  */
 import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
-import type { CallerFacts, Definition } from "../core/define/server-options.ts";
-import type { Principal } from "../core/protocol/client-facts.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import type { AuthHook, HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
+import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { SessionGateway } from "../http/sessions.ts";
-import type { ObjectPlace } from "./bindings.ts";
+import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
 import type { Problem } from "./problems.ts";
-import type { EdgeRuntime, KeysOf, SealingPart } from "./runtime.ts";
+import type { EdgeRuntime, KeysOf, ReplayPart, SealingPart } from "./runtime.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
@@ -23,6 +21,8 @@ export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 
 /** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/sessions`; bundled only if imported. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects>, SealingPart {
+  /** Tells the parts apart. */
+  readonly slot: "sessions";
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime): WithRole<Env> & {
     readonly routes: SessionRoutes;
@@ -47,7 +47,9 @@ export interface ObjectPart<Env, Objects extends object> {
 }
 
 /** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
-export interface RoutesPart<Env> {
+export interface RoutesPart {
+  /** Tells the parts apart. */
+  readonly slot: "httpSse";
   /** Serves a message in the object of its session. */
   readonly deliver: Deliver;
   /**
@@ -58,11 +60,13 @@ export interface RoutesPart<Env> {
    *   others.
    * @throws {KitError} `options-invalid` without sessions.
    */
-  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, gateway: SessionGateway | undefined): TryServe;
+  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, gateway: SessionGateway | undefined): TryServe;
 }
 
 /** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker/page`. */
 export interface PagePart {
+  /** Tells the parts apart. */
+  readonly slot: "page";
   /**
    * Adds the page to the app.
    *
@@ -70,49 +74,6 @@ export interface PagePart {
    * @returns A function that serves requests for the page to the endpoint's path. It returns undefined for others.
    */
   mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): TryServe;
-}
-
-/** A hook with routes of its own. Created by `bearer()` of `mcp-edge/worker/auth`; bundled only if imported. */
-export interface AuthPart<Env> {
-  /** Returns the principal that a request acts for, or the response that refuses it. */
-  (...given: Parameters<AuthHook<Env>>): ReturnType<AuthHook<Env>>;
-  /**
-   * Whether a caller has the scopes that a definition needs, for the option `visible` of the server: it hides from lists,
-   * and from calls, what the caller may not use. A caller without a principal, as on stdio, has no scopes.
-   */
-  visible<Own>(definition: Definition<Own>, caller: Pick<CallerFacts<Own>, "principal">): boolean;
-  /**
-   * Answers a request for the metadata of the resource. Undefined for other requests. Only a Worker that serves the
-   * endpoint below a path of another app calls it: for `/.well-known/oauth-protected-resource` and all paths below.
-   */
-  metadata(request: Request): Response | undefined;
-  /**
-   * Adds the paths of the metadata to the app. Called by `edge()`.
-   *
-   * @param path Path of the endpoint within the app.
-   */
-  mount<Own>(app: Hono<HonoEnv<Own>>, path: string): void;
-  /** The roles of the objects that the hook needs. Undefined if it needs none. */
-  readonly roles?: AuthRoles | undefined;
-}
-
-/** The roles of the objects that an `auth` hook needs. */
-export interface AuthRoles extends SealingPart {
-  /**
-   * Joins an endpoint. Called by `edge()`.
-   *
-   * @param runtime The endpoint.
-   * @param gateway The sessions of the endpoint. Undefined if it has none.
-   */
-  attach(
-    runtime: EdgeRuntime,
-    gateway?: SessionGateway,
-  ): { readonly role: ObjectRole<unknown> | readonly ObjectRole<unknown>[] };
-  /**
-   * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers get
-   * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
-   */
-  equip?(principal: Principal | undefined, env: unknown): void;
 }
 
 export type TryServe = (
@@ -123,6 +84,8 @@ export type TryServe = (
 
 /** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/hub`. */
 export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  /** Tells the parts apart. */
+  readonly slot: "notices";
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime): WithRole<Env> & {
     readonly notices: HttpNotices;
@@ -133,29 +96,65 @@ export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env
 
 /** Provides sealing keys. Created by `keys()` of `mcp-edge/worker/keys`. */
 export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  /** Tells the parts apart. */
+  readonly slot: "keys";
   attach(place: ObjectPlace): WithRole<Env> & { readonly ring: KeysOf };
 }
 
 /** Stores the outcomes of calls that run once. Created by `once()` of `mcp-edge/worker/once`. */
 export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  /** Tells the parts apart. */
+  readonly slot: "once";
   attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime["once"]> };
 }
 
 /** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/tasks`. */
 export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>>
   extends ObjectPart<Env, Objects> {
-  /** @param drive Creates an object that runs the task in place of its alarm. */
-  attach(
-    runtime: EdgeRuntime,
-    drive?: DriveTask,
-  ): WithRole<Env> & {
+  /** Tells the parts apart. */
+  readonly slot: "tasks";
+  attach(runtime: EdgeRuntime): WithRole<Env> & {
     readonly extend: NonNullable<HttpOptions["extend"]>;
   };
-  /** Creates further classes for the Worker to export. */
-  makeClasses?(place: ObjectPlace): Classes;
-  /** Finds problems in the configuration of these classes. */
-  findProblems?(env: unknown): Problem[];
+  /** Runs the handlers in place of alarms. */
+  readonly runner?: TaskRunner<Classes> | undefined;
 }
 
-/** Creates the role object of a task. */
-export type DriveTask = (task: TaskObject, ctx: DurableObjectState, env: unknown) => RoleObject;
+/** Runs the handlers of tasks in place of the alarms of their objects. Created by `workflows()` of `mcp-edge/worker/workflows`. */
+export interface TaskRunner<Classes extends object> {
+  /** Creates the role object of a task. */
+  drive(task: TaskObject, ctx: DurableObjectState, env: unknown): RoleObject;
+  /** Creates further classes for the Worker to export. */
+  makeClasses(place: ObjectPlace): Classes;
+  /** Finds problems in the configuration of these classes. */
+  findProblems(env: unknown): Problem[];
+}
+
+/** Where the objects of an endpoint are, and under which name the Worker exports their class. Created by `objects()`. */
+export interface PlacePart extends PlaceOptions {
+  /** Tells the parts apart. */
+  readonly slot: "place";
+}
+
+/** Everything that an endpoint can keep in Durable Objects. Created by `durable()`. */
+export interface DurablePart<Env, Objects extends object, Classes extends object = Record<never, never>>
+  extends ObjectPart<Env, Objects>,
+    Pick<TasksPart<Env, Objects, Classes>, "runner"> {
+  /** Tells the parts apart. */
+  readonly slot: "durable";
+  /** The parts that it consists of. */
+  readonly parts: readonly Part<Env>[];
+}
+
+/** A part of the kit. An endpoint has each of them at most once. */
+export type Part<Env> =
+  | SessionsPart<Env, object>
+  | RoutesPart
+  | PagePart
+  | NoticesPart<Env, object>
+  | KeysPart<Env, object>
+  | OncePart<Env, object>
+  | TasksPart<Env, object, object>
+  | ReplayPart
+  | PlacePart
+  | DurablePart<Env, object, object>;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { EndpointHooks } from "../core/define/hook-types.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
@@ -38,6 +39,8 @@ export interface EdgeRuntime {
   readonly replay: ReplayPart | undefined;
   /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
+  /** The hooks of the plugins around calls; undefined if there are none. */
+  hooks?: EndpointHooks | undefined;
   /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions["extend"];
   /** Bounds how many tasks a principal has. Set by an `auth` hook. */
@@ -70,6 +73,8 @@ export interface SealingPart {
 
 /** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/replay`. */
 export interface ReplayPart extends SealingPart {
+  /** Tells the parts apart. */
+  readonly slot: "replay";
   /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;
   calls(host: DurableCallsHost): DurableCalls;

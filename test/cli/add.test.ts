@@ -117,13 +117,13 @@ test("app: the project compiles, its tool names a view, and the view is the one 
   expect(await add("app", "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining("added before") });
 });
 
-const WEATHER = 'edge(server, { ...durable(), page: page(), auth: "anonymous" })';
+const WEATHER = "edge(server, { use: [durable(), page(), anonymous()] })";
 
 test.each([
-  [WEATHER, "edge(server, { ...durable(), page: page(), auth: AUTH })"],
-  ["edge(server, { ...durable(), page: page() })", "edge(server, { auth: AUTH, ...durable(), page: page() })"],
-  ["edge(server, durable())", "edge(server, { ...durable(), auth: AUTH })"],
-  ["edge(server)", "edge(server, { auth: AUTH })"],
+  [WEATHER, "edge(server, { use: [durable(), page(), AUTH] })"],
+  ["edge(server, { use: [durable(), page()] })", "edge(server, { use: [AUTH, durable(), page()] })"],
+  ["edge(server, { use: [durable()] })", "edge(server, { use: [AUTH, durable()] })"],
+  ["edge(server)", "edge(server, { use: [AUTH] })"],
 ])("auth is added to %s", async (before, after) => {
   write("src/index.ts", read("src/index.ts").replace(WEATHER, before));
   const ran = await add("auth", "--issuer", "https://login.example.com", "--yes");
@@ -133,7 +133,7 @@ test.each([
   expect(text).toContain('import { bearer } from "mcp-edge/worker/auth";\n');
   expect(await add("auth", "--issuer", "https://login.example.com", "--yes")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("has the option auth already"),
+    stderr: expect.stringContaining("authenticates callers already"),
   });
 });
 

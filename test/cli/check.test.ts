@@ -63,7 +63,7 @@ test("a server that lacks the tools of the suite's test server gets no warning f
     import { durable } from "./src/worker/durable/index.ts";
     const server = new McpServer({ name: "small", version: "1.0.0" });
     server.tool("roll", { description: "Rolls dice" }, () => "4");
-    const app = edge(server, durable());
+    const app = edge(server, { use: [durable()] });
     export default app;
     export class McpObject extends app.McpObject {}`;
   await using worker = await startWorker({ entry: { source }, objects: ["McpObject"] });

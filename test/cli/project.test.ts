@@ -137,7 +137,7 @@ test("dev passes its arguments on to wrangler, prints the page of --path, and en
 test("dev prints the URL if the server has no page", () => {
   const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);
-  expect(stdout).toContain("page: page()");
+  expect(stdout).toContain("Add page()");
 });
 
 test("dev lists the tools of a server without a page, and how to call one and to add the server to a host", async () => {
@@ -162,7 +162,7 @@ test("dev lists the tools of a server without a page, and how to call one and to
 test("dev says that an endpoint needs a token, not that it has no page", () => {
   const { stdout } = runIn(projectWithWrangler("token"), "dev", "--path", "/secret");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint needs a token,/);
-  expect(stdout).not.toContain("page: page()");
+  expect(stdout).not.toContain("Add page()");
 });
 
 test("dev names check-config if the server does not work, or wrangler does not start", () => {

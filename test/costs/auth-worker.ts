@@ -10,7 +10,7 @@ const { ISSUER: issuer } = bindings as unknown as { readonly ISSUER: string };
 
 const server = new McpServer({ name: "counted", version: "1.0.0" });
 server.tool("who", {}, (_, { auth }) => `${auth?.subject}`);
-const app = edge(server, { ...durable(), auth: bearer({ issuer, dpop: dpop() }) });
+const app = edge(server, { use: [durable(), bearer({ issuer, dpop: dpop() })] });
 
 let requests = 0;
 export class McpObject extends app.McpObject {

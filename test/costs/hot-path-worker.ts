@@ -17,7 +17,7 @@ server.tool("slow", {}, async (_, ctx) => {
 });
 
 const stateless = edge(server, { path: "/stateless" });
-const app = edge(server, { sessions: sessions() });
+const app = edge(server, { use: [sessions()] });
 app.post("/stateless", (context) => stateless.fetch(context.req.raw, context.env, context.executionCtx));
 app.get("/uses", () => Response.json(takeUses()));
 export default app;

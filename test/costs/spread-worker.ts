@@ -1,6 +1,6 @@
 /** A Worker with keys, once and tasks that counts the requests to each of its objects. */
 import { McpServer, type Principal } from "../../src/core/index.ts";
-import { edge } from "../../src/worker/index.ts";
+import { authenticate, edge } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
 import { once } from "../../src/worker/once/index.ts";
 import { sessions } from "../../src/worker/sessions/index.ts";
@@ -16,7 +16,7 @@ server.tool("booking", { once: true }, () => "booked");
 server.tool("long", { task: "required" }, () => "finished");
 
 const auth = (): Principal => ({ issuer: "https://login.example.com", subject: "alice" });
-const app = edge(server, { sessions: sessions(), keys: keys(), once: once(), tasks: tasks(), auth });
+const app = edge(server, { use: [sessions(), keys(), once(), tasks(), authenticate(auth)] });
 
 /** Requests to each object, by its name or its id. */
 let requests: Record<string, number> = {};

@@ -5,7 +5,7 @@
 import { Hono } from "hono";
 import { McpServer, type Principal } from "../../src/core/index.ts";
 import { hub } from "../../src/worker/hub/index.ts";
-import { edge } from "../../src/worker/index.ts";
+import { authenticate, edge, objects } from "../../src/worker/index.ts";
 import { sessions } from "../../src/worker/sessions/index.ts";
 import { count, countStorage, takeCounts } from "./counted.ts";
 
@@ -63,8 +63,9 @@ const app = new Hono<{ Bindings: Env }>();
 
 function mount(path: string, binding: string, className: string, options: Parameters<typeof sessions<Env>>[0]) {
   // Hundreds of heartbeats in the time after which an object hibernates.
-  const all = { path, className, binding, sessions: sessions(options), auth, heartbeatMs: 50 };
-  const endpoint = edge(server, binding === "QUIET" ? all : { ...all, notices: hub() });
+  const parts = [sessions(options), authenticate(auth), objects({ className, binding })] as const;
+  const use = [...parts, ...(binding === "QUIET" ? [] : [hub()])] as const;
+  const endpoint = edge(server, { path, heartbeatMs: 50, use });
   app.route("/", endpoint);
   return class extends endpoint.McpObject implements Stored {
     /** The hub's costs depend on the number of streams, so they are not counted as costs of a session. */

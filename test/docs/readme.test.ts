@@ -24,7 +24,7 @@ describe("the project of the README", () => {
     const files = {
       "package.json": '{ "type": "module" }',
       "src/server.ts": block("ts", 'name: "dice"'),
-      "src/index.ts": block("ts", "edge(server, { ...durable(), page: page() })"),
+      "src/index.ts": block("ts", "edge(server, { use: [durable(), page()] })"),
       "wrangler.toml": block("toml", 'name = "dice"'),
       "tsconfig.json": block("json", '"moduleResolution"'),
       "test/dice.test.ts": block("ts", "mcp-edge/testing"),

@@ -51,7 +51,7 @@ describe("A20: a server answers according to its own options", () => {
 
   test("two apps of edge() in one process keep their own option", async () => {
     const without = edge(createAsking());
-    const having = edge(createAsking(), { path: "/mcp", replay: replay() });
+    const having = edge(createAsking(), { path: "/mcp", use: [replay()] });
     expect(await call(async (asked) => having.fetch(asked, env))).toMatchObject(asks);
     expect(await call(async (asked) => without.fetch(asked, env))).toMatchObject(fails);
   });

@@ -32,7 +32,7 @@ import { edge } from "./src/worker/index.ts";
 import { sessions } from "./src/worker/sessions/index.ts";
 const server = new McpServer({ name: "without notices", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
-const app = edge(server, { sessions: sessions() });
+const app = edge(server, { use: [sessions()] });
 export default app;
 export const { McpObject } = app;
 `;

@@ -25,7 +25,7 @@ const INDEX = `import { edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { server } from "./server.ts";
 
-const app = edge(server, durable());
+const app = edge(server, { use: [durable()] });
 export default app;
 export class McpObject extends app.McpObject {}
 `;
@@ -192,7 +192,7 @@ describe("what was forgotten", () => {
   const FORGOTTEN = {
     migration: { index: INDEX, toml: WRANGLER.replace(MIGRATION, ""), codes: ["migration-missing"] },
     all: {
-      index: INDEX.replace(EXPORT, "").replace("durable())", "{ ...durable(), sesions: 1 } as object)"),
+      index: INDEX.replace(EXPORT, "").replace("use: [durable()] }", "use: [durable()], endpont: 1 } as object"),
       toml: WRANGLER.replace(MIGRATION, "").replace(FLAG, ""),
       codes: ["option-unknown", "export-missing"],
     },

@@ -139,7 +139,7 @@ test.each([
 test("an allowed origin without a scheme is named, with the line to write", async () => {
   const options = 'allowedOrigins: ["*", "https://a.example", "app.example.com"]';
   const { status, said } = await check(
-    `const app = edge(server, { ...durable(), ${options} });\n${CLASS}`,
+    `const app = edge(server, { ${options}, use: [durable()] });\n${CLASS}`,
     "McpObject",
   );
   expect(status).toBe(1);
@@ -148,30 +148,30 @@ test("an allowed origin without a scheme is named, with the line to write", asyn
   );
 });
 
-test.each([["edge(server)"], ["edge<Env>(server)"], ["edge(server, { path: '/own', auth: (request) => null })"]])(
-  "%s has no app.McpObject, so an exported class cannot extend it",
-  async (call) => {
-    const { status, said } = await check(`const app = ${call};\n${CLASS}`, "McpObject");
-    expect(status).toBe(1);
-    expect(said).toBe(
-      '[part-missing] app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, durable()), or add ...durable() to its options, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
-    );
-  },
-);
+test.each([
+  ["edge(server)"],
+  ["edge<Env>(server)"],
+  ["edge(server, { path: '/own', use: [authenticate((request) => null)] })"],
+])("%s has no app.McpObject, so an exported class cannot extend it", async (call) => {
+  const { status, said } = await check(`const app = ${call};\n${CLASS}`, "McpObject");
+  expect(status).toBe(1);
+  expect(said).toBe(
+    '[part-missing] app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, { use: [durable()] }), or add durable() to its option use, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
+  );
+});
 
 test.each([
-  ["edge(server, durable())"],
-  ["edge(server, { ...durable() })"],
-  ["edge(server, { auth: () => { return null; }, keys: keys() })"],
-  ["edge(server, { tasks })"],
+  ["edge(server, { use: [durable()] })"],
+  ["edge(server, { use: [authenticate(() => { return null; }), keys()] })"],
+  ["edge(server, { use: [tasks] })"],
   ["edge(server, options)"],
-  ["edge(server); const other = edge(second, durable())"],
+  ["edge(server); const other = edge(second, { use: [durable()] })"],
 ])("%s may have app.McpObject", async (call) => {
   expect(await check(`const app = ${call};\n${CLASS}`, "McpObject")).toEqual({ status: 0, said: COMPLETE });
 });
 
 const SERVER =
-  'import { authorizationServer } from "mcp-edge/worker/oauth";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { auth });\n';
+  'import { authorizationServer } from "mcp-edge/worker/oauth";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { use: [auth] });\n';
 
 test("an authorization server needs the exported class, and no other part", async () => {
   const keys = 'import { keys } from "mcp-edge/worker/keys";\n';

@@ -6,8 +6,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { normalUri, uriKey } from "../../src/core/protocol/uri.ts";
-import { createHttpHandler } from "../../src/http/handler.ts";
 import { bearer } from "../../src/worker/auth/index.ts";
+import { anonymous, edge } from "../../src/worker/index.ts";
 import { requestOf } from "../http/messages.ts";
 
 const RESERVED = ":/?#[]@!$&'()*+,;=";
@@ -29,7 +29,13 @@ function makeServer(): McpServer {
   server.resourceTemplate("find://all{?level,when}", {}, (_, variables) => JSON.stringify(["find", variables]));
   // A provider that parses URIs, as `URL` does it.
   server.resourceProvider({
-    read: (uri) => (URL.canParse(uri) ? decodeURIComponent(new URL(uri).href.replace(/#.*$/s, "")) : undefined),
+    read: (uri) => {
+      try {
+        return decodeURIComponent(new URL(uri).href.replace(/#.*$/s, ""));
+      } catch {
+        return undefined;
+      }
+    },
   });
   return server;
 }
@@ -51,7 +57,7 @@ const auth = bearer({
     },
   },
 });
-const handle = createHttpHandler(makeServer(), { auth, onError: () => undefined });
+const app = edge(makeServer(), { use: [auth] });
 
 const JSON_ONLY = { "content-type": "application/json", accept: "application/json" };
 
@@ -59,7 +65,7 @@ const JSON_ONLY = { "content-type": "application/json", accept: "application/jso
 async function read(uri: string, token = "none") {
   const body = JSON.stringify(requestOf("legacy", "resources/read", { uri }));
   const init = { method: "POST", headers: { ...JSON_ONLY, authorization: `Bearer ${token}` }, body };
-  const response = await handle(new Request("https://mcp.example.com/mcp", init), {});
+  const response = await app.fetch(new Request("https://mcp.example.com/mcp", init), {});
   const { result } = (await response.json()) as { result?: { contents: { text: string }[] } };
   const scopes = /scope="([^"]*)"/.exec(response.headers.get("WWW-Authenticate") ?? "")?.[1];
   return { status: response.status, text: result?.contents[0]?.text, scopes };
@@ -232,8 +238,8 @@ test("a URI that a template would write otherwise is not read, and the error say
   const body = JSON.stringify(requestOf("legacy", "resources/read", { uri: "deep://b%2Fc" }));
   const plain = new McpServer({ name: "plain", version: "1.0.0" });
   plain.resourceTemplate("deep://{+path}", {}, (_, { path }) => path);
-  const serve = createHttpHandler(plain, { onError: () => undefined });
+  const served = edge(plain, { use: [anonymous()] });
   const request = new Request("https://mcp.example.com/mcp", { method: "POST", headers: JSON_ONLY, body });
-  const answer = await (await serve(request, {})).json();
+  const answer = await (await served.fetch(request, {})).json();
   expect(answer).toMatchObject({ error: { message: expect.stringContaining('"deep://b/c"') } });
 });

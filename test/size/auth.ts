@@ -6,4 +6,4 @@ import { nameSchema } from "./tool.ts";
 const server = new McpServer({ name: "size", version: "1.0.0" });
 server.tool("greet", { input: nameSchema }, ({ name }) => `Hello, ${name}!`);
 
-export default edge(server, { auth: bearer({ issuer: "https://login.example.com" }) });
+export default edge(server, { use: [bearer({ issuer: "https://login.example.com" })] });

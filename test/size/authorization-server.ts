@@ -9,6 +9,6 @@ server.tool("greet", { input: nameSchema }, ({ name }) => `Hello, ${name}!`);
 
 const identity = oidc({ issuer: "https://login.example.com", clientId: "size", clientSecret: "secret" });
 const auth = authorizationServer({ name: "Size", identity, allow: { domains: ["example.com"] } });
-const app = edge(server, { keys: keys(), auth });
+const app = edge(server, { use: [keys(), auth] });
 export default app;
 export class McpObject extends app.McpObject {}

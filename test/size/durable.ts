@@ -6,6 +6,6 @@ import { nameSchema } from "./tool.ts";
 const server = new McpServer({ name: "size", version: "1.0.0" });
 server.tool("greet", { input: nameSchema }, ({ name }) => `Hello, ${name}!`);
 
-const app = edge(server, durable());
+const app = edge(server, { use: [durable()] });
 export default app;
 export class McpObject extends app.McpObject {}

@@ -8,6 +8,6 @@ import { nameSchema } from "./tool.ts";
 const server = new McpServer({ name: "size", version: "1.0.0" });
 server.tool("greet", { input: nameSchema }, ({ name }) => `Hello, ${name}!`);
 
-const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys() });
+const app = edge(server, { use: [sessions(), hub(), keys()] });
 export default app;
 export const { McpObject } = app;

@@ -23,7 +23,7 @@ import { durable } from "mcp-edge/worker/durable";
 
 const server = new McpServer({ name: "separate", version: "1.0.0" });
 server.tool("hello", {}, () => "Hello!");
-const app = edge(server, durable());
+const app = edge(server, { use: [durable()] });
 export default app;
 export class McpObject extends app.McpObject {}
 `;

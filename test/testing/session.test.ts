@@ -14,7 +14,7 @@ server.tool("count", {}, async (_, ctx) => {
   }
   return "counted";
 });
-const app = edge(server, { sessions: sessions() });
+const app = edge(server, { use: [sessions()] });
 export default app;
 export const { McpObject } = app;
 `;

@@ -59,13 +59,6 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-test("A0: an auth hook that the options inherit from a class is called", async () => {
-  const before = await read("/runs");
-  expect((await new ModernClient(worker.url("/inherited")).call("run", {})).status).toBe(401);
-  await expect(open("/inherited", {})).rejects.toThrow(/401/);
-  expect(await read("/runs")).toEqual(before);
-});
-
 describe("A0: a hook that fails to decide", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
     "%s is refused with 500 for every kind of request, runs no handler and creates no object",

@@ -1,9 +1,12 @@
 /** The results of calls that needed scopes, as other clients of the same user try to read them. */
 import { describe, expect, test } from "vitest";
+import { expectLogs } from "../harness/logs.ts";
 import { LegacyClient, Reading, readAnswer } from "./client.ts";
 import { OwnTaskClient } from "./legacy-task-client.ts";
 import { setUp, tokenFor, url } from "./protected.ts";
 import { TaskClient } from "./task-client.ts";
+
+expectLogs(/^mcp-edge: tokens must have the issuer/);
 
 setUp();
 

@@ -6,16 +6,16 @@ import { request as message } from "../http/messages.ts";
 
 const SOURCE = `
 import { McpServer } from "./src/core/index.ts";
-import { edge } from "./src/worker/index.ts";
+import { anonymous, authenticate, edge } from "./src/worker/index.ts";
 const log = [];
 for (const level of ["log", "warn", "error"]) console[level] = (...said) => log.push(said.join(" "));
 const server = new McpServer({ name: "everyone", version: "1.0.0" });
 server.tool("hello", {}, (_, ctx) => (ctx.auth ? "Hello, " + ctx.auth.subject : "Hello!"));
 const options = {
   "/open": {},
-  "/intended": { auth: "anonymous" },
-  "/checked": { auth: () => ({ issuer: "test", subject: "ann" }) },
-  "/mistaken": { auth: "nobody" },
+  "/intended": { use: [anonymous()] },
+  "/checked": { use: [authenticate(() => ({ issuer: "test", subject: "ann" }))] },
+  "/mistaken": { use: ["nobody"] },
 };
 const apps = Object.entries(options).map(([path, more]) => [path, edge(server, { path, ...more })]);
 export default {
@@ -64,9 +64,11 @@ test("the log of any other endpoint says once that everyone may call, and what t
   for (const host of ["mcp.example.com", "localhost", "other.example.com"]) {
     expect(await callAt(host, "/open")).toContain("Hello!");
   }
-  expect(await log()).toEqual(['mcp-edge: everyone may call. If that is intended, write auth: "anonymous".']);
+  expect(await log()).toEqual(["mcp-edge: everyone may call. If that is intended, add anonymous() to the option use."]);
 });
 
-test("any other text as auth is a mistake, and admits nobody", async () => {
-  expect(await callAt("localhost", "/mistaken")).toContain("[option-invalid] auth is a value of type string");
+test("a text in place of a plugin is a mistake, and admits nobody", async () => {
+  expect(await callAt("localhost", "/mistaken")).toContain(
+    "[option-invalid] edge(): use[0] is a value of type string; write a plugin such as durable(), or Hono middleware.",
+  );
 });

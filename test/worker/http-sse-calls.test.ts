@@ -260,7 +260,7 @@ describe("where HTTP+SSE cannot be served", () => {
 
   test("without sessions the option is refused at the first request, naming it", async () => {
     const refused = await (await fetch(`${worker.origin}/without-sessions`)).text();
-    expect(refused).toContain("edge(): the option httpSse needs the option sessions.");
+    expect(refused).toContain("edge(): use: httpSse() needs sessions().");
   });
 });
 

@@ -16,7 +16,7 @@ const mark = async (context, next) => {
   await next();
   context.header("x-marked", "yes");
 };
-const app = edge(server, { ...durable(), middleware: [stop, mark] });
+const app = edge(server, { use: [stop, mark, durable()] });
 export class McpObject extends app.McpObject {}
 const mounted = new Hono().route("/below", app);
 export default {

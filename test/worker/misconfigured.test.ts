@@ -102,7 +102,7 @@ describe("other mistakes", () => {
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
-          '[keys-missing] Sealing keys are missing. Add keys: keys() to the options of edge(), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
+          '[keys-missing] Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
         ]);
       }
     },
@@ -120,11 +120,11 @@ describe("other mistakes", () => {
 
   test("A27: mistakes in options are reported together with what the Worker lacks", async () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
-      '[option-unknown] edge() has no option "sesions". Did you mean "sessions"?',
+      '[option-unknown] edge() has no option "endpont". Did you mean "endpoint"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
       '[option-invalid] edge(): path is "many"; begin it with "/".',
-      "[option-invalid] auth is a value of type string; it must be a function.",
-      "[option-invalid] edge(): the option keys is a value of type string; write keys: keys().",
+      "[option-invalid] edge(): use[1] is a value of type string; write a plugin such as durable(), or Hono middleware.",
+      "[option-invalid] edge(): use[2] is a value of type object; write a plugin such as durable(), or Hono middleware.",
       TEXTS.NotExported?.replaceAll("NotExported", "Many"),
     ]);
   });
@@ -134,14 +134,14 @@ describe("tools that need a part", () => {
   test.each(["/bare", "/varying"])('A27: task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
-      'options-invalid: No client can call background: task: "required" needs the option tasks: tasks() of "mcp-edge/worker/tasks".',
+      'options-invalid: No client can call background: task: "required" needs tasks() of "mcp-edge/worker/tasks" in the option use.',
     ]);
   });
 
   test("A27: once: true without once() names the option", async () => {
     await call("/task", "once");
     expect(await reported("/task")).toContainEqual(
-      'options-invalid: Tool "once" has once: true, which needs edge(server, { once: once() }), with once from "mcp-edge/worker/once".',
+      'options-invalid: Tool "once" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".',
     );
   });
 });
@@ -150,7 +150,7 @@ describe("tools that need a part", () => {
 function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWorker> {
   const source = `
     import { McpServer } from "./src/core/index.ts";
-    import { edge } from "./src/worker/index.ts";
+    import { edge, objects } from "./src/worker/index.ts";
     import { hub } from "./src/worker/hub/index.ts";
     const log = [];
     console.error = console.warn = (...said) => log.push(said.join(" "));
@@ -170,7 +170,7 @@ function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWo
 const logOf = async (at: TestWorker) => (await (await fetch(at.url("/log"))).json()) as string[];
 
 test("A27: an old compatibility date is reported, with the line to write", async () => {
-  await using old = await logging("{ notices: hub() }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
+  await using old = await logging("{ use: [hub()] }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
   for (let times = 0; times < 3; times += 1) {
     expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
       '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
@@ -183,7 +183,7 @@ test("A27: an old compatibility date is reported, with the line to write", async
 });
 
 test("A27: a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
-  await using plain = await logging("{ notices: hub() }", { compatibilityFlags: [] });
+  await using plain = await logging("{ use: [hub()] }", { compatibilityFlags: [] });
   // GET is only for sessions.
   for (let times = 0; times < 3; times += 1) expect((await fetch(plain.url("/mcp"))).status).toBe(405);
   expect(await logOf(plain)).toEqual([
@@ -193,12 +193,12 @@ test("A27: a Worker without the flag enable_request_signal is served, and the lo
 
 test("A27: a service binding with the name of the object binding is no Durable Object binding", async () => {
   const options = { objects: { OWN: "McpObject" }, twin: true };
-  await using served = await logging('{ notices: hub(), binding: "TWIN" }', options);
+  await using served = await logging('{ use: [hub(), objects({ binding: "TWIN" })] }', options);
   expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);
 });
 
 test("an endpoint that is made during a request does not take the class of a running one, and is refused", async () => {
-  await using running = await logging("{ notices: hub() }", {});
+  await using running = await logging("{ use: [hub()] }", {});
   expect((await fetch(running.url("/mcp"))).status).toBe(405);
   for (let times = 0; times < 2; times += 1) {
     const [problem] = await problemsOf(fetch(running.url("/again")));
@@ -248,7 +248,7 @@ test("an object of a class that two endpoints claim refuses calls, and its alarm
     import { McpServer } from "./src/core/index.ts";
     import { edge } from "./src/worker/index.ts";
     import { sessions } from "./src/worker/sessions/index.ts";
-    const make = (name) => edge(new McpServer({ name, version: "1.0.0" }), { sessions: sessions() });
+    const make = (name) => edge(new McpServer({ name, version: "1.0.0" }), { use: [sessions()] });
     make("first");
     const second = make("second");
     export class McpObject extends second.McpObject {

@@ -66,8 +66,8 @@ describe("names of options", () => {
       );
     }
     expect(said("hub()", { shard: 2 })).toBe('options-invalid: hub() has no option "shard". Did you mean "shards"?');
-    expect(said("edge()", { sesions: 1 })).toBe(
-      'options-invalid: edge() has no option "sesions". Did you mean "sessions"?',
+    expect(said("edge()", { endpont: 1 })).toBe(
+      'options-invalid: edge() has no option "endpont". Did you mean "endpoint"?',
     );
   });
 
@@ -75,8 +75,9 @@ describe("names of options", () => {
     Object.entries({
       "no server":
         "edge(): the first argument is undefined; it must be a server made by new McpServer({ name, version }).",
-      "a part that was not called": "edge(): the option sessions is a function; write sessions: sessions().",
-      "a part that is a text": "edge(): the option keys is a value of type string; write keys: keys().",
+      "a plugin that was not called":
+        "edge(): use[0] is a function without (context, next); write a plugin such as durable(), or Hono middleware.",
+      "a text in place of a list": "edge(): use is a value of type string; write a list.",
     }),
   )("A27: edge() with %s says so", (what, message) => {
     expect(answers.misused[what]).toBe(`options-invalid: ${message}`);

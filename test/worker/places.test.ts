@@ -455,6 +455,12 @@ test("the sessions and tasks of a caller are counted over all isolates", async (
   }
 });
 
+test("a bound on the tasks of principals, at an endpoint where nobody authenticates, is a mistake", async () => {
+  const { status, error } = await refusal({}, "/nobody");
+  expect(status).toBe(500);
+  expect(JSON.stringify(error)).toContain("and no plugin of the endpoint authenticates callers.");
+});
+
 test("an endpoint without objects says what it lacks", async () => {
   const { status, error } = await refusal(bearer(newUser()), "/bare");
   expect(status).toBe(500);
@@ -468,7 +474,6 @@ test.each<[string, Members, RegExp]>([
   ["another option of sessions", { liveSessions: { max: 1, idle: 1 } }, /liveSessions has no option "idle"/],
   ["too many tasks", { unfinishedTasks: { max: 101 } }, /rates\(\): unfinishedTasks\.max .*1 to 100/],
   ["no number of tasks", { unfinishedTasks: {} }, /rates\(\): unfinishedTasks needs max\./],
-  ["tasks without principals", { hook: "anonymous", unfinishedTasks: { max: 1 } }, /with "anonymous" there are none/],
   ["what is allowed", { liveSessions: { max: 1_000, idleMs: 1 }, unfinishedTasks: { max: 100 } }, /^accepted$/],
 ])("%s: the options are checked", async (_, options, text) => {
   const response = await fetch(url("/check"), { method: "POST", body: JSON.stringify(options) });

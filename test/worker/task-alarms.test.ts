@@ -21,7 +21,7 @@ const SOURCE = `
     const fail = () => { throw new Error("not yet"); };
     return String(await ctx.step("fail", retrying(fail, { retries: 3, backoffMs: 3_600_000, backoffMaxMs: 3_600_000 })));
   });
-  const app = edge(server, { tasks: tasks() });
+  const app = edge(server, { use: [tasks()] });
   export class McpObject extends app.McpObject {
     setTo(atMs) { return atMs ? this.ctx.storage.setAlarm(atMs) : this.ctx.storage.deleteAlarm(); }
   }

@@ -14,14 +14,14 @@ const SOURCE = `
   import { McpServer } from "./src/core/index.ts";
   import { durable } from "./src/worker/durable/index.ts";
   import { hub } from "./src/worker/hub/index.ts";
-  import { edge } from "./src/worker/index.ts";
+  import { edge, objects } from "./src/worker/index.ts";
   const server = new McpServer({ name: "unserved", version: "1.0.0" });
   server.tool("work", { task: "required" }, async (_, ctx) => {
     await ctx.elicit("Go on?", { type: "object", properties: {} });
     return "worked";
   });
-  const whole = edge(server, { ...durable(), className: "McpObject" });
-  const part = edge(server, { notices: hub(), className: "PartObject", path: "/part" });
+  const whole = edge(server, { use: [durable({ className: "McpObject" })] });
+  const part = edge(server, { path: "/part", use: [hub(), objects({ className: "PartObject" })] });
   let isWhole = true;
   const said = [];
   console.error = (...each) => void said.push(each.join(" "));

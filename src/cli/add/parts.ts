@@ -30,25 +30,27 @@ const GUIDES = "node_modules/mcp-edge/docs/guides";
 /** What npm init writes as the test of a project that has none. */
 const NO_TEST = /no test specified/;
 
-/** The option with which an author says that everyone may call. */
-const ANYONE = /\bauth:\s*"anonymous"/;
+/** The plugin with which an author says that everyone may call. */
+const ANYONE = /\banonymous\(\)/;
+/** A plugin that authenticates callers. */
+const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServer)\(/;
 
 function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
   if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
     throw usageError("Name who issues the tokens: mcp-edge add auth --issuer https://login.example.com");
   }
   const isOpen = ANYONE.test(entry.text);
-  if (!isOpen && /\bauth\b\s*[:,}]/.test(entry.text)) throw usageError(`${entry.path} has the option auth already.`);
-  const auth = `auth: bearer({ issuer: ${JSON.stringify(issuer)} })`;
-  const closed = entry.text.replace(ANYONE, auth);
-  // edge(server, { ...durable(), ... }), edge(server, durable()) or edge(server)
-  const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{\s*)/, `$1${auth}, `);
-  const withParts = entry.text.replace(/(\bedge\(\s*\w+,\s*)(durable\([^()]*\))\s*\)/, `$1{ ...$2, ${auth} })`);
-  const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { ${auth} })`);
-  const changed = (isOpen ? [closed] : [withOptions, withParts, bare]).find((text) => text !== entry.text);
+  if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} authenticates callers already.`);
+  const auth = `bearer({ issuer: ${JSON.stringify(issuer)} })`;
+  const closed = entry.text.replace(ANYONE, auth).replace(/\banonymous,\s*|,\s*anonymous\b/, "");
+  // edge(server, { ..., use: [durable()] }), edge(server, { ... }) or edge(server)
+  const withUse = entry.text.replace(/(\bedge\(\s*\w+,\s*\{[^[\]]*\buse:\s*\[\s*)/, `$1${auth}, `);
+  const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{)(?![^}]*\buse:)/, `$1 use: [${auth}],`);
+  const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { use: [${auth}] })`);
+  const changed = (isOpen ? [closed] : [withUse, withOptions, bare]).find((text) => text !== entry.text);
   if (changed === undefined) {
     throw usageError(
-      `${entry.path} does not call edge() in a known way. Add the option ${auth}, with bearer from "mcp-edge/worker/auth".`,
+      `${entry.path} does not call edge() in a known way. Add ${auth} to its option use, with bearer from "mcp-edge/worker/auth".`,
     );
   }
   const after = withImport(changed, 'import { bearer } from "mcp-edge/worker/auth";');
@@ -77,7 +79,7 @@ function addTasks(project: Project): Addition {
   const { entry } = project;
   if (!/\b(durable|tasks)\(/.test(entry.text)) {
     throw usageError(
-      `Tasks need Durable Objects: write edge(server, durable()) in ${entry.path} first, with durable from "mcp-edge/worker/durable".`,
+      `Tasks need Durable Objects: write edge(server, { use: [durable()] }) in ${entry.path} first, with durable from "mcp-edge/worker/durable".`,
     );
   }
   return {
@@ -141,7 +143,9 @@ function addApp(project: Project): Addition {
 
 function addTest({ manifest, entry }: Project): Addition {
   if (!/\b(durable|sessions)\(/.test(entry.text)) {
-    throw usageError(`The test is about sessions, and ${entry.path} has none: write edge(server, durable()) first.`);
+    throw usageError(
+      `The test is about sessions, and ${entry.path} has none: write edge(server, { use: [durable()] }) first.`,
+    );
   }
   const whole = JSON.parse(manifest.text) as {
     scripts?: Record<string, string>;
@@ -153,7 +157,7 @@ function addTest({ manifest, entry }: Project): Addition {
   const devDependencies = { vitest: "^5.1.1", ...whole.devDependencies };
   const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
   const needsInstall = whole.devDependencies?.vitest === undefined;
-  const isProtected = /\bauth\b\s*[:,}]/.test(entry.text) && !ANYONE.test(entry.text);
+  const isProtected = AUTHENTICATES.test(entry.text);
   return {
     changes: [
       { path: "test/session.test.ts", before: "", after: partFile("session.test.ts") },

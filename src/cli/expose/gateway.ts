@@ -13,7 +13,7 @@ import { readBody } from "../../http/body.ts";
 import { classify, type LegacyVerdict } from "../../http/classify.ts";
 import { acceptedForm, isJsonContentType } from "../../http/headers.ts";
 import { checkOrigin, isLoopback, preflight, readableBy } from "../../http/origin.ts";
-import { type Refusal, refuse, statusOf } from "../../http/refusal.ts";
+import { type Refusal, Refused, type Reply, refuse, statusOf } from "../../http/refusal.ts";
 import { type Emit, type Outcome, respond } from "../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../http/response-times.ts";
 import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../http/session-refusals.ts";
@@ -93,10 +93,11 @@ export class Gateway {
     const origin = request.headers.get("Origin");
     const { hostname, host, pathname } = new URL(request.url);
     // A page whose name was rebound to this machine sends its own name as Host.
-    if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host });
+    if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host }).toResponse();
     const problem = checkOrigin(request, origin, {});
-    if (problem) return refuse(problem);
-    const answer = this.#answer(request, pathname);
+    if (problem) return refuse(problem).toResponse();
+    const reply = await this.#reply(request, pathname);
+    const answer = reply instanceof Refused ? reply.toResponse() : reply;
     return origin === null ? answer : readableBy(origin, answer);
   }
 
@@ -106,7 +107,7 @@ export class Gateway {
     await Promise.all([...this.#seats.keys()].map((key) => this.#end(key)));
   }
 
-  async #answer(request: Request, pathname: string): Promise<Response> {
+  async #reply(request: Request, pathname: string): Promise<Reply> {
     const { method, headers } = request;
     if (pathname !== this.#parts.path) return new Response("Not found", { status: 404 });
     if (method === "OPTIONS") return preflight(request, ALLOW);
@@ -127,7 +128,7 @@ export class Gateway {
     return timingSafeEqual(digest(presented), digest(token));
   }
 
-  async #post(request: Request): Promise<Response> {
+  async #post(request: Request): Promise<Reply> {
     const { headers } = request;
     const contentType = headers.get("Content-Type");
     if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
@@ -164,7 +165,7 @@ export class Gateway {
   }
 
   /** Opens a session with a process of its own. */
-  async #initialize(request: JSONRPCRequest): Promise<Response> {
+  async #initialize(request: JSONRPCRequest): Promise<Reply> {
     const id = randomUUID();
     const seat = this.#seatOf(id, true);
     if (!(seat instanceof Seat)) return refuse(seat, request.id);
@@ -176,7 +177,7 @@ export class Gateway {
   }
 
   /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
-  async #ofSession(request: Request): Promise<Response> {
+  async #ofSession(request: Request): Promise<Reply> {
     const { method, headers } = request;
     const id = headers.get("Mcp-Session-Id");
     if (id === null) return refuse({ reason: "method-not-allowed", method, allow: "POST" });

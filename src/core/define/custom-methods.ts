@@ -6,6 +6,7 @@
 import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isMethodName } from "../protocol/methods.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 import type { ContextOf, HandlerContext } from "./handler-context.ts";
 import { isInputRequired } from "./input-required.ts";
@@ -35,19 +36,18 @@ export type CustomNotificationHandler<Env = unknown> = (
   ctx: NotificationContext<Env>,
 ) => void | Promise<void>;
 
-/** The names that a protocol version or the tasks extension defines. Custom methods must not change their meaning. */
-const PROTOCOL = new Set(
-  [
-    "initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list",
-    "resources/templates/list resources/read resources/subscribe resources/unsubscribe subscriptions/listen",
-    "completion/complete logging/setLevel sampling/createMessage roots/list elicitation/create",
-    "tasks/get tasks/result tasks/cancel tasks/list tasks/update",
-    ...[
-      "initialized cancelled progress message roots/list_changed tools/list_changed prompts/list_changed",
-      "resources/list_changed resources/updated elicitation/complete subscriptions/acknowledged tasks tasks/status",
-    ].map((names) => names.replace(/\S+/g, "notifications/$&")),
-  ].flatMap((names) => names.split(" ")),
-);
+/** The notifications that a protocol version or the tasks extension defines. */
+const NOTIFICATIONS = [
+  "initialized cancelled progress message roots/list_changed tools/list_changed prompts/list_changed",
+  "resources/list_changed resources/updated elicitation/complete subscriptions/acknowledged tasks tasks/status",
+]
+  .join(" ")
+  .split(" ");
+
+/** Whether the protocol defines a name. Custom methods must not change its meaning. */
+function isStandard(name: string): boolean {
+  return isMethodName(name) || NOTIFICATIONS.some((each) => name === `notifications/${each}`);
+}
 
 /**
  * Checks a custom method.
@@ -59,7 +59,7 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
     throw new KitError("definition-invalid", "A custom method needs a name.");
   if (typeof handler !== "function")
     throw new KitError("definition-invalid", `Custom method "${name}" has no handler function.`);
-  if (PROTOCOL.has(name))
+  if (isStandard(name))
     throw new KitError(
       "method-defined",
       `"${name}" is a name of the protocol. Choose another, such as "example.com/${name}".`,

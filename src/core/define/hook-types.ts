@@ -59,3 +59,9 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
  * it.
  */
 export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;
+
+/** Hooks of the endpoint that serves a request, in addition to those of the server. They run outside of the server's. */
+export interface EndpointHooks<Env = unknown> {
+  readonly around: readonly AroundHook<Env>[];
+  readonly onRequestEnd: readonly RequestEndHook<Env>[];
+}

@@ -19,7 +19,7 @@ import { Catalog } from "./catalog.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom-methods.ts";
 import { type Compiled, compile, keyOf, LISTS } from "./definitions.ts";
 import type { HandlerContext } from "./handler-context.ts";
-import type { AroundHook, RequestEnd } from "./hook-types.ts";
+import type { AroundHook, RequestEnd, RequestEndHook } from "./hook-types.ts";
 import type { CompiledPrompt } from "./prompt.ts";
 import type { CompiledResource, CompiledResourceTemplate, ResourceProvider } from "./resource.ts";
 import {
@@ -334,8 +334,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return this.options.around ?? [];
   }
 
-  /** Calls `onRequestEnd`. Never throws: an exception of the hook goes to `onError`. */
-  reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
+  /**
+   * Calls `onRequestEnd`, and the hooks of the endpoint. Never throws: an exception of a hook goes to `onError`.
+   *
+   * @param others The hooks of the endpoint.
+   */
+  reportEnd(end: RequestEnd, runtime: ErrorReporter, others: readonly RequestEndHook[] = []): void {
     const { method, requestId } = end;
     const failed = (error: unknown) =>
       this.report(
@@ -344,6 +348,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
         runtime,
       );
     runDetached(() => this.options.onRequestEnd?.(end), failed, end.waitUntil);
+    for (const hook of others) runDetached(() => hook(end), failed, end.waitUntil);
   }
 
   /**

@@ -115,13 +115,13 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly timeoutMs?: number;
   /**
    * Whether a repeated call joins the first run or gets its outcome, instead of running again. At the edge this needs
-   * the option `once`; see `mcp-edge/worker/once`.
+   * `once()` of `mcp-edge/worker/once`.
    *
    * @default false
    */
   readonly once?: boolean;
   /**
-   * Whether a call runs as a task in the background, if `edge()` has the option `tasks` and the client supports tasks
+   * Whether a call runs as a task in the background, if `edge()` has `tasks()` and the client supports tasks
    * (2026-07-28) or requests one (2025-11-25). `forbidden`: never. `optional`: whenever possible; otherwise the call
    * runs directly. `required`: always; a call that cannot be a task is refused.
    *

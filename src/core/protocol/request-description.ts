@@ -6,6 +6,7 @@
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { ErrorPlace } from "./error-reports.ts";
 import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
+import { callOf } from "./methods.ts";
 import { normalUri } from "./uri.ts";
 
 /** A request, its client, and the tool, prompt or resource it names. */
@@ -44,11 +45,11 @@ export function describeRequest(
 /** Returns the tool, prompt or resource that a request names, and its arguments. */
 export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
+  const [kind] = callOf(request.method);
   return {
     method: request.method,
     requestId: request.id,
-    ...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),
-    ...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),
+    ...(kind && kind !== "resource" && typeof name === "string" ? { [kind]: name } : {}),
     ...(typeof uri === "string" ? { uri: normalUri(uri) } : {}),
     ...(args === undefined ? {} : { arguments: args }),
   };

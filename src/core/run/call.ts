@@ -4,6 +4,7 @@
  * @module
  */
 import type { ContextCall } from "../define/handler-context.ts";
+import type { EndpointHooks } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
 import type { RequestFacts } from "../define/server-options.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
@@ -11,6 +12,7 @@ import type { Execution, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
+import type { MethodName } from "../protocol/methods.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
 import type { RunRounds } from "./run-rounds.ts";
 
@@ -24,7 +26,7 @@ export interface Call extends ContextCall {
   readonly execution?: Execution | undefined;
   readonly limits: Limits;
   /** Methods that the transport adds to the standard ones. */
-  readonly methods?: Readonly<Record<string, Method>> | undefined;
+  readonly methods?: MethodTable | undefined;
   /** Stores the level of `logging/setLevel`. Absent where it cannot be stored. */
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /**
@@ -51,6 +53,8 @@ export interface Call extends ContextCall {
   readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
   /** Runs calls once. Absent where outcomes cannot be stored. */
   readonly once?: Once | undefined;
+  /** The hooks of the endpoint that serves the request, if it has any. */
+  readonly endpointHooks?: EndpointHooks | undefined;
   /** Used when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
@@ -70,6 +74,9 @@ export interface Method {
   /** Whether the method runs no code of the author. @default false */
   readonly isStatic?: (server: Registry) => boolean;
 }
+
+/** Methods of the protocol, by name. */
+export type MethodTable = Readonly<Partial<Record<MethodName, Method>>>;
 
 /** Runs the work unless the same call has run before. Throws the error of the one run. */
 export interface Once {

@@ -11,14 +11,12 @@ import type { Registry } from "../define/registry.ts";
 import { errorText } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { callOf } from "../protocol/methods.ts";
 import type { Call } from "./call.ts";
 // This import also installs the rounds, which serve the client's next request.
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
 import type { AnsweringError } from "./run-rounds.ts";
-
-/** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
-const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
 
 /**
  * Thrown by a tool, prompt or resource that can only continue after the user has opened these URLs. The client then
@@ -43,7 +41,7 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;
-    if (urlsRequired === "result" && ASKING.includes(request.method)) {
+    if (urlsRequired === "result" && callOf(request.method).length > 0) {
       const questions = this.elicitations.map((params, at): [string, Question] => {
         return [`url-${at + 1}`, { method: "elicitation/create", params }];
       });

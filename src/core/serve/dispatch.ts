@@ -19,12 +19,13 @@ import {
   JsonText,
 } from "../protocol/jsonrpc.ts";
 import { completeResult, metaOf } from "../protocol/lifecycle.ts";
+import type { MethodName } from "../protocol/methods.ts";
 import { quote } from "../protocol/quote.ts";
 import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
-import type { Call, Serve } from "../run/call.ts";
+import type { Call, Method, MethodTable, Serve } from "../run/call.ts";
 import { isAnswering } from "../run/run-rounds.ts";
 import type { RequestWork } from "./hooks.ts";
-import { hookData, noticeData, runAround } from "./hooks.ts";
+import { aroundOf, hookData, noticeData, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
@@ -43,7 +44,9 @@ export interface Answer {
 export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
   const asker = call.asker.for?.({ server, request, call });
   const own = asker ? { ...call, asker } : call;
-  return server.options.onRequestEnd ? serveAndReport(server, request, own) : serve(server, request, own);
+  return server.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
+    ? serveAndReport(server, request, own)
+    : serve(server, request, own);
 }
 
 async function serveAndReport(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
@@ -55,7 +58,7 @@ async function serveAndReport(server: Registry, request: JSONRPCRequest, call: C
     isTold = true;
     const about = hookData(server, request, call);
     const durationMs = performance.now() - startedAtMs;
-    server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError);
+    server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError, call.endpointHooks?.onRequestEnd);
   };
   // Reported immediately, because a runtime may stop the work for a client that has disconnected, and the handler may
   // run for long.
@@ -72,7 +75,7 @@ async function serveAndReport(server: Registry, request: JSONRPCRequest, call: C
 async function serve(server: Registry, request: JSONRPCRequest, given: Call): Promise<Answer> {
   try {
     const call = await server.withContext(given);
-    const { around } = server;
+    const around = aroundOf(server, call);
     const result = await (around.length === 0
       ? run(server, request, call)
       : runAround(around, hookData(server, request, call), () => run(server, request, call)));
@@ -120,8 +123,12 @@ function findIn(
   request: JSONRPCRequest,
   call: Call,
 ): Serve | undefined {
-  const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+  const method = methodIn(methods, request);
   return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;
+}
+
+function methodIn(methods: MethodTable, { method }: JSONRPCRequest): Method | undefined {
+  return Object.hasOwn(methods, method) ? methods[method as MethodName] : undefined;
 }
 
 /**
@@ -130,7 +137,7 @@ function findIn(
  */
 export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
   if (server.around.length > 0) return false;
-  const method = Object.hasOwn(METHODS.legacy, request.method) ? METHODS.legacy[request.method] : undefined;
+  const method = methodIn(METHODS.legacy, request);
   return method?.isStatic?.(server) ?? false;
 }
 
@@ -158,7 +165,7 @@ export function redact(
 /** The part of a call that a custom notification needs. */
 export type NotificationCall = Pick<
   Call,
-  "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context"
+  "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context" | "endpointHooks"
 >;
 
 /**
@@ -186,7 +193,7 @@ export function takeCustomNotification(
         await (passed ? Promise.race([handled, passed]) : handled);
         return {};
       });
-    const { around } = server;
+    const around = aroundOf(server, call);
     await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call), serve));
   };
   const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));

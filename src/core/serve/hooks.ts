@@ -1,4 +1,4 @@
-import type { AroundHook, RequestData } from "../define/hook-types.ts";
+import type { AroundHook, EndpointHooks, RequestData } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
 import { type HookedCall, hookTools } from "../protocol/execution.ts";
@@ -29,6 +29,17 @@ export function noticeData(
 ): RequestData {
   const { client, principal } = call;
   return { method, params, client, principal, ...hookTools(server, { method }, call) };
+}
+
+/** What the hooks of a call are taken from. */
+export interface HooksOfCall {
+  /** The hooks of the endpoint, if it has any. */
+  readonly endpointHooks?: EndpointHooks | undefined;
+}
+
+/** Returns the hooks around a call: those of the endpoint, then those of the server. */
+export function aroundOf(server: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
+  return endpointHooks?.around.length ? [...endpointHooks.around, ...server.around] : server.around;
 }
 
 /** The work that serves a request. */

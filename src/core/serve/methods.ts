@@ -25,7 +25,7 @@ import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import { uriKey } from "../protocol/uri.ts";
 import type { Era } from "../protocol/versions.ts";
-import type { Call, Method, Serve } from "../run/call.ts";
+import type { Call, Method, MethodTable, Serve } from "../run/call.ts";
 import { FIRST_ROUND, type Round, runRounds } from "../run/run-rounds.ts";
 import { requireReader } from "./find-resource.ts";
 import { type ListMethod, listResult, MEMBERS } from "./list-methods.ts";
@@ -44,7 +44,7 @@ function list(method: ListMethod, isOffered: (server: Registry) => boolean): Met
   return { serve, isOffered, isStatic: always };
 }
 
-const BOTH: Readonly<Record<string, Method>> = {
+const BOTH: MethodTable = {
   "tools/list": list("tools/list", hasTools),
   "tools/call": { serve: callTool, isOffered: hasTools },
   "prompts/list": list("prompts/list", hasPrompts),
@@ -56,7 +56,7 @@ const BOTH: Readonly<Record<string, Method>> = {
 };
 
 /** The methods of each era. */
-export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+export const METHODS: Readonly<Record<Era, MethodTable>> = {
   legacy: {
     ...BOTH,
     initialize: {

@@ -29,7 +29,7 @@ export async function callTool(server: Registry, request: JSONRPCRequest, call: 
     if (tool.options.once && !call.once) {
       throw new KitError(
         "options-invalid",
-        `Tool "${tool.name}" has once: true, which needs edge(server, { once: once() }), with once from "mcp-edge/worker/once".`,
+        `Tool "${tool.name}" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".`,
       );
     }
     // If the endpoint has tasks, modern clients without them have already been refused.

@@ -19,7 +19,7 @@ import type { Call } from "../run/call.ts";
 import { missingCapabilities, toInputRequest } from "../run/input-required-result.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
 import { isAnswering, type RunRounds, SUSPENDED } from "../run/run-rounds.ts";
-import { hookData, runAround } from "../serve/hooks.ts";
+import { aroundOf, hookData, runAround } from "../serve/hooks.ts";
 import { callTool } from "../serve/tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
 import { PAUSED, PausableRun, WAITING } from "./pausable-run.ts";
@@ -91,7 +91,7 @@ export async function runTask(
   };
   try {
     const data = { ...hookData(server, request, call), taskId };
-    const result = await runAround(server.around, data, () => serveTask(server, call, task, unfinished));
+    const result = await runAround(aroundOf(server, call), data, () => serveTask(server, call, task, unfinished));
     // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { MiddlewareHandler } from "hono";
 import type { AroundHook, RequestEnd, RequestEndHook } from "../../core/define/hook-types.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { ClientFacts, Principal } from "../../core/protocol/client-facts.ts";
 import { checkFunction, KitError } from "../../core/protocol/errors.ts";
-import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { printable } from "../../core/protocol/quote.ts";
-import { callerOf } from "../auth/known-callers.ts";
-import { executionOf } from "../execution.ts";
+import type { RefusedRequest } from "../../http/endpoint-types.ts";
+import { definePlugin } from "../contributions.ts";
+import type { Plugin } from "../plugin.ts";
 import { type UnusualUseOptions, UnusualUseWatch } from "./unusual.ts";
 
 export type { UnusualUse, UnusualUseOptions } from "./unusual.ts";
@@ -30,8 +30,7 @@ export interface AuditRecord {
   /** Milliseconds from its beginning to its end. The clock of a Worker stands still while it computes. */
   readonly durationMs: number;
   /**
-   * The issuer of the principal. Absent for anonymous calls, and for refusals of requests that neither `bearer()` nor
-   * `rates()` had authenticated.
+   * The issuer of the principal. Absent for anonymous calls, and for refusals of requests before they were authenticated.
    */
   readonly issuer?: string;
   /** The subject of the principal. */
@@ -91,27 +90,18 @@ export interface AuditOptions<Env> {
 
 const OPTIONS: OptionTable<AuditOptions<never>> = { to: null, contents: null, unusual: null };
 
-/** The hooks of an audit, for the server and for its endpoint. */
-export interface Audit<Env> {
-  /** Options of `new McpServer()`: `around` and `onRequestEnd`. They record every call, on every transport. */
-  readonly hooks: { readonly around: readonly AroundHook<Env>[]; readonly onRequestEnd: RequestEndHook<Env> };
-  /** An entry of the option `middleware` of `edge()`. It records every refusal. */
-  readonly refusals: MiddlewareHandler;
-}
-
 /**
  * Records who used what, and with which outcome: one record for each call and each refusal, to the log, to Analytics
- * Engine or to a function.
+ * Engine or to a function. It is a plugin of `edge()`.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
  * const log = audit({ to: (record) => console.log(record.kind, record.subject, record.tool, record.outcome) });
- * const audited = new McpServer({ name: "audited", version: "1.0.0", ...log.hooks });
- * export default edge(audited, { middleware: [log.refusals] });
+ * export default edge(server, { use: [log] });
  * ```
  */
-export function audit<Env = unknown>(options: AuditOptions<Env> = {}): Audit<Env> {
+export function audit<Env = unknown>(options: AuditOptions<Env> = {}): AuditPlugin<Env> {
   checkOptions("audit(): ", options, OPTIONS);
   const { contents = false, to, unusual } = options;
   if (typeof to !== "object") checkFunction("audit(): to", to);
@@ -136,15 +126,22 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): Audit<Env
     const result = results.take(end.client, end.taskId ?? end.requestId);
     return send(recordOf(end, result, contents), end.env);
   };
-  const refusals: MiddlewareHandler = async (context, next) => {
-    const startedAtMs = Date.now();
-    await next();
-    const record = await refusalOf(context.req.raw, context.res, startedAtMs);
-    if (!record) return;
-    const sent = send(record, context.env as Env);
-    executionOf(context)?.waitUntil(sent);
+  const onRefused = (refused: RefusedRequest<Env>) => {
+    refused.execution.waitUntil(send(refusalOf(refused), refused.env));
   };
-  return { hooks: { around: [around], onRequestEnd }, refusals };
+  return {
+    ...definePlugin<Env>({ name: "audit()", attach: () => ({ around, onRequestEnd, onRefused }) }),
+    hooks: { around: [around], onRequestEnd },
+  };
+}
+
+/** An audit of calls and refusals. */
+export interface AuditPlugin<Env> extends Plugin<Env> {
+  /**
+   * Options of `new McpServer()`, for a server that is not served by `edge()`: they record every call over stdio. There are
+   * no refusals there.
+   */
+  readonly hooks: { readonly around: readonly AroundHook<Env>[]; readonly onRequestEnd: RequestEndHook<Env> };
 }
 
 /** The results of calls that have not ended yet. */
@@ -187,16 +184,9 @@ function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
   });
 }
 
-/** Returns the record of a refusal. Undefined for any other answer. */
-async function refusalOf(request: Request, response: Response, startedAtMs: number): Promise<AuditRecord | undefined> {
-  if (response.status < 400) return undefined;
-  const body: unknown = await response
-    .clone()
-    .json()
-    .catch(() => undefined);
-  const error = isObject(body) && isObject(body.error) ? body.error : {};
-  const reason = isObject(error.data) ? error.data.reason : undefined;
-  if (typeof reason !== "string") return undefined;
+/** Returns the record of a refusal. */
+function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
+  const { errorCode, status, reason, startedAtMs } = refused;
   const { headers } = request;
   const bytes = headers.get("Content-Length");
   return present({
@@ -204,9 +194,9 @@ async function refusalOf(request: Request, response: Response, startedAtMs: numb
     at: new Date().toISOString(),
     outcome: "refused",
     durationMs: Date.now() - startedAtMs,
-    ...namesOf(callerOf(request)),
-    errorCode: typeof error.code === "number" ? error.code : undefined,
-    status: response.status,
+    ...namesOf(principal),
+    errorCode,
+    status,
     reason,
     ip: headers.get("CF-Connecting-IP") ?? undefined,
     requestSize: bytes === null ? undefined : Number(bytes),

@@ -4,10 +4,12 @@
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
-import type { Principal } from "../../core/protocol/client-facts.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import type { Execution } from "../../core/protocol/execution.ts";
 import { quote } from "../../core/protocol/quote.ts";
+import type { AuthHook } from "../../http/endpoint-types.ts";
+import { Refused } from "../../http/refusal.ts";
+import { definePlugin } from "../contributions.ts";
+import type { Plugin } from "../plugin.ts";
 import { bySignature } from "./by-signature.ts";
 import { checkUrl } from "./fetch-json.ts";
 import { unverified } from "./unverified.ts";
@@ -26,7 +28,7 @@ const OPTIONS: OptionTable<AccessOptions> = { teamDomain: null, audience: null }
 const HEADER = "Cf-Access-Jwt-Assertion";
 
 /**
- * Admits requests that Cloudflare Access has let through, as the option `auth` of `edge()`. It verifies the JWT in the
+ * Admits requests that Cloudflare Access has let through, as a plugin of `edge()`. It verifies the JWT in the
  * header `Cf-Access-Jwt-Assertion`, so a request that does not pass Access, such as one to the workers.dev address, gets
  * 401. The principal is the `sub` of the JWT, or `client:` and the `common_name` of a service token; its claims have the
  * `email`.
@@ -37,9 +39,7 @@ const HEADER = "Cf-Access-Jwt-Assertion";
  * const auth = cloudflareAccess({ teamDomain: "https://example.cloudflareaccess.com", audience: "audience tag" });
  * ```
  */
-export function cloudflareAccess(
-  options: AccessOptions,
-): (request: Request, env: unknown, execution: Execution) => Promise<Principal | null | Response> {
+export function cloudflareAccess(options: AccessOptions): Plugin<unknown> {
   checkOptions("cloudflareAccess(): ", options, OPTIONS);
   const { teamDomain, audience } = options;
   checkUrl("cloudflareAccess(): teamDomain", teamDomain);
@@ -58,13 +58,14 @@ export function cloudflareAccess(
   const rules = { issuer: teamDomain, audiences, clockSkewMs: 30_000, isVouchedFor: false, clientClaim } as const;
   const keys = { issuer: teamDomain, jwks: `${teamDomain}/cdn-cgi/access/certs`, algorithms: ["RS256"] as const };
   const verify = bySignature(keys, () => rules);
-  return async (request, env, execution) => {
+  const authenticate: AuthHook<unknown> = async (request, env, execution) => {
     const token = request.headers.get(HEADER);
     if (token === null) return null;
     const answer = await verify(token, { request, env, resource: teamDomain, execution }).catch(unverified(token));
-    if (answer instanceof Response) return answer;
+    if (answer instanceof Refused) return answer;
     if (typeof answer === "string") return null;
     // A token that is bound to a key must not be used without a proof of that key.
     return answer.principal.claims?.cnf === undefined ? answer.principal : null;
   };
+  return definePlugin({ name: "cloudflareAccess()", attach: () => ({ authenticate }) });
 }

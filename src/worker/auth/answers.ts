@@ -4,7 +4,8 @@
  * @module
  * @see RFC 6750, section 3, and RFC 9728
  */
-import { ErrorCode, encodeError, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { type PartReason, type Refusal, type Refused, refuse } from "../../http/refusal.ts";
 import type { ProofError } from "./proof-part.ts";
 
 /** The path of the metadata. The path of the resource is added to it (RFC 9728, 3.1). */
@@ -27,7 +28,7 @@ export interface Denial {
 }
 
 /**
- * Returns the response with its challenges. The values need no escapes: scopes are checked, and URLs have no quotes.
+ * Returns the refusal with its challenges. The values need no escapes: scopes are checked, and URLs have no quotes.
  *
  * @param schemes The authentication schemes that the client may use, each with the parameters that only it has.
  */
@@ -35,7 +36,7 @@ export function deny(
   { status, error, message, scopes, headers }: Denial,
   resource: string,
   schemes: readonly string[] = [BEARER],
-): Response {
+): Refusal {
   const parts = [
     error && `error="${error}"`,
     error && `error_description="${message}"`,
@@ -46,15 +47,14 @@ export function deny(
   return answer(status, error ?? "unauthorized", message, { "WWW-Authenticate": challenge, ...headers });
 }
 
-/** Returns the response if it is not known whether the token is valid. A 401 would make the client ask its user again. */
-export function unavailable(message = "The token cannot be verified at the moment."): Response {
-  return answer(503, "unverified", message, { "Retry-After": "5" });
+/** Returns the refusal if it is not known whether the token is valid. A 401 would make the client ask its user again. */
+export function unavailable(message = "The token cannot be verified at the moment."): Refused {
+  return refuse(answer(503, "unverified", message, { "Retry-After": "5" }));
 }
 
-function answer(status: number, reason: string, message: string, more: Record<string, string>): Response {
+function answer(status: number, reason: PartReason, message: string, headers: Record<string, string>): Refusal {
   const code = status === 503 ? ErrorCode.InternalError : ErrorCode.InvalidRequest;
-  const headers = { "Content-Type": "application/json", ...more };
-  return new Response(encodeError(undefined, { code, message, data: { reason } }), { status, headers });
+  return { reason, form: { status, code, message, headers } };
 }
 
 /** Returns the URL of the metadata of a resource. */

@@ -1,19 +1,23 @@
 /**
- * The `auth` hook that admits requests with an access token.
+ * The plugin that admits requests with an access token.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization
  */
+import type { Hono } from "hono/tiny";
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Authorize } from "../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../http/origin.ts";
-import type { AuthPart, AuthRoles } from "../parts.ts";
+import { Refused, refuse } from "../../http/refusal.ts";
+import { definePlugin } from "../contributions.ts";
+import type { HonoEnv } from "../parts.ts";
+import type { AuthPlugin } from "../plugin.ts";
 import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./answers.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
 import { bySignature } from "./by-signature.ts";
 import type { ClaimRules } from "./claims.ts";
 import { byIntrospection } from "./introspection.ts";
-import { rememberCaller } from "./known-callers.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
 import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
@@ -22,7 +26,7 @@ import { readToken } from "./token.ts";
 import { unverified } from "./unverified.ts";
 
 /**
- * Admits requests with an access token of one issuer, as the option `auth` of `edge()`. The token is a JWT that the
+ * Admits requests with an access token of one issuer, as a plugin of `edge()`. The token is a JWT that the
  * issuer has signed, or it is verified by introspection or by a function. It acts for its `sub`, or for `client:` and its
  * `client_id`; handlers get this as `ctx.auth`, with `scopes` and `claims`.
  *
@@ -32,12 +36,12 @@ import { unverified } from "./unverified.ts";
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
- * export default edge(server, { auth: bearer({ issuer: "https://login.example.com" }) });
+ * export default edge(server, { use: [bearer({ issuer: "https://login.example.com" })] });
  * ```
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9068; RFC 9728
  */
-export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env> {
+export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<Env> {
   checkBearerOptions(options);
   const { scopes = [] } = options;
   const verify = verifierOf(options);
@@ -47,45 +51,42 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
   const include = including(options.includes);
   const explain = explainer(options);
   const needs = new Needs(options.needs ?? {});
-  const auth = async (request: Request, env: Env, execution: Execution) => {
+  const authenticate = async (request: Request, env: Env, execution: Execution) => {
     const resource = resourceAt(options, request.url);
     explain(request.url, resource);
-    if (isHostOpen(options, request.url)) return deny(HOST_OPEN, resource, challenges);
+    if (isHostOpen(options, request.url)) return refuse(deny(HOST_OPEN, resource, challenges));
     const presented = readToken(request, schemes);
-    if (!("token" in presented)) return deny({ ...presented, scopes }, resource, challenges);
+    if (!("token" in presented)) return refuse(deny({ ...presented, scopes }, resource, challenges));
     const { token, isProven } = presented;
     const own = proofs && isProven ? [proofs.challenge] : undefined;
     const answer = await verify(token, { request, env, resource, execution }).catch(unverified(token));
-    if (answer instanceof Response) return answer;
+    if (answer instanceof Refused) return answer;
     if (typeof answer === "string") {
-      return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource, own);
+      return refuse(deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource, own));
     }
     const given = { request, env, token, isProven, resource: options.resource, cnf: answer.principal.claims?.cnf };
     const problem = await problemOfBinding(given, proofs);
     if (problem) {
-      return problem instanceof Response ? problem : deny({ status: 401, scopes, ...problem }, resource, challenges);
+      if (problem instanceof Refused) return problem;
+      return refuse(deny({ status: 401, scopes, ...problem }, resource, challenges));
     }
-    const principal = { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
-    rememberCaller(request, principal);
-    const holds = (scope: string) => principal.scopes.includes(scope);
-    if (scopes.every(holds) && needs.all.every(holds)) return principal;
-    // Only now is the body of interest.
-    const more = await needs.ofRequest(request);
-    if (more instanceof Response) return more;
+    return { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
+  };
+  const authorize: Authorize = ({ request, principal, messages }) => {
+    const holds = (scope: string) => principal?.scopes?.includes(scope);
+    if (scopes.every(holds) && needs.all.every(holds)) return undefined;
+    const more = needs.ofMessages(messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {})));
     const all = [...new Set([...scopes, ...more])];
     const lacking = all.filter((scope) => !holds(scope));
-    if (lacking.length > 0) {
-      // Clients that cannot ask for more show this text to their users.
-      const message = `The token lacks the scope ${lacking.join(" ")}.`;
-      return deny({ status: 403, error: "insufficient_scope", message, scopes: all }, resource, own);
-    }
-    return principal;
+    if (lacking.length === 0) return undefined;
+    // Clients that cannot ask for more show this text to their users.
+    const message = `The token lacks the scope ${lacking.join(" ")}.`;
+    const presented = readToken(request, schemes);
+    const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
+    const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
+    return deny(denial, resourceAt(options, request.url), own);
   };
-  const visible: AuthPart<Env>["visible"] = (definition, { principal }) => {
-    return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
-  };
-  const metadata: AuthPart<Env>["metadata"] = (request) => metadataFor(options, request);
-  const mount: AuthPart<Env>["mount"] = (app, path) => {
+  const mount = <Own>(app: Hono<HonoEnv<Own>>, path: string) => {
     // The URL of an endpoint whose path has variables is not known at the path without one.
     const own = /[:*]/.test(path) ? undefined : path;
     const given = options.resource && new URL(options.resource).pathname;
@@ -95,22 +96,33 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     // A path whose characters are escaped matches the route too, and is not that of the metadata.
     for (const each of paths) app.all(each, ({ req, notFound }) => metadataFor(options, req.raw, own) ?? notFound());
   };
-  const roles: AuthRoles = {
-    attach: (runtime) => {
-      needs.join(runtime.limits);
-      runtime.scopesOf = (messages) => needs.ofMessages(messages);
-      return { role: proofs?.attach(runtime).role ?? [] };
+  const plugin = definePlugin<Env>({
+    name: "bearer()",
+    attach: (endpoint) => {
+      endpoint.scopesOf = (messages) => needs.ofMessages(messages);
+      return {
+        authenticate,
+        authorize,
+        mount: (app) => mount(app, endpoint.path),
+        roles: proofs && [proofs.attach(endpoint)],
+        findProblems: (env) => proofs?.findProblems(env) ?? [],
+      };
     },
-    findProblems: (env) => proofs?.findProblems(env) ?? [],
+  });
+  return {
+    ...plugin,
+    visible: (definition, { principal }) => {
+      return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
+    },
+    metadata: (request) => metadataFor(options, request),
   };
-  return Object.assign(auth, { visible, metadata, mount, roles });
 }
 
 /** Returns why a token may not be used as it was presented, or undefined if it may. */
 async function problemOfBinding(
   given: BoundToken & { readonly isProven: boolean },
   proofs: ProofPart | undefined,
-): Promise<ProofProblem | Response | undefined> {
+): Promise<ProofProblem | Refused | undefined> {
   const { isProven, cnf } = given;
   if (proofs && isProven) return proofs.check(given);
   // A token that is bound to a key must be used with a proof of that key, also where no proof can be verified.

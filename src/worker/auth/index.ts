@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AuthPart } from "../parts.ts";
+export type { AuthPlugin } from "../plugin.ts";
 export { type AccessOptions, cloudflareAccess } from "./access.ts";
 export { bearer } from "./bearer.ts";
 export type { BearerOptions } from "./bearer-options.ts";

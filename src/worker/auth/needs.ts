@@ -6,11 +6,8 @@
  */
 import { keyOf } from "../../core/define/definitions.ts";
 import type { Definition } from "../../core/define/server-options.ts";
-import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
-import { readBody } from "../../http/body.ts";
-import { refuse } from "../../http/refusal.ts";
-import { wider } from "./body-limits.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { type Target, targetsOf } from "../../core/protocol/targets.ts";
 import { UriScopes } from "./uri-scopes.ts";
 
 type ScopesByName = Readonly<Record<string, readonly string[]>>;
@@ -40,8 +37,6 @@ export class Needs {
   readonly #resources: UriScopes;
   /** Every scope that some operation needs. */
   readonly all: readonly string[];
-  /** The limits of the endpoints that use the hook. Undefined until it has joined one. */
-  #limits: Limits | undefined;
 
   /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
   constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
@@ -51,17 +46,12 @@ export class Needs {
     this.all = [tools, prompts, resources, methods].flatMap((given) => Object.values(given).flat());
   }
 
-  /** Reads bodies of this endpoint too. */
-  join(limits: Limits): void {
-    this.#limits = wider(this.#limits, limits);
-  }
-
   /** Returns the scopes that a definition needs. */
   ofDefinition(definition: Definition<never>): readonly string[] {
     const key = keyOf(definition);
     switch (definition.kind) {
       case "resource":
-        return this.#ofUri(key);
+        return this.#resources.of(key);
       case "resourceTemplate":
         return this.#resources.ofTemplate(key);
       default:
@@ -69,53 +59,32 @@ export class Needs {
     }
   }
 
-  /**
-   * Returns the scopes that the messages in a request need, or the response that refuses its body. The body stays
-   * readable.
-   */
-  async ofRequest(request: Request): Promise<readonly string[] | Response> {
-    if (request.method !== "POST" || this.all.length === 0) return [];
-    const body = await readBody(request.clone(), this.#limits ?? DEFAULT_LIMITS);
-    if (body.refusal) return refuse(body.refusal);
-    const messages: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
-    return this.ofMessages(messages.filter(isObject));
-  }
-
   /** Returns the scopes that messages need. */
   ofMessages(messages: readonly JsonObject[]): readonly string[] {
     return messages.flatMap((message) => this.#ofMessage(message));
   }
 
-  #ofMessage({ method, params }: JsonObject): readonly string[] {
-    const { name, uri, ref, notifications } = isObject(params) ? params : {};
-    const own = this.#of("methods", method);
-    switch (method) {
-      case "tools/call":
-        return [...own, ...this.#of("tools", name)];
-      case "prompts/get":
-        return [...own, ...this.#of("prompts", name)];
-      case "resources/read":
-      case "resources/subscribe":
-        return [...own, ...this.#ofUri(uri)];
-      case "completion/complete": {
-        const asked = isObject(ref) ? ref : {};
-        const ofTemplate = typeof asked.uri === "string" ? this.#resources.ofTemplate(asked.uri) : [];
-        return [...own, ...this.#of("prompts", asked.name), ...ofTemplate, ...this.#ofUri(asked.uri)];
-      }
-      case "subscriptions/listen": {
-        const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
-        return [...own, ...(Array.isArray(uris) ? uris.flatMap((each) => this.#ofUri(each)) : [])];
-      }
-      default:
-        return own;
+  #ofMessage(message: JsonObject): readonly string[] {
+    return [...this.#of("methods", message.method), ...targetsOf(message).flatMap((target) => this.#ofTarget(target))];
+  }
+
+  #ofTarget({ kind, name }: Target): readonly string[] {
+    switch (kind) {
+      case "tool":
+        return this.#of("tools", name);
+      case "prompt":
+        return this.#of("prompts", name);
+      case "resource":
+        return this.#resources.of(name);
+      case "reference":
+        return [...this.#of("prompts", name), ...this.#resources.ofTemplate(name), ...this.#resources.of(name)];
+      case "task":
+        // A task is protected by the scopes of the call that created it.
+        return [];
     }
   }
 
   #of(kind: Kind, name: unknown): readonly string[] {
     return (typeof name === "string" && this.#scopes[kind].get(name)) || [];
-  }
-
-  #ofUri(uri: unknown): readonly string[] {
-    return typeof uri === "string" ? this.#resources.of(uri) : [];
   }
 }

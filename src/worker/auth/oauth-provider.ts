@@ -48,7 +48,7 @@ interface VerifiedByProvider {
  * @example
  * ```ts
  * const verified = workersOAuthProvider({ claims: ({ email }: { email: string }) => ({ email }) });
- * export default edge(server, { auth: bearer({ issuer: "https://mcp.example.com", verify: verified }) });
+ * export default edge(server, { use: [bearer({ issuer: "https://mcp.example.com", verify: verified })] });
  * ```
  */
 export function workersOAuthProvider<Props>(options: OAuthProviderOptions<Props> = {}): VerifyToken<unknown> {

@@ -4,7 +4,9 @@
  * @module
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { AuthRoles } from "../parts.ts";
+import type { Refused } from "../../http/refusal.ts";
+import type { ObjectRole } from "../object.ts";
+import type { EdgeRuntime, SealingPart } from "../runtime.ts";
 
 /** The error codes of RFC 9449, section 7.1. */
 export type ProofError = "invalid_dpop_proof" | "use_dpop_nonce";
@@ -34,7 +36,9 @@ export interface ProofProblem {
 }
 
 /** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/dpop`; bundled only if imported. */
-export interface ProofPart extends AuthRoles {
+export interface ProofPart extends SealingPart {
+  /** Joins an endpoint. Returns the role that its objects get. */
+  attach(runtime: EdgeRuntime): ObjectRole<unknown>;
   /** Whether every token must be bound to a key. */
   readonly isRequired: boolean;
   /** Begins the challenge. */
@@ -42,12 +46,12 @@ export interface ProofPart extends AuthRoles {
   /** Members of the metadata of the resource. */
   readonly metadata: JsonObject;
   /** Returns why a token with a proof is refused, or undefined if it is accepted. */
-  check(bound: BoundToken): Promise<ProofProblem | Response | undefined>;
+  check(bound: BoundToken): Promise<ProofProblem | Refused | undefined>;
   /**
    * Verifies the proof of a request for a token, which is not bound to anything yet.
    *
    * @param url The URL of the token endpoint.
    * @returns The thumbprint of the key (RFC 7638), or why the proof is refused.
    */
-  prove(request: Request, env: unknown, url: string): Promise<string | ProofProblem | Response>;
+  prove(request: Request, env: unknown, url: string): Promise<string | ProofProblem | Refused>;
 }

@@ -4,13 +4,14 @@
  * @module
  */
 import { describeType, KitError } from "../../core/protocol/errors.ts";
+import type { Refused } from "../../http/refusal.ts";
 import { unavailable } from "./answers.ts";
 
 /**
  * Returns a function that answers a request whose token could not be verified. A mistake of the author is reported as one.
  * Any other error is logged as a text without the token, which an exception of the author's function may contain.
  */
-export function unverified(token: string): (error: unknown) => Response {
+export function unverified(token: string): (error: unknown) => Refused {
   return (error) => {
     if (KitError.is(error)) throw error;
     console.error(`mcp-edge: an access token could not be verified: ${withoutToken(textOf(error), token)}`);

@@ -10,6 +10,7 @@ import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { quote } from "../../core/protocol/quote.ts";
 import { envRing } from "../../core/seal/env-keys.ts";
 import { splitUrl } from "../../http/origin.ts";
+import type { Refused } from "../../http/refusal.ts";
 import { unavailable } from "../auth/answers.ts";
 import { schemeOf, type TokenAlgorithm } from "../auth/jwt.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
@@ -67,8 +68,7 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["ES256", "EdDSA", "Ed25519", "PS2
  *
  * @example
  * ```ts
- * const auth = bearer({ issuer: "https://login.example.com", dpop: dpop() });
- * const app = edge(server, { keys: keys(), auth });
+ * const app = edge(server, { use: [keys(), bearer({ issuer: "https://login.example.com", dpop: dpop() })] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -94,9 +94,12 @@ export function dpop(options: DpopOptions = {}): ProofPart {
     attach: ({ place, keys }) => {
       joined = { place, objects: new RoleObjects("proof", place) };
       ringOf = keys ?? envRing;
-      return { role: { name: "proof", create: (ctx) => new ProofsObject(ctx) } };
+      return { name: "proof", create: (ctx) => new ProofsObject(ctx) };
     },
-    findProblems: (env) => [...findMissingObjects("dpop()", joined?.place), ...(nonces ? findKeyProblems(env) : [])],
+    findProblems: (env) => [
+      ...findMissingObjects("dpop()", joined?.place),
+      ...(nonces && ringOf === envRing ? findKeyProblems(env) : []),
+    ],
     check: async (bound) => {
       if (!joined) throw new KitError("options-invalid", "dpop() works only as bearer({ dpop: dpop() }) in edge().");
       const proof = await verify(bound, { algorithms, windowMs });
@@ -138,7 +141,7 @@ async function useOnce(
   { id, issuedAtMs, thumbprint }: Proof,
   env: unknown,
   windowMs: number,
-): Promise<ProofProblem | Response | undefined> {
+): Promise<ProofProblem | Refused | undefined> {
   const untilMs = issuedAtMs + windowMs;
   try {
     const outcome = await objects.call(objects.named(env, `proof:${thumbprint}`), "use", id, untilMs);

@@ -1,23 +1,22 @@
 /**
- * mcp-edge/worker/durable: everything that an endpoint can keep in Durable Objects, as one option.
+ * mcp-edge/worker/durable: everything that an endpoint can keep in Durable Objects, as one plugin.
  *
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
-import type { EdgeOptions } from "../edge-options.ts";
+import type { PlaceOptions } from "../bindings.ts";
 import { type HttpSseOptions, httpSse } from "../http-sse/index.ts";
 import { type HubOptions, hub } from "../hub/index.ts";
 import { type KeysOptions, keys } from "../keys/index.ts";
-import type { WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import { type OnceOptions, once } from "../once/index.ts";
-import type { KeysPart, NoticesPart, OncePart, RoutesPart, SessionsPart, TasksPart } from "../parts.ts";
+import type { DurablePart } from "../parts.ts";
 import { type ReplayOptions, replay } from "../replay/index.ts";
-import type { ReplayPart } from "../runtime.ts";
 import { type SessionsOptions, sessions } from "../sessions/index.ts";
 import { type TasksOptions, tasks } from "../tasks/index.ts";
 
-/** Options of the parts, each under the name that the part has in `edge()`. */
-export interface DurableOptions<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
+/** Options of the parts, and where their objects are. */
+export interface DurableOptions<Env, Classes extends object = object> extends PlaceOptions {
   /** Options of `sessions()`. */
   readonly sessions?: SessionsOptions<Env>;
   /** Options of `httpSse()`. */
@@ -29,12 +28,10 @@ export interface DurableOptions<Env> extends Pick<EdgeOptions<Env>, PlaceOption>
   /** Options of `once()`. */
   readonly once?: OnceOptions;
   /** Options of `tasks()`. */
-  readonly tasks?: TasksOptions;
+  readonly tasks?: TasksOptions<Classes>;
   /** Options of `replay()`. */
   readonly replay?: ReplayOptions;
 }
-
-type PlaceOption = "className" | "binding" | "jurisdiction" | "locationHint";
 
 const OPTIONS: OptionTable<DurableOptions<never>> = {
   sessions: null,
@@ -50,24 +47,6 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
   locationHint: null,
 };
 
-/** All parts of an endpoint, as options of `edge()`. */
-export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
-  /** Sessions for legacy clients. */
-  readonly sessions: SessionsPart<Env, WithMcpObject<Env>>;
-  /** The transport of 2024-11-05. */
-  readonly httpSse: RoutesPart<Env>;
-  /** Notices of changes to clients of every isolate. */
-  readonly notices: NoticesPart<Env, WithMcpObject<Env>>;
-  /** The keys that seal session ids and request states. */
-  readonly keys: KeysPart<Env, WithMcpObject<Env>>;
-  /** Calls that run once. */
-  readonly once: OncePart<Env, WithMcpObject<Env>>;
-  /** Calls that run in the background. */
-  readonly tasks: TasksPart<Env, WithMcpObject<Env>>;
-  /** Handlers that ask in the middle of a call. */
-  readonly replay: ReplayPart;
-}
-
 /**
  * Gives an endpoint every part that uses Durable Objects: legacy sessions, the HTTP+SSE transport at the same URL,
  * notices to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle of a call.
@@ -75,7 +54,7 @@ export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
  *
  * @example
  * ```ts
- * const app = edge(server, durable());
+ * const app = edge(server, { use: [durable()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -83,16 +62,24 @@ export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
  * @param options The options of the parts, each under its name, and the location of the objects.
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
-export function durable<Env>(options: DurableOptions<Env> = {}): DurableParts<Env> {
+export function durable<Env, Classes extends object = Record<never, never>>(
+  options: DurableOptions<Env, Classes> = {},
+): DurablePart<Env, WithMcpObject<Env>, Classes> {
   checkOptions("durable(): ", options, OPTIONS);
+  const { className, binding, jurisdiction, locationHint } = options;
   return {
-    ...options,
-    sessions: sessions(options.sessions),
-    httpSse: httpSse(options.httpSse),
-    notices: hub(options.notices),
-    keys: keys(options.keys),
-    once: once(options.once),
-    tasks: tasks(options.tasks),
-    replay: replay(options.replay),
+    slot: "durable",
+    objects: OBJECTS,
+    runner: options.tasks?.runner,
+    parts: [
+      { slot: "place", className, binding, jurisdiction, locationHint },
+      sessions(options.sessions),
+      httpSse(options.httpSse),
+      hub(options.notices),
+      keys(options.keys),
+      once(options.once),
+      tasks(options.tasks),
+      replay(options.replay),
+    ],
   };
 }

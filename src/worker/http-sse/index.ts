@@ -61,17 +61,17 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
  * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the stream;
  * its first event names the same path with the session in the query, for the client to POST to.
  *
- * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
+ * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no sessions.
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), httpSse: httpSse(), keys: keys() });
+ * const app = edge(server, { use: [sessions(), httpSse(), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
-export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
+export function httpSse(options: HttpSseOptions = {}): RoutesPart {
   checkOptions("httpSse(): ", options, OPTIONS);
   checkPath("httpSse(): path", options.path);
   checkPath("httpSse(): messagesPath", options.messagesPath);
@@ -85,6 +85,7 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
     handshakeMs,
   };
   return {
+    slot: "httpSse",
     deliver,
     mount: (app, endpoint, gateway) => {
       // edge() has already refused this: see findOptionProblems().

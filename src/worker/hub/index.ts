@@ -64,7 +64,7 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512]
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys() });
+ * const app = edge(server, { use: [sessions(), hub(), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -75,6 +75,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
   checkOptions("hub(): ", options, OPTIONS);
   const { shards = 1, objectsMax = 256, streamsMax = 10_000, charsMax = 2 ** 25 } = options;
   return {
+    slot: "notices",
     objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);

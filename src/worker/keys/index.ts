@@ -46,7 +46,7 @@ const OPTIONS: OptionTable<KeysOptions> = {
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), keys: keys() });
+ * const app = edge(server, { use: [sessions(), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -58,6 +58,7 @@ export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObjec
   const { rotateMs = 20 * DAY_MS, ttlMs = 366 * DAY_MS } = options;
   const rotation: Rotation = { rotateMs, ttlMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
   return {
+    slot: "keys",
     objects: OBJECTS,
     attach: (place) => {
       const objects = new RoleObjects<KeysRpc>("keys", place);

@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/authorization; RFC 9700
  */
 import { env } from "cloudflare:workers";
-import type { Principal } from "../../core/protocol/client-facts.ts";
+import type { Hono } from "hono/tiny";
 import { KitError } from "../../core/protocol/errors.ts";
 import { envRing } from "../../core/seal/env-keys.ts";
 import { isLoopback, splitUrl } from "../../http/origin.ts";
@@ -13,11 +13,13 @@ import { WELL_KNOWN } from "../auth/answers.ts";
 import { bearer } from "../auth/bearer.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
 import { RoleObjects } from "../bindings.ts";
+import { definePlugin } from "../contributions.ts";
 import { dpop } from "../dpop/index.ts";
 import { findKeyProblems } from "../key-problems.ts";
-import type { AuthPart } from "../parts.ts";
+import type { HonoEnv } from "../parts.ts";
+import type { AuthPlugin, Contribution, EndpointServices } from "../plugin.ts";
 import { RatesObject, type RatesRpc } from "../rates/rates-object.ts";
-import type { EdgeRuntime, KeysOf } from "../runtime.ts";
+import type { KeysOf } from "../runtime.ts";
 import { type Admission, admission } from "./admission.ts";
 import { allowedRoute } from "./allowed-route.ts";
 import { authorizeRoute } from "./authorize-route.ts";
@@ -41,13 +43,13 @@ import { verifier } from "./verify.ts";
 
 /** What the authorization server gets from its endpoint. */
 interface Joined {
-  readonly runtime: EdgeRuntime;
+  readonly endpoint: EndpointServices;
   readonly users: RoleObjects<UserRpc>;
   readonly rates: RoleObjects<RatesRpc>;
 }
 
 /**
- * Makes the Worker an authorization server for its own endpoint, as the option `auth` of `edge()`: users sign in with an
+ * Makes the Worker an authorization server for its own endpoint, as a plugin of `edge()`: users sign in with an
  * identity provider, clients get tokens, and requests with these tokens are admitted. It serves `/authorize`, `/token`,
  * `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers get the user as `ctx.auth`, as with
  * `bearer()`.
@@ -60,14 +62,14 @@ interface Joined {
  * ```ts
  * const identity = oidc({ issuer: "https://login.example.com", clientId: "mcp", clientSecret: "secret" });
  * const auth = authorizationServer({ name: "Notes", identity, allow: { domains: ["example.com"] } });
- * const app = edge(server, { keys: keys(), auth });
+ * const app = edge(server, { use: [keys(), auth] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6749; RFC 9700
  */
-export function authorizationServer(options: AuthorizationServerOptions): AuthPart<unknown> {
+export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown> {
   checkServerOptions(options);
   const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
   let keys: KeysOf = envRing;
@@ -80,7 +82,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
   const canRegister = options.registration === true;
   const found = () => {
     if (joined) return joined;
-    throw new KitError("options-invalid", "authorizationServer() works only as the option auth of edge().");
+    throw new KitError("options-invalid", "authorizationServer() works only in the option use of edge().");
   };
   const server: AuthServer = {
     policy,
@@ -102,16 +104,12 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
     showExpired: () => server.pages.error("expired"),
   };
 
-  /** A hook for each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
-  const hooks = new Map<string, AuthPart<unknown>>();
-  const hookFor = (issuer: string): AuthPart<unknown> => {
-    const known = hooks.get(issuer);
-    if (known) return known;
+  const bearerFor = (issuer: string): AuthPlugin<unknown> => {
     const { includes, needs, metadata, revocationMs = 60_000 } = options;
     // A proxy may have changed the host of the request, and clients know only the issuer.
     const resource = options.resource ?? (options.issuer === undefined ? undefined : issuer + path);
     const given = Object.entries({ resource, includes, needs, metadata }).filter(([, value]) => value !== undefined);
-    const hook = bearer({
+    return bearer({
       ...(Object.fromEntries(given) as Pick<AuthorizationServerOptions, "resource">),
       issuer,
       ...(requiredScopes.length > 0 && { scopes: requiredScopes }),
@@ -119,62 +117,64 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
       cacheMs: revocationMs,
       verify: verifier(server, issuer),
     });
-    if (joined) hook.roles?.attach(joined.runtime);
-    if (hooks.size >= HOOKS_MAX) hooks.clear();
-    hooks.set(issuer, hook);
-    return hook;
+  };
+  /** The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
+  const bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
+  const joinedFor = (issuer: string): AuthPlugin<unknown> & Contribution => {
+    const known = bearers.get(issuer);
+    if (known) return known;
+    const plugin = bearerFor(issuer);
+    const made = { ...plugin, ...plugin.attach(found().endpoint) };
+    if (bearers.size >= BEARERS_MAX) bearers.clear();
+    bearers.set(issuer, made);
+    return made;
   };
   const issuerOf = (url: string) => (options.issuer === undefined ? safeOrigin(url) : givenIssuer(options.issuer, url));
-  const auth: AuthPart<unknown> = Object.assign(
-    async (...[request, env, execution]: Parameters<AuthPart<unknown>>) => {
-      const issuer = issuerOf(request.url);
-      return issuer === undefined ? insecure() : hookFor(issuer)(request, env, execution);
-    },
-    {
-      visible: hookFor("https://mcp.invalid").visible,
-      metadata: (request: Request) => {
+  const metadata = (request: Request) => {
+    const issuer = issuerOf(request.url);
+    return issuer === undefined ? undefined : joinedFor(issuer).metadata(request);
+  };
+  const mount = <Own>(app: Hono<HonoEnv<Own>>, endpoint: string) => {
+    if (options.resource === undefined && /[:*]/.test(endpoint)) {
+      const text = `authorizationServer(): the path ${endpoint} of edge() has variables; write the option resource.`;
+      throw new KitError("options-invalid", text);
+    }
+    path = endpoint === "/" ? "" : endpoint;
+    for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
+      app.all(each, ({ req }) => metadata(withSuffix(req.raw, path)) ?? insecure());
+    }
+    for (const [route, serve, kind] of routesOf(canRegister)) {
+      app.all(route, ({ req, env }) => run(req.raw, env, serve, kind));
+    }
+  };
+  const attach = (endpoint: EndpointServices): Contribution => {
+    const { place } = endpoint;
+    keys = endpoint.keys ?? envRing;
+    joined = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
+    for (const provider of policy.providers.values()) setHost(provider, host);
+    return {
+      authenticate: async (request, env, execution) => {
         const issuer = issuerOf(request.url);
-        return issuer === undefined ? undefined : hookFor(issuer).metadata(request);
+        return issuer === undefined ? insecure() : (joinedFor(issuer).authenticate?.(request, env, execution) ?? null);
       },
-      mount: ((app, endpoint) => {
-        if (options.resource === undefined && /[:*]/.test(endpoint)) {
-          const text = `authorizationServer(): the path ${endpoint} of edge() has variables; write the option resource.`;
-          throw new KitError("options-invalid", text);
-        }
-        path = endpoint === "/" ? "" : endpoint;
-        for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
-          app.all(each, ({ req }) => auth.metadata(withSuffix(req.raw, path)) ?? insecure());
-        }
-        for (const [route, serve, kind] of routesOf(canRegister)) {
-          app.all(route, ({ req, env }) => run(req.raw, env, serve, kind));
-        }
-      }) satisfies AuthPart<unknown>["mount"],
-      roles: {
-        attach: ((runtime) => {
-          const { place } = runtime;
-          keys = runtime.keys ?? envRing;
-          joined = {
-            runtime,
-            users: new RoleObjects("user", place),
-            rates: new RoleObjects("rates", place),
-          };
-          for (const provider of policy.providers.values()) setHost(provider, host);
-          const own = {
-            name: "user" as const,
-            create: (ctx: DurableObjectState, env: unknown) => new UserObject(ctx, env, server),
-          };
-          const others = [...hooks.values()].map((hook) => hook.roles?.attach(runtime).role ?? []);
-          const counting = { name: "rates" as const, create: (ctx: DurableObjectState) => new RatesObject(ctx) };
-          return { role: [own, counting, ...(others[0] ? [others[0]].flat() : [])] };
-        }) satisfies NonNullable<AuthPart<unknown>["roles"]>["attach"],
-        equip: (principal: Principal | undefined, env: unknown) => principal && addUpstream(server, principal, env),
-        findProblems: (env: unknown) => [
-          ...findMissingObjects("authorizationServer()", joined?.runtime.place),
-          ...findKeyProblems(env),
-        ],
+      authorize: (received) => {
+        const issuer = issuerOf(received.request.url);
+        // A request without an issuer was not admitted.
+        return issuer === undefined ? undefined : joinedFor(issuer).authorize?.(received);
       },
-    },
-  );
+      mount: (app) => mount(app, endpoint.path),
+      roles: [
+        { name: "user", create: (ctx, env) => new UserObject(ctx, env, server) },
+        { name: "rates", create: (ctx) => new RatesObject(ctx) },
+        proofs.attach(endpoint),
+      ],
+      equip: (principal, env) => principal && addUpstream(server, principal, env),
+      findProblems: (env) => [
+        ...findMissingObjects("authorizationServer()", place),
+        ...(endpoint.keys ? [] : findKeyProblems(env)),
+      ],
+    };
+  };
 
   const run = async (
     request: Request,
@@ -198,11 +198,12 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
       return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : answer;
     }
   };
-  return auth;
+  const { visible } = bearerFor("https://mcp.invalid");
+  return { ...definePlugin({ name: "authorizationServer()", attach }), visible, metadata };
 }
 
 /** The most hosts of one Worker that an isolate remembers. */
-const HOOKS_MAX = 16;
+const BEARERS_MAX = 16;
 
 /** Returns the origin of a URL if tokens can be sent there safely. */
 function safeOrigin(url: string): string | undefined {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { AuthPart } from "../parts.ts";
+export type { AuthPlugin } from "../plugin.ts";
 export type { OfferedScope, Organisation, UserRule, Users } from "./admission.ts";
 export { authorizationServer } from "./authorization-server.ts";
 export type { KnownClient } from "./clients.ts";

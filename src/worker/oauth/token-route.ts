@@ -6,6 +6,7 @@
  * @see RFC 6749, sections 4.1.3 and 6; RFC 7009; RFC 9449, section 5
  */
 import { KitError } from "../../core/protocol/errors.ts";
+import { Refused } from "../../http/refusal.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import { isSameUrl } from "./authorization-request.ts";
 import { authenticate } from "./client-authentication.ts";
@@ -79,7 +80,8 @@ async function proveKey({ request, env, server, issuer }: Visit): Promise<string
     return errorAnswer({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
   }
   const proof = await server.proofs.prove(request, env, issuer + PATHS.token);
-  if (typeof proof === "string" || proof instanceof Response) return proof;
+  if (typeof proof === "string") return proof;
+  if (proof instanceof Refused) return proof.toResponse();
   return errorAnswer({ error: proof.error, description: proof.message }, proof.headers);
 }
 

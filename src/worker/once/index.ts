@@ -49,7 +49,7 @@ const OUTCOME_MAX = 512 * 1024;
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), once: once(), keys: keys() });
+ * const app = edge(server, { use: [sessions(), once(), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -60,6 +60,7 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
   checkOptions("once(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * 60_000 } = options;
   return {
+    slot: "once",
     objects: OBJECTS,
     attach: (place) => ({
       once: (env, session, stream) => {

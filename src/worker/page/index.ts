@@ -34,13 +34,14 @@ const OPTIONS: OptionTable<PageOptions> = { root: null };
  * @throws {KitError} `options-invalid` for an option that does not exist.
  * @example
  * ```ts
- * export default edge(server, { page: page() });
+ * export default edge(server, { use: [page()] });
  * ```
  */
 export function page(options: PageOptions = {}): PagePart {
   checkOptions("page(): ", options, OPTIONS);
   const { root = true } = options;
   return {
+    slot: "page",
     mount: (app, endpoint, path) => {
       // A path with variables does not give the URL of the endpoint.
       if (root && !/[:*]/.test(path)) showAtRoot(app, endpoint, path);

@@ -42,7 +42,7 @@ const RETRY_AFTER_S = 1;
 const HELD_MS = 60_000;
 
 /**
- * Bounds the bytes of all bodies that an isolate holds at the same time, as an entry of the option `middleware` of
+ * Bounds the bytes of all bodies that an isolate holds at the same time, as middleware in the option `use` of
  * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the request is authorized, until
  * its answer begins.
  *
@@ -52,7 +52,7 @@ const HELD_MS = 60_000;
  * import { edge } from "mcp-edge/worker";
  * import { limitBytesInFlight } from "mcp-edge/worker/rates";
  *
- * export default edge(server, { middleware: [limitBytesInFlight({ bytesMax: 6 * 1024 * 1024 })] });
+ * export default edge(server, { use: [limitBytesInFlight({ bytesMax: 6 * 1024 * 1024 })] });
  * ```
  */
 export function limitBytesInFlight(options: BytesInFlightOptions = {}): MiddlewareHandler {
@@ -70,7 +70,7 @@ export function limitBytesInFlight(options: BytesInFlightOptions = {}): Middlewa
       body.release();
     }
     // The endpoint saw a body that ended with an error. Its headers, such as those of CORS, are kept.
-    if (body.refusal) context.res = refuse(body.refusal);
+    if (body.refusal) context.res = refuse(body.refusal).toResponse();
   };
 }
 

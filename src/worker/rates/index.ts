@@ -6,21 +6,17 @@
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Principal } from "../../core/protocol/client-facts.ts";
-import { checkFunction, KitError } from "../../core/protocol/errors.ts";
-import type { Execution } from "../../core/protocol/execution.ts";
-import { ErrorCode, isObject } from "../../core/protocol/jsonrpc.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { ErrorCode, type ParsedMessage } from "../../core/protocol/jsonrpc.ts";
+import { targetsOf } from "../../core/protocol/targets.ts";
 import { findVersion } from "../../core/protocol/versions.ts";
-import { readBody } from "../../http/body.ts";
-import type { AuthHook, AuthResult } from "../../http/endpoint-types.ts";
-import { invalid, type Refusal, refuse } from "../../http/refusal.ts";
+import { invalid, type Refusal } from "../../http/refusal.ts";
 import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../http/sessions.ts";
-import { wider } from "../auth/body-limits.ts";
-import { rememberCaller } from "../auth/known-callers.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
-import { type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
-import type { ObjectRole } from "../object.ts";
-import type { AuthPart, AuthRoles } from "../parts.ts";
+import { type ObjectStub, RoleObjects } from "../bindings.ts";
+import { definePlugin } from "../contributions.ts";
+import type { Plugin } from "../plugin.ts";
+import type { Problem } from "../problems.ts";
 import type { EdgeRuntime } from "../runtime.ts";
 import {
   type Beyond,
@@ -85,10 +81,8 @@ const OPTIONS: OptionTable<RatesOptions> = {
   liveSessions: null,
   unfinishedTasks: null,
 };
-type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
-
 /**
- * Bounds the rates of requests, as the option `auth` of `edge()`. A request beyond a rate gets 429 with `Retry-After`,
+ * Bounds the rates of requests, as a plugin of `edge()`. A request beyond a rate gets 429 with `Retry-After`,
  * and an error whose data has `retryAfterMs`, in both eras and over HTTP+SSE, before its handler or its session is reached. Each message of a batch is counted, and
  * DELETE is not.
  *
@@ -99,68 +93,53 @@ type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
  * `unfinishedTasks` refuses a call that would begin a task with -32600 and `retryAfterMs`, over HTTP in the modern era with 429.
  *
  * A caller may use up to 1,000 sessions and tools that the options do not name, each with a counter of its own. Further
- * ones share a counter. A request whose body exceeds the limits of the endpoint is refused here.
+ * ones share a counter. A request whose body is refused counts once.
  *
- * @param auth The hook that authenticates, such as `bearer()`, or `"anonymous"`.
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
- * const auth = rates(bearer({ issuer: "https://login.example.com" }), { principal: { max: 600, perMs: 60_000 } });
- * const app = edge(server, { keys: keys(), auth });
+ * const limits = rates({ principal: { max: 600, perMs: 60_000 } });
+ * const app = edge(server, { use: [keys(), bearer({ issuer: "https://login.example.com" }), limits] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
  */
-export function rates<Auth extends OwnHook = AuthHook<unknown>>(
-  auth: Auth | "anonymous",
-  options: RatesOptions,
-): Auth & { readonly roles: AuthRoles } {
+export function rates(options: RatesOptions): Plugin<unknown> {
   const counters = checkRates(options);
   const { liveSessions, unfinishedTasks } = options;
-  if (auth === "anonymous" && unfinishedTasks) {
-    const text = 'rates(): unfinishedTasks counts the tasks of principals, and with "anonymous" there are none.';
-    throw new KitError("options-invalid", text);
-  }
-  if (auth !== "anonymous") checkFunction("rates(): the first argument", auth);
-  const inner = auth === "anonymous" ? undefined : auth;
-  let objects: RoleObjects<PlacesRpc> | undefined;
-  let place: ObjectPlace | undefined;
-  let limits: Limits | undefined;
-  let opens: SessionOpening = { hasSessions: false, hasHttpSse: false };
-  const hook = async (request: Request, env: unknown, execution: Execution): Promise<AuthResult> => {
-    const who = inner ? await inner(request, env as never, execution) : "anonymous";
-    if (who === null || who instanceof Response || request.method === "DELETE") return who;
-    if (who !== "anonymous") rememberCaller(request, who);
-    const { messages, refusal } = await readMessages(request, limits ?? DEFAULT_LIMITS);
-    const places = liveSessions ? await placesOf(liveSessions, request, messages, opens) : [];
-    const counted = count(await counters.of(request, messages), nameOf(who, request), env, objects, places);
-    const beyond = await counted.catch(uncounted);
-    if (beyond) return beyond instanceof Response ? beyond : refused(beyond);
-    // Messages that could not be counted must not reach a handler, even if the endpoint would accept them.
-    return refusal ? refuse(refusal) : who;
-  };
-  const roles: AuthRoles = {
-    attach: (runtime, gateway) => {
-      place = runtime.place;
-      limits = wider(limits, runtime.limits);
-      const rates = new RoleObjects<PlacesRpc>("rates", place);
-      objects = rates;
-      opens = { hasSessions: gateway !== undefined, hasHttpSse: runtime.deliver !== undefined };
-      if (liveSessions && gateway) boundSessions(gateway, liveSessions, rates);
-      if (unfinishedTasks) bound(runtime, unfinishedTasks, rates);
-      const role: ObjectRole<unknown> = { name: "rates", create: (ctx) => new PlacesObject(ctx) };
-      const others = inner?.roles?.attach(runtime, gateway).role ?? [];
-      return { role: [role, others].flat() };
+  return definePlugin({
+    name: "rates()",
+    attach: (endpoint) => {
+      const { place, gateway } = endpoint;
+      const objects = new RoleObjects<PlacesRpc>("rates", place);
+      const opens = { hasSessions: gateway !== undefined, hasHttpSse: endpoint.deliver !== undefined };
+      if (liveSessions && gateway) boundSessions(gateway, liveSessions, objects);
+      if (unfinishedTasks) bound(endpoint, unfinishedTasks, objects);
+      return {
+        authorize: async ({ request, principal, env, messages: parsed }) => {
+          if (request.method === "DELETE") return undefined;
+          const messages = messagesOf(parsed);
+          const places = liveSessions ? await placesOf(liveSessions, request, messages, opens) : [];
+          const counted = await counters.of(request, messages);
+          try {
+            const beyond = await count(counted, nameOf(principal, request), env, objects, places);
+            return beyond && tooMany(beyond);
+          } catch (error) {
+            return uncounted(error);
+          }
+        },
+        roles: [{ name: "rates", create: (ctx) => new PlacesObject(ctx) }],
+        findProblems: () => [
+          ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
+          ...(unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
+        ],
+      };
     },
-    findProblems: (env) => [
-      ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
-      ...(inner?.roles?.findProblems(env) ?? []),
-    ],
-    equip: (principal, env) => inner?.roles?.equip?.(principal, env),
-  };
-  // The members of the hook, such as `mount`, are those of the result.
-  return Object.assign(hook, inner, { roles }) as unknown as Auth & { readonly roles: AuthRoles };
+  });
 }
+
+const NO_PRINCIPALS: Problem =
+  "[option-invalid] rates(): unfinishedTasks counts the tasks of principals, and no plugin of the endpoint authenticates callers.";
 
 /** Whether requests to an endpoint can open sessions. */
 interface SessionOpening {
@@ -194,7 +173,7 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
-    const answer = objectOf(nameOf(principal ?? "anonymous", request), env, objects).then(question);
+    const answer = objectOf(nameOf(principal, request), env, objects).then(question);
     // The client of a stream has left when its session ends.
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
@@ -283,32 +262,14 @@ interface Counting {
   readonly tool?: string;
 }
 
-/** The messages of a request, and the refusal if they cannot be counted one by one. */
-interface Messages {
-  readonly messages: readonly Counting[];
-  readonly refusal?: Refusal;
-}
-
-/** Reads the messages of a request. A request without a readable body counts once. */
-async function readMessages(request: Request, limits: Limits): Promise<Messages> {
-  if (request.method !== "POST") return { messages: [{}] };
-  const body = await readBody(request.clone(), limits);
-  if (body.refusal) return { messages: [{}], refusal: body.refusal };
-  const all: readonly unknown[] = Array.isArray(body.value) && body.value.length > 0 ? body.value : [body.value];
-  // Counting takes time for each message.
-  if (all.length > limits.batchMax) {
-    const problem = `it has more than ${limits.batchMax} members`;
-    return { messages: [{}], refusal: { reason: "batch", problem } };
-  }
-  return { messages: messagesOf(all) };
-}
-
-function messagesOf(messages: readonly unknown[]): readonly Counting[] {
-  return messages.map((message) => {
-    const { method, params } = isObject(message) ? message : {};
-    if (typeof method !== "string") return {};
-    const name = isObject(params) ? params.name : undefined;
-    return method === "tools/call" && typeof name === "string" ? { method, tool: name } : { method };
+/** Returns what is counted for messages. A request without messages, or with a body that is refused, counts once. */
+function messagesOf(messages: readonly ParsedMessage[]): readonly Counting[] {
+  if (messages.length === 0) return [{}];
+  return messages.map((parsed) => {
+    if (!("message" in parsed) || !("method" in parsed.message)) return {};
+    const { method } = parsed.message;
+    const [target] = targetsOf({ ...parsed.message });
+    return target?.kind === "tool" ? { method, tool: target.name } : { method };
   });
 }
 
@@ -328,8 +289,8 @@ function queryIdOf({ url }: Request): string | null {
 }
 
 /** Returns a name for a caller. */
-function nameOf(who: Principal | "anonymous", request: Request): string {
-  return who === "anonymous" ? networkName(request) : principalName(who);
+function nameOf(principal: Principal | undefined, request: Request): string {
+  return principal ? principalName(principal) : networkName(request);
 }
 
 function principalName({ issuer, subject }: Principal): string {
@@ -337,15 +298,15 @@ function principalName({ issuer, subject }: Principal): string {
 }
 
 /** The error says when to try again as the header does, since clients show their users the error and not the headers. */
-function refused(beyond: Beyond): Response {
+function tooMany(beyond: Beyond): Refusal {
   const reason = "too-many";
   const seconds = secondsOf(beyond);
   const form = invalid(429, `A limit is reached: too many ${beyond.what}.`, { "Retry-After": String(seconds) });
-  return refuse({ reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } });
+  return { reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } };
 }
 
 /** Returns the answer to a request that could not be counted. @throws {KitError} for a mistake of the author. */
-function uncounted(error: unknown): Response {
+function uncounted(error: unknown): Refusal {
   if (KitError.is(error)) throw error;
   console.error("mcp-edge: a request was refused because it could not be counted", error);
   const message = "The requests of this caller cannot be counted at the moment. Try again.";
@@ -356,5 +317,5 @@ function uncounted(error: unknown): Response {
     headers: { "Retry-After": "5" },
     data: UNCOUNTED,
   };
-  return refuse({ reason: UNCOUNTED.reason, form });
+  return { reason: UNCOUNTED.reason, form };
 }

@@ -29,7 +29,7 @@ const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), replay: replay({ keepHeaders: ["X-Tenant"] }), keys: keys() });
+ * const app = edge(server, { use: [sessions(), replay({ keepHeaders: ["X-Tenant"] }), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -39,5 +39,10 @@ const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null
 export function replay(options: ReplayOptions = {}): ReplayPart {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
-  return { findProblems: findKeyProblems, rounds: replayRounds, calls: (host) => new DurableCalls(host, storable) };
+  return {
+    slot: "replay",
+    findProblems: findKeyProblems,
+    rounds: replayRounds,
+    calls: (host) => new DurableCalls(host, storable),
+  };
 }

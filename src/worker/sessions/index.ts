@@ -69,12 +69,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
- * eviction, restart and deploy. Needs the exported class `McpObject`, and sealing keys: the option `keys`, or the secret
+ * eviction, restart and deploy. Needs the exported class `McpObject`, and sealing keys: those of `keys()`, or the secret
  * `MCP_KEYS`.
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: sessions(), keys: keys() });
+ * const app = edge(server, { use: [sessions(), keys()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -93,6 +93,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
     sessionBytesMax: options.sessionBytesMax ?? 32 * MIB,
   };
   return {
+    slot: "sessions",
     objects: OBJECTS,
     findProblems: findKeyProblems,
     attach: (runtime) => {

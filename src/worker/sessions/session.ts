@@ -359,7 +359,7 @@ export class Session implements HttpSseSession {
     slots: Slot[] = [],
   ): Promise<LegacyContext> {
     const { env, runtime } = this.#host;
-    const { limits, onError, hasNotices } = runtime;
+    const { limits, onError, hasNotices, hooks } = runtime;
     const client = clientOf(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
@@ -369,6 +369,7 @@ export class Session implements HttpSseSession {
       server,
       limits,
       onError,
+      endpointHooks: hooks,
       form: post.form,
       env,
       execution: this.#host.ctx,

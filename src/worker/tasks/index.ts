@@ -18,7 +18,7 @@ import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { TasksPart } from "../parts.ts";
+import type { TaskRunner, TasksPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import type { EdgeRuntime } from "../runtime.ts";
 import { toObjectId } from "./task-id.ts";
@@ -26,7 +26,14 @@ import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 
 /** Options of {@link tasks}. */
-export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
+export interface TasksOptions<Classes extends object = object> extends Partial<TaskObjectOptions>, KeepOptions {
+  /**
+   * Runs the handlers of tasks, in place of the alarms of their objects; created by `workflows()` of
+   * `mcp-edge/worker/workflows`.
+   *
+   * @default the alarms of their objects
+   */
+  readonly runner?: TaskRunner<Classes>;
   /**
    * The time, in milliseconds, from the creation of a task until it is deleted, whatever its status. A client of
    * 2025-11-25 may ask for less. A tool's `taskTtlMs` takes precedence.
@@ -51,6 +58,7 @@ export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
 }
 
 const OPTIONS: OptionTable<TasksOptions> = {
+  runner: null,
   ttlMs: TIMER,
   pollIntervalMs: TIMER,
   runMs: TIMER_OR_ZERO,
@@ -67,13 +75,13 @@ const WAIT_MS = 25_000;
  * ask for one (2025-11-25): the client gets a handle at once and fetches the result later. The handler runs in its own
  * object. If the object is lost, the handler runs again from the top, and earlier answers and step results are returned
  * immediately. So between questions it must do the same things when it gets the same answers. Needs the exported class
- * `McpObject`; with the option `notices`, modern clients can listen to tasks as well. A server function and the option
+ * `McpObject`; with `hub()`, modern clients can listen to tasks as well. A server function and the option
  * `context` receive only stored parts of the request that created the task: no credentials, no query, and some of the
  * headers. `keepHeaders` and `keepQuery` add more.
  *
  * @example
  * ```ts
- * const app = edge(server, { tasks: tasks() });
+ * const app = edge(server, { use: [tasks()] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * ```
@@ -81,19 +89,24 @@ const WAIT_MS = 25_000;
  * @throws {KitError} `options-invalid` naming the option, its value and its range, or a name that must not be kept.
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
-export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpObject<Env>> {
+export function tasks<Env, Classes extends object = Record<never, never>>(
+  options: TasksOptions<Classes> = {},
+): TasksPart<Env, WithMcpObject<Env>, Classes> {
   checkOptions("tasks(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   const storable = storing("tasks()", options);
+  const { runner } = options;
   return {
+    slot: "tasks",
     objects: OBJECTS,
-    attach: (runtime, driver) => ({
+    runner,
+    attach: (runtime) => ({
       extend: extension(runtime, storable),
       role: {
         name: "task",
         create: (ctx, env) => {
           const task = new TaskObject(ctx, env, runtime, { ttlMs, pollIntervalMs, runMs });
-          return driver?.(task, ctx, env) ?? task;
+          return runner?.drive(task, ctx, env) ?? task;
         },
       },
     }),

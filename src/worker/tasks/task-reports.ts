@@ -35,7 +35,7 @@ export class TaskReports {
     const durationMs = Date.now() - start.createdAtMs;
     await this.#report(start, (server, by) => {
       const about = { ...hookData(server, start.request, by), taskId: this.#taskId };
-      server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError);
+      server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
     });
   }
 

@@ -19,7 +19,7 @@ export function callOf(
   server: Registry,
   start: StoredStart,
   place: Pick<Call, "env" | "execution" | "ending">,
-  { limits, onError }: EdgeRuntime,
+  { limits, onError, hooks }: EdgeRuntime,
 ): Promise<Call> | Call {
   return server.withContext({
     ...place,
@@ -30,6 +30,7 @@ export function callOf(
     logLevel: undefined,
     emit: () => undefined,
     asker: unavailableAsker("a task has no connection to its client"),
+    endpointHooks: hooks,
     onError,
   });
 }

@@ -7,13 +7,12 @@ import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type Workflo
 import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { claim, type ObjectPlace, type Owners, RoleObjects } from "../bindings.ts";
-import type { WithMcpObject } from "../object.ts";
-import type { TasksPart } from "../parts.ts";
+import type { TaskRunner } from "../parts.ts";
 import type { Problem } from "../problems.ts";
 import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
 
-/** Options of {@link workflow}. */
-export interface WorkflowOptions {
+/** Options of {@link workflows}. */
+export interface WorkflowsOptions {
   /** The name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
   readonly binding?: string;
   /**
@@ -27,19 +26,19 @@ export interface WorkflowOptions {
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
 
-const OPTIONS: OptionTable<WorkflowOptions> = { binding: null, retries: null, timeout: null };
-const RETRIES: OptionTable<NonNullable<WorkflowOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
+const OPTIONS: OptionTable<WorkflowsOptions> = { binding: null, retries: null, timeout: null };
+const RETRIES: OptionTable<NonNullable<WorkflowsOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
 
 /** A Workflow class as the Worker exports it. */
 export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
 
-/** The class that `workflow()` adds to the app, for the Worker to export. */
+/** The class that `workflows()` adds to the app, for the Worker to export. */
 export interface WithWorkflow {
   /** The Workflow class: `export class McpTaskWorkflow extends app.McpTaskWorkflow {}`. */
   readonly McpTaskWorkflow: WorkflowClass;
 }
 
-/** The workflow() of each binding in this isolate. */
+/** The workflows() of each binding in this isolate. */
 const owners: Owners = new Map();
 
 /** The event that resumes an instance, because its task was answered or must be checked. */
@@ -50,35 +49,30 @@ const ENDED: readonly string[] = ["errored", "terminated", "complete"];
 /**
  * Runs the handlers of tasks in a Workflow instead of by alarms. Each run is a step of the instance, and a question
  * waits for an event. Clients, the journal and the keys of steps are not affected. Needs a Workflow binding to the
- * class it adds.
+ * class it adds. With `runMs: 0` of `tasks()` each `ctx.step()` is a step of the instance.
  *
- * @param part The result of `tasks()`. With `runMs: 0` each `ctx.step()` is a step of the instance.
  * @example
  * ```ts
- * const app = edge(server, { tasks: workflow(tasks({ runMs: 0 })) });
+ * const app = edge(server, { use: [tasks({ runner: workflows(), runMs: 0 })] });
  * export default app;
  * export class McpObject extends app.McpObject {}
  * export class McpTaskWorkflow extends app.McpTaskWorkflow {}
  * ```
  */
-export function workflow<Env>(
-  part: TasksPart<Env, WithMcpObject<Env>>,
-  options: WorkflowOptions = {},
-): TasksPart<Env, WithMcpObject<Env>, WithWorkflow> {
-  checkOptions("workflow(): ", options, OPTIONS);
+export function workflows(options: WorkflowsOptions = {}): TaskRunner<WithWorkflow> {
+  checkOptions("workflows(): ", options, OPTIONS);
   const { binding = "MCP_TASK_WORKFLOW", timeout = "1 hour" } = options;
   const { retries = { limit: 10, delay: "1 second", backoff: "exponential" } as const } = options;
-  checkOptions("workflow(): retries.", retries, RETRIES);
-  checkDuration("workflow(): retries.delay", retries.delay, 0);
-  checkDuration("workflow(): timeout", timeout, 1);
+  checkOptions("workflows(): retries.", retries, RETRIES);
+  checkDuration("workflows(): retries.delay", retries.delay, 0);
+  checkDuration("workflows(): timeout", timeout, 1);
   const owner = {};
   const driver: Driver = {
     drive: (env, task) => drive(workflowOf(env, binding), task),
     stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
   };
   return {
-    objects: part.objects,
-    attach: (runtime) => part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver)),
+    drive: (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver),
     makeClasses: (place) => {
       claim(owners, binding, owner);
       return { McpTaskWorkflow: createWorkflowClass(place, { retries, timeout } as WorkflowStepConfig) };
@@ -87,7 +81,7 @@ export function workflow<Env>(
       const problems: Problem[] = [];
       if (owners.get(binding) !== owner)
         problems.push(
-          `[name-taken] Two endpoints of this Worker use the Workflow binding ${binding}, so each would run tasks of the other. Give one of them its own: workflow(tasks(), { binding: "..." }), bound in wrangler.toml to the class that it exports.`,
+          `[name-taken] Two endpoints of this Worker use the Workflow binding ${binding}, so each would run tasks of the other. Give one of them its own: tasks({ runner: workflows({ binding: "..." }) }), bound in wrangler.toml to the class that it exports.`,
         );
       if (!workflowOf(env, binding)?.create)
         problems.push(

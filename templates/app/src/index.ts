@@ -4,7 +4,7 @@ import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./plotter.ts";
 
-const app = edge(server, { ...durable(), page: page() });
+const app = edge(server, { use: [durable(), page()] });
 
 export default app;
 /** The Durable Object class that wrangler.toml names. */

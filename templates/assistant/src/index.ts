@@ -1,11 +1,11 @@
 /** The shop assistant as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { edge } from "mcp-edge/worker";
+import { anonymous, edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./shop.ts";
 
 // Everyone may shop. A basket is protected by its id.
-const app = edge(server, { ...durable(), page: page(), auth: "anonymous" });
+const app = edge(server, { use: [durable(), page(), anonymous()] });
 
 export default app;
 /** The Durable Object classes that wrangler.toml names. */

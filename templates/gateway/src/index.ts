@@ -5,7 +5,7 @@ import { page } from "mcp-edge/worker/page";
 import { authenticate } from "./callers.ts";
 import { server } from "./gateway.ts";
 
-const app = edge(server, { ...durable(), auth: authenticate, page: page() });
+const app = edge(server, { use: [durable(), authenticate(authenticate), page()] });
 
 export default app;
 /** The Durable Object classes that wrangler.toml names. */

@@ -2,12 +2,11 @@
 import { edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
-import { tasks } from "mcp-edge/worker/tasks";
-import { workflow } from "mcp-edge/worker/workflows";
+import { workflows } from "mcp-edge/worker/workflows";
 import { server } from "./jobs.ts";
 
 // With `runMs: 0` each ctx.step() is a step of the Workflow instance.
-const app = edge(server, { ...durable(), page: page(), tasks: workflow(tasks({ runMs: 0 })) });
+const app = edge(server, { use: [durable({ tasks: { runner: workflows(), runMs: 0 } }), page()] });
 
 export default app;
 /** The classes that wrangler.workflow.toml names. */

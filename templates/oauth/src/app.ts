@@ -29,5 +29,5 @@ export function createApp(identity: IdentityProvider) {
     // Clients of protocol versions before 2025-11-25 cannot sign in otherwise.
     registration: true,
   });
-  return edge(server, { ...durable(), auth, page: page() });
+  return edge(server, { use: [durable(), auth, page()] });
 }

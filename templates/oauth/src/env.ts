@@ -17,7 +17,7 @@ export type NotebookContext = HandlerContext<NotebookEnv>;
  */
 export function notesOf({ auth, env }: NotebookContext): RemoteNotes {
   const owner = auth?.subject ?? env.localUser?.name;
-  if (owner === undefined) throw new Error("There is no user: the endpoint lacks the option auth.");
+  if (owner === undefined) throw new Error("There is no user: the endpoint has no plugin that authenticates.");
   return env.NOTES.getByName(owner);
 }
 

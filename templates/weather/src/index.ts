@@ -1,11 +1,11 @@
 /** The weather server as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { edge } from "mcp-edge/worker";
+import { anonymous, edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./weather.ts";
 
 // Weather is public: everyone may call. `mcp-edge add auth` admits only callers with a token.
-const app = edge(server, { ...durable(), page: page(), auth: "anonymous" });
+const app = edge(server, { use: [durable(), page(), anonymous()] });
 
 export default app;
 /** The Durable Object class that wrangler.toml names. */

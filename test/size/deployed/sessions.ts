@@ -8,6 +8,6 @@ import { addTools } from "./tools.ts";
 const server = new McpServer({ name: "size", version: "1.0.0" });
 addTools(server);
 
-const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys() });
+const app = edge(server, { use: [sessions(), hub(), keys()] });
 export default app;
 export class McpObject extends app.McpObject {}

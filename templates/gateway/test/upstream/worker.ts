@@ -71,8 +71,8 @@ function createServer(version: string): McpServer<Env> {
   return server;
 }
 
-const modern = edge(createServer("2026-07-28"), { ...durable(), path: "/modern" });
-const legacy = edge(createServer("2025-11-25"), { ...durable(), path: "/legacy", className: "LegacyObject" });
+const modern = edge(createServer("2026-07-28"), { path: "/modern", use: [durable()] });
+const legacy = edge(createServer("2025-11-25"), { path: "/legacy", use: [durable({ className: "LegacyObject" })] });
 
 export default {
   fetch: (request: Request, env: object, ctx: ExecutionContext) =>

@@ -1,0 +1,86 @@
+/**
+ * Creates plugins, and joins what those of an endpoint contribute. Bundled only with plugins.
+ *
+ * @module
+ */
+import { checkFunction } from "../core/protocol/errors.ts";
+import type { AuthHook } from "../http/endpoint-types.ts";
+import { createStages } from "../http/stages.ts";
+import type { Contribution, EndpointServices, JoinedPlugins, Plugin, PluginDefinition } from "./plugin.ts";
+
+/** Serves every caller. Compared by identity, since requests that need no authentication are served without waiting for it. */
+const everyone: AuthHook<unknown> = () => "anonymous";
+
+/** Says that everyone may call, as a plugin of `edge()`. Without it, the log of a Worker that is reached beyond this machine warns. */
+export function anonymous(): Plugin<unknown> {
+  return definePlugin({ name: "anonymous()", attach: () => ({ authenticate: everyone }) });
+}
+
+/**
+ * Authenticates callers with a function of yours, as a plugin of `edge()`: it returns the principal that a request acts for,
+ * or refuses the request.
+ *
+ * @example
+ * ```ts
+ * const known = authenticate((request) => {
+ *   const subject = request.headers.get("X-User");
+ *   return subject === null ? "anonymous" : { issuer: "https://login.example.com", subject };
+ * });
+ * export default edge(server, { use: [known] });
+ * ```
+ */
+export function authenticate<Env = unknown>(hook: AuthHook<Env>): Plugin<Env> {
+  checkFunction("authenticate(): the first argument", hook);
+  return definePlugin<Env>({ name: "authenticate()", attach: () => ({ authenticate: hook }) });
+}
+
+/**
+ * Creates a plugin of your own.
+ *
+ * @example
+ * ```ts
+ * const logged = definePlugin({
+ *   name: "logged()",
+ *   attach: () => ({ onRefused: ({ reason, status }) => console.log(reason, status) }),
+ * });
+ * export default edge(server, { use: [logged] });
+ * ```
+ */
+export function definePlugin<Env = unknown>(definition: PluginDefinition<Env>): Plugin<Env> {
+  return { ...definition, slot: "plugin", join };
+}
+
+/** Joins the contributions of all plugins of an endpoint. */
+function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices): JoinedPlugins {
+  // The endpoint erases the type of its `env`.
+  const added = plugins.map((plugin) => plugin.attach(endpoint)) as readonly Contribution[];
+  const given = <K extends keyof Contribution>(member: K) =>
+    added.flatMap((each) => (each[member] ? [each[member] as NonNullable<Contribution[K]>] : []));
+  const around = given("around");
+  const onRequestEnd = given("onRequestEnd");
+  const hooks = { authorize: given("authorize"), onRefused: given("onRefused") };
+  const equips = given("equip");
+  const mounts = given("mount");
+  const problems = given("findProblems");
+  const names = plugins.flatMap(({ name }, at) => (added[at]?.authenticate ? [name] : []));
+  const auth = added.find(({ authenticate: hook }) => hook)?.authenticate;
+  return {
+    auth: auth === everyone ? undefined : auth,
+    isOpen: auth === undefined,
+    stages: (report) => createStages(hooks, endpoint.limits, report),
+    hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
+    roles: given("roles").flat(),
+    equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
+    mount: (app) => runAll(mounts, app as never),
+    findProblems: (env) => [
+      ...(names.length > 1
+        ? [`[option-invalid] edge(): ${names.join(" and ")} in use authenticate callers; write one of them.` as const]
+        : []),
+      ...problems.flatMap((find) => find(env)),
+    ],
+  };
+}
+
+function runAll<Given extends unknown[]>(hooks: readonly ((...given: Given) => void)[], ...given: Given): void {
+  for (const hook of hooks) hook(...given);
+}
