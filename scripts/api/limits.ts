@@ -35,7 +35,7 @@ const PLACES: Readonly<Record<string, string>> = {
   KeysOptions: "`keys()`",
   OnceOptions: "`once()`",
   TasksOptions: "`tasks()`",
-  WorkflowOptions: "`workflow()`",
+  WorkflowsOptions: "`workflows()`",
   HttpSseOptions: "`httpSse()`",
   BearerOptions: "`bearer()`",
   DpopOptions: "`dpop()`",
@@ -71,8 +71,8 @@ const UNLIMITED = `## What has no limit of its own
 | the result of a tool, a prompt, the contents of a resource | nothing, until you add \`truncateResults({ charsMax })\` of \`mcp-edge/safe\` |
 | the bodies of all requests that an isolate reads at once | nothing, until you add \`limitBytesInFlight()\` of \`mcp-edge/worker/rates\` |
 | requests of one caller | nothing, until you add \`rates()\` of \`mcp-edge/worker/rates\` |
-| sessions of one caller | nothing, until you add \`rates(..., { liveSessions: { max } })\`; a session takes no memory and no row before it is used |
-| tasks of one caller | \`ttlMs\` of \`tasks()\`, which deletes them, until you add \`rates(..., { unfinishedTasks: { max } })\` |
+| sessions of one caller | nothing, until you add \`rates({ liveSessions: { max } })\`; a session takes no memory and no row before it is used |
+| tasks of one caller | \`ttlMs\` of \`tasks()\`, which deletes them, until you add \`rates({ unfinishedTasks: { max } })\` |
 `;
 
 /** Returns the text of the document. */

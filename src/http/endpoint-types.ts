@@ -78,11 +78,11 @@ export interface HttpNotices {
 
 /** A request whose caller is known, and whose messages have been read. */
 export interface ReceivedRequest<Env = unknown> {
-  /** The request. Its body has been read. */
+  /** The HTTP request. Its body was read by the endpoint, or is not to be read. */
   readonly request: Request;
   /** The bindings of the Worker. */
   readonly env: Env;
-  /** Keeps the Worker running. */
+  /** Keeps background work running: `waitUntil`. */
   readonly execution: Execution;
   /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
@@ -101,19 +101,21 @@ export type Authorize = (received: ReceivedRequest) => Refusal | undefined | Pro
 
 /** A request that was refused, and why. */
 export interface RefusedRequest<Env = unknown> {
-  /** The request. Its body may have been read. */
+  /** The HTTP request. Its body was read by the endpoint, or is not to be read. */
   readonly request: Request;
   /** The bindings of the Worker. */
   readonly env: Env;
-  /** Keeps the Worker running after the answer, such as for a report. */
+  /** Keeps background work running: `waitUntil`. */
   readonly execution: Execution;
   /** The principal that the request acts for; undefined if it is anonymous, or was refused before it was known. */
   readonly principal: Principal | undefined;
+  /** The OAuth client that the request names, where no principal is known. */
+  readonly clientId?: string | undefined;
   /** The reason, such as `unauthorized`, `session-unknown` or `too-many`. */
   readonly reason: string;
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** The code of the JSON-RPC error. Undefined for the response of a custom `auth` hook. */
+  /** The code of the JSON-RPC error. Undefined for a `Response` that an {@link AuthHook} returned. */
   readonly errorCode: number | undefined;
   /** When the request arrived, in milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -183,7 +185,7 @@ export interface HttpOptions extends OriginRules {
 /**
  * Answers one HTTP request. Never rejects, whatever the client sends.
  *
- * @param execution Keeps the background work of `auth` and of hooks running. Without it, nothing ends that work.
+ * @param execution Keeps the background work of hooks running. Without it, nothing ends that work.
  */
 export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
 

@@ -122,7 +122,7 @@ export class Endpoint {
     }
     const server = this.#source;
     const incoming = { request, env, execution, endpoint: this.#options.endpoint ?? path };
-    // If every caller gets the same server and there is no `auth`, nothing needs to be awaited.
+    // If every caller gets the same server, and there is no plugin, nothing needs to be awaited.
     if (!this.#options.auth && !this.#stages && typeof server !== "function" && server.isForAll) {
       return serve({ ...incoming, principal: undefined, server });
     }

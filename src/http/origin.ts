@@ -21,7 +21,7 @@ export interface OriginRules {
   /**
    * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served are requests
    * without Origin (programs), the server's own origin, and loopback pages on a loopback server (the Inspector). It
-   * does not stop programs, which may send any Origin: use `auth` for them.
+   * does not stop programs, which may send any Origin: authenticate their users.
    *
    * @default none
    */

@@ -31,7 +31,10 @@ export type Refusal =
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError }
   /** Refusals of parts include their wire form: see session-refusals.ts. */
-  | { readonly reason: PartReason; readonly form: WireForm };
+  | { readonly reason: PartReason | OwnReason; readonly form: WireForm };
+
+/** A reason of a plugin that somebody else has written. */
+type OwnReason = string & Record<never, never>;
 
 /** The reasons of refusals that come with their wire form. */
 export type PartReason =
@@ -68,7 +71,7 @@ export function invalid(status: number, message: string, headers?: Record<string
 }
 
 /** Returns the status, code and public message of a refusal. */
-function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
+function describe(refusal: Exclude<Refusal, { error: McpError }>): WireForm {
   if ("form" in refusal) return refusal.form;
   switch (refusal.reason) {
     case "host-not-allowed":
@@ -167,7 +170,7 @@ export class Refused {
   /** The status, headers and JSON-RPC error of the response. */
   get form(): WireForm {
     const { refusal } = this;
-    return refusal.reason === "protocol" ? { status: 400, ...toErrorObject(refusal.error) } : describe(refusal);
+    return "error" in refusal ? { status: 400, ...toErrorObject(refusal.error) } : describe(refusal);
   }
 
   /** Returns the HTTP response. */

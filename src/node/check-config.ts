@@ -62,7 +62,7 @@ const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 const CF_FILE = "cloudflare.config.ts";
 /** The imports of parts that need the exported class. */
 const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
-/** The call that makes `auth` a part that needs the class, and keys. */
+/** The call that creates a plugin that needs the class, and keys. */
 const AUTHORIZATION_SERVER = /\bauthorizationServer\s*\(/;
 const DEVELOPMENT_USERS = /["']mcp-edge\/worker\/oauth\/dev["']/;
 /** The imports of parts that seal something, and of those that provide keys. */

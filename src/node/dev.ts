@@ -165,7 +165,7 @@ async function listTools(url: string): Promise<string | undefined> {
 interface Look {
   /** The page as text; undefined if the server shows none or refuses it. */
   readonly page?: string | undefined;
-  /** Whether the server's `auth` refused the request. */
+  /** Whether the server refused the request because it authenticates callers. */
   readonly needsToken?: boolean;
   /** The reason why the server does not work. Undefined if it works. */
   readonly problem?: string;

@@ -28,7 +28,7 @@ export interface ServeHttpOptions<Env> {
   readonly port?: number;
   /**
    * The address to listen at. `0.0.0.0` is reached from other machines, as a container needs it: then pass `allowedHosts`
-   * to `edge()`, or put a proxy in front that checks the Host header, and use `auth`. @default 127.0.0.1
+   * to `edge()`, or put a proxy in front that checks the Host header, and use a plugin that authenticates. @default 127.0.0.1
    */
   readonly hostname?: string;
   /** The value that handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */

@@ -69,6 +69,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
     isOpen: auth === undefined,
     stages: (report) => createStages(hooks, endpoint.limits, report),
     hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
+    refused: (refused) => runAll(hooks.onRefused, refused),
     roles: given("roles").flat(),
     equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
     mount: (app) => runAll(mounts, app as never),

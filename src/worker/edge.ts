@@ -12,7 +12,7 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { Endpoint } from "../http/endpoint.ts";
-import type { RegistrySource, ServerSource } from "../http/endpoint-types.ts";
+import type { RefusedRequest, RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { SessionGateway } from "../http/sessions.ts";
@@ -161,6 +161,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
     path: given.path ?? "/mcp",
     gateway: part?.gateway,
     authenticates: () => joined?.auth !== undefined,
+    refused: (refused: RefusedRequest) => joined?.refused(refused),
   });
   const joined: JoinedPlugins | undefined = plugins[0]?.join(plugins, services);
   runtime.hooks = joined?.hooks;
@@ -238,7 +239,7 @@ function skipRouter<Env>(app: Hono<HonoEnv<Env>>, path: string, handle: Endpoint
 const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => null } };
 
 /**
- * Writes an error to the Worker's log, with the reference that the client received. The message of an exception of `auth` may
+ * Writes an error to the Worker's log, with the reference that the client received. The message of an exception of an authentication hook may
  * contain the token, so only the place where it was thrown is logged.
  */
 const logError: ErrorReporter = (error, where) => {

@@ -6,6 +6,7 @@
 
 export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest } from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
+export type { Refusal, WireForm } from "../http/refusal.ts";
 export type { ResponseTimes } from "../http/response-times.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";

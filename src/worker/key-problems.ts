@@ -6,7 +6,7 @@
 import { KEYS_MISSING, readKeyList } from "../core/seal/env-keys.ts";
 import type { Problem } from "./problems.ts";
 
-/** Returns the problem of an endpoint without the part `keys` if its environment has no keys either. */
+/** Returns the problem of an endpoint without `keys()` if its environment has no keys either. */
 export function findKeyProblems(env: unknown): Problem[] {
   return readKeyList(env) ? [] : [`[keys-missing] ${KEYS_MISSING}`];
 }

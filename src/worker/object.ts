@@ -78,6 +78,9 @@ const UNSERVED = "~unserved";
 /** Finds the event log, which only sessions have. */
 const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
 
+/** Finds tables that are not those of the platform. */
+const TABLES = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
+
 /** The object of one session, hub, key ring, call, client key or task. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
   readonly #roles: Roles<Env>;
@@ -115,11 +118,12 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const { kv, sql } = this.ctx.storage;
-    // An object that stores nothing has nothing to do, and may be called for any role later.
     const name = storedRole(kv) ?? (sql.exec(LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.(info);
     else if (name) await this.#wait(name);
+    // Its role has deleted everything, but an empty database is stored too. The object may be called for any role later.
+    else if (sql.exec(TABLES).toArray().length === 0) await this.ctx.storage.deleteAll();
   }
 
   /** Keeps what is stored, for a later deploy that has the role again. */

@@ -16,8 +16,9 @@ const OPTIONS: OptionTable<PlaceOptions> = { className: null, binding: null, jur
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
- * const admin = edge(server, { path: "/admin/mcp", use: [sessions(), keys(), objects({ className: "AdminObject" })] });
- * export class AdminObject extends admin.McpObject {}
+ * const app = edge(server, { use: [sessions(), keys(), objects({ className: "NotesObject" })] });
+ * export default app;
+ * export class NotesObject extends app.McpObject {}
  * ```
  */
 export function objects(options: PlaceOptions): PlacePart {

@@ -44,6 +44,7 @@ export interface JoinedPlugins extends Pick<HttpOptions, "auth" | "stages" | "eq
   /** Whether no plugin says who may call. */
   readonly isOpen: boolean;
   readonly hooks: EndpointHooks | undefined;
+  refused(refused: RefusedRequest): void;
   readonly roles: readonly ObjectRole<unknown>[];
   mount<Own>(app: Hono<HonoEnv<Own>>): void;
   findProblems(env: unknown): Problem[];
@@ -55,6 +56,8 @@ export interface EndpointServices extends EdgeRuntime {
   readonly path: string;
   /** Returns whether a plugin authenticates callers. Known once all plugins have joined the endpoint. */
   authenticates(): boolean;
+  /** Reports a request that a route of a plugin has refused to all plugins that record refusals. */
+  refused(refused: RefusedRequest): void;
   /** The sessions of the endpoint. Undefined if it has none. */
   readonly gateway: SessionGateway | undefined;
 }
@@ -65,12 +68,13 @@ export interface Contribution<Env = unknown> {
   readonly authenticate?: AuthHook<Env> | undefined;
   /**
    * Decides whether the caller may send these messages. It runs once all messages of a request have been read, and before
-   * any of them is served. A returned refusal is the answer.
+   * any of them is served. A returned refusal is the answer, and later plugins are not asked. It also runs for requests
+   * without messages, such as GET. An exception refuses the request with 500.
    */
   readonly authorize?:
     | ((received: ReceivedRequest<Env>) => Refusal | undefined | Promise<Refusal | undefined>)
     | undefined;
-  /** Called with each refused request, before it is answered. */
+  /** Called with each refused request, before it is answered. Answers of Hono middleware are no refusals. */
   readonly onRefused?: ((refused: RefusedRequest<Env>) => void) | undefined;
   /** Wraps each call, outside of the hooks of the server. */
   readonly around?: AroundHook<Env> | undefined;
@@ -103,7 +107,7 @@ export interface AuthPlugin<Env> extends Plugin<Env> {
   metadata(request: Request): Response | undefined;
 }
 
-/** What the option `use` takes: a plugin, a part of the kit, or Hono middleware that every request passes first. */
+/** What the option `use` takes: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request passes first. */
 export type Use<Env> = Plugin<Env> | Part<Env> | MiddlewareHandler<HonoEnv<Env>>;
 
 type None = Record<never, never>;

@@ -33,9 +33,9 @@ export interface EdgeRuntime {
   readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
-  /** Serves messages of HTTP+SSE clients; undefined if the part `httpSse` is missing. */
+  /** Serves messages of HTTP+SSE clients; undefined without `httpSse()`. */
   readonly deliver: Deliver | undefined;
-  /** Lets calls survive a restart of their object; undefined if the part `replay` is missing. */
+  /** Lets calls survive a restart of their object; undefined without `replay()`. */
   readonly replay: ReplayPart | undefined;
   /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
@@ -43,9 +43,9 @@ export interface EdgeRuntime {
   hooks?: EndpointHooks | undefined;
   /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions["extend"];
-  /** Bounds how many tasks a principal has. Set by an `auth` hook. */
+  /** Bounds how many tasks a principal has. Set by `rates()`. */
   boundTasks?: (env: unknown, tasks: LegacyTaskBackend) => LegacyTaskBackend;
-  /** Returns the scopes that messages of a client need. Set by an `auth` hook; without one, they need none. */
+  /** Returns the scopes that messages of a client need. Set by a plugin that authenticates with scopes; without one, they need none. */
   scopesOf?: (messages: readonly JsonObject[]) => readonly string[];
   /**
    * Runs calls once.

@@ -10,11 +10,15 @@ import { expectLogs } from "../harness/logs.ts";
 import { runToolQuietly } from "../harness/tools.ts";
 import { commentBlocks, documentBlocks, moduleOf } from "./blocks.ts";
 
-// What the servers of the documents write.
 expectLogs(
-  /tokens must have the issuer/,
-  /^(server\/discover|call) .*ok/,
-  /On Node there are no|^Serving at|^http:\/\/127/m,
+  // bearer(), at the first request.
+  /^mcp-edge: tokens must have the issuer/,
+  // The hooks and audits of the guides.
+  /^server\/discover ok \d+$/,
+  /^(call )?undefined (undefined )?ok$/,
+  /^\{"audit":\{"kind":"refusal"/,
+  // serveHttp() in a doc comment.
+  /^Serving at http:\/\/127\.0\.0\.1:8787|^On Node there are no Durable Objects|^http:\/\/127\.0\.0\.1:8787\/mcp/,
 );
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -128,7 +132,10 @@ describe("servers in the documentation", () => {
       body: JSON.stringify(message),
     });
     // A server that needs a token answers with a challenge.
-    if (/bearer\(|authorizationServer\(|cloudflareAccess\(|userId/.test(source) && response.status === 401)
+    if (
+      /bearer\(|authenticate\(|authorizationServer\(|cloudflareAccess\(|userId/.test(source) &&
+      response.status === 401
+    )
       return expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer\b/);
     expect(await response.json()).toMatchObject({ result: { supportedVersions: ["2026-07-28"] } });
   });

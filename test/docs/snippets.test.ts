@@ -4,10 +4,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { ignoreLogs } from "../harness/logs.ts";
+import { expectLogs } from "../harness/logs.ts";
 
-// Whether a server says what tokens it needs depends on the document.
-ignoreLogs(/^mcp-edge: tokens must have the issuer/);
+expectLogs(
+  // bearer(), at the first request.
+  /^mcp-edge: tokens must have the issuer/,
+  // The audits of the guides.
+  /^call undefined hello ok$/,
+  /^call undefined undefined ok$/,
+  // The guide about plugins.
+  /^\{"audit":\{"kind":"refusal"/,
+  /^refused undefined insufficient_scope 403$/,
+);
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -17,6 +25,7 @@ import { McpServer } from "mcp-edge";
 import * as z from "zod";
 const server = new McpServer({ name: "snippet", version: "1.0.0" });
 server.tool("hello", {}, () => "Hello!");
+server.tool("export_all", {}, () => "Everything.");
 const reserve = (size, key) => ({ number: 7, price: 3, size, key });
 const build = (key) => ({ version: "1.2.3", key });
 const publish = (version, key) => "Published " + version + ".";
@@ -26,6 +35,10 @@ const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
 /** The modules that doc comments import from. */
 const MODULES: Readonly<Record<string, string>> = {
   edge: "mcp-edge/worker",
+  anonymous: "mcp-edge/worker",
+  authenticate: "mcp-edge/worker",
+  definePlugin: "mcp-edge/worker",
+  objects: "mcp-edge/worker",
   durable: "mcp-edge/worker/durable",
   sessions: "mcp-edge/worker/sessions",
   hub: "mcp-edge/worker/hub",
@@ -33,7 +46,7 @@ const MODULES: Readonly<Record<string, string>> = {
   once: "mcp-edge/worker/once",
   replay: "mcp-edge/worker/replay",
   tasks: "mcp-edge/worker/tasks",
-  workflow: "mcp-edge/worker/workflows",
+  workflows: "mcp-edge/worker/workflows",
   httpSse: "mcp-edge/worker/http-sse",
   page: "mcp-edge/worker/page",
   bearer: "mcp-edge/worker/auth",
@@ -196,6 +209,12 @@ const HANDLERS: Readonly<Record<string, (worker: TestWorker) => Promise<void>>> 
   },
 };
 
+/** Calls the tool that the plugin of a guide keeps for callers with a paid plan. */
+async function useWithoutPlan(worker: TestWorker): Promise<void> {
+  const refused = await modern(worker, "tools/call", { name: "export_all", arguments: {} });
+  expect(refused).toMatchObject({ status: 403, error: { code: -32600, message: "This tool needs a paid plan." } });
+}
+
 const SNIPPETS = [...guideSnippets(), ...commentSnippets()];
 
 describe("servers in the documentation", () => {
@@ -209,11 +228,12 @@ describe("servers in the documentation", () => {
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
     if (/bearer\(|authorizationServer\(/.test(source)) return await useWithoutToken(worker);
-    if (/cloudflareAccess\(|userId/.test(source)) {
+    if (/cloudflareAccess\(|userId|X-User/.test(source)) {
       return expect((await fetch(worker.url("/mcp"), { method: "POST" })).status).toBe(401);
     }
     await useAsLegacy(worker, /sessions\(|durable\(/.test(source), /hub\(|durable\(/.test(source));
     expect(await modern(worker, "tools/call", { name: "hello", arguments: {} })).toMatchObject({ result: HELLO });
+    if (source.includes("paidTools(")) await useWithoutPlan(worker);
     for (const [name, use] of Object.entries(HANDLERS)) if (source.includes(`server.tool("${name}"`)) await use(worker);
   });
 });

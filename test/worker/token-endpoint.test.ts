@@ -65,15 +65,19 @@ describe("10.10 a code", () => {
     const tokens = body as unknown as Tokens;
     expect(await redeem({ ...form, code_verifier: "v".repeat(43) })).toMatchObject(refused(400, "invalid_grant"));
     expect(await statusOf(tokens.access_token)).toBe(200);
+    await worker.advance(31_000);
     expect(await redeem(form)).toMatchObject(refused(400, "invalid_grant"));
     expect(await statusOf(tokens.access_token)).toBe(401);
     expect(await refresh(tokens.refresh_token)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("is given to one of ten exchanges at the same time", async () => {
+  test("whose answer was lost gets the same answer again for half a minute, however often it is asked for", async () => {
     const form = await codeFor();
     const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(form)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    await worker.advance(29_000);
+    const bodies = [...answers, await redeem(form)].map(({ body }) => JSON.stringify(body));
+    expect(new Set(bodies).size).toBe(1);
+    expect(await statusOf(String(answers[0]?.body.access_token))).toBe(200);
   });
 
   test("expires after two minutes", async () => {
@@ -90,6 +94,38 @@ describe("10.10 a code", () => {
       expect(await refresh(code)).toMatchObject(refused(400, "invalid_grant"));
     }
     expect((await worker.objects("MCP")).length).toBe(before);
+  });
+});
+
+describe("what audit() records of the authorization server", () => {
+  const refusals = async () => {
+    const records = (await (await fetch(url("/audited"))).json()) as {
+      reason: string;
+      subject?: string;
+      clientId?: string;
+    }[];
+    return records.map(({ reason, subject, clientId }) => [reason, subject !== undefined, clientId]);
+  };
+
+  test("a wrong secret, a forged consent, and a code and a refresh token that are used twice", async () => {
+    const browser = new Browser();
+    const before = (await refusals()).length;
+    await redeem({ ...(await codeFor()), client_id: "secretive", client_secret: "wrong" });
+    await browser.post(url("/authorize"), { request: "made up", decision: "allow" });
+    const form = await codeFor();
+    await redeem(form);
+    await worker.advance(31_000);
+    await redeem(form);
+    const { refresh_token } = await signIn(worker.origin, KNOWN, { user: "robbed" });
+    await refresh(refresh_token);
+    await worker.advance(301_000);
+    await refresh(refresh_token);
+    expect((await refusals()).slice(before)).toEqual([
+      ["invalid_client", false, "secretive"],
+      ["consent-refused", false, undefined],
+      ["code-replayed", true, "known"],
+      ["refresh-token-replayed", true, "known"],
+    ]);
   });
 });
 
@@ -148,15 +184,24 @@ describe("a refresh token", () => {
     expect(await statusOf(String(second.access_token))).toBe(200);
   });
 
-  test("that was replaced gets its successor with a fresh access token until the successor is used", async () => {
+  test("that was replaced gets its successor with a fresh access token, for five minutes and until that is used", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const first = (await refresh(refresh_token)).body;
-    await worker.advance(2 * 60 * 60_000);
+    await worker.advance(4 * 60_000);
     const again = (await refresh(refresh_token)).body;
     expect(again.refresh_token).toBe(first.refresh_token);
     expect(again.access_token).not.toBe(first.access_token);
     expect(await statusOf(String(again.access_token))).toBe(200);
     expect((await refresh(String(first.refresh_token))).status).toBe(200);
+  });
+
+  test("that two hold ends the access of both when the second one comes more than five minutes after the first", async () => {
+    const { refresh_token } = await signIn(worker.origin, KNOWN);
+    const thief = (await refresh(refresh_token)).body;
+    await worker.advance(5 * 60_000 + 1_000);
+    expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
+    expect(await refresh(String(thief.refresh_token))).toMatchObject(refused(400, "invalid_grant"));
+    expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
   test("that comes back a minute after its successor was used ends the access: someone has copied it", async () => {
@@ -300,16 +345,17 @@ describe("10.10 DPoP at the authorization server", () => {
   });
 
   let later = 0;
+  const now = () => Math.floor(Date.now() / 1000) + later;
   const atToken = async (key: SigningKey, claims = {}) => ({
     DPoP: await proofOf(key, "", url("/token"), {
       ath: undefined,
-      iat: Math.floor(Date.now() / 1000) + later,
+      iat: now(),
       ...claims,
     }),
   });
   const atResource = async (key: SigningKey, token: string) => ({
     authorization: `DPoP ${token}`,
-    dpop: await proofOf(key, token, url(), { iat: Math.floor(Date.now() / 1000) + later }),
+    dpop: await proofOf(key, token, url(), { iat: now() }),
   });
 
   test("a token that was asked for with a proof is bound to its key, and useless without it", async () => {
@@ -360,6 +406,31 @@ describe("10.10 DPoP at the authorization server", () => {
     ["without an id", { jti: undefined }],
   ])("a proof %s is refused", async (_, claims) => {
     expect(await redeem(await codeFor(), await atToken(own, claims))).toMatchObject(refused(400, "invalid_dpop_proof"));
+  });
+
+  test("a code or refresh token that was made up, or has expired, creates no object for the key of its proof", async () => {
+    const form = await codeFor();
+    const proofs = await Promise.all(
+      Array.from({ length: 4 }, async () => atToken(await newKey("ES256", undefined), { iat: now() + 121 })),
+    );
+    await worker.advance(121_000);
+    later += 121;
+    const before = await worker.objects("MCP");
+    expect(await redeem(form, proofs[0])).toMatchObject(refused(400, "invalid_grant"));
+    expect(await redeem({ ...form, code: "code" }, proofs[1])).toMatchObject(refused(400, "invalid_grant"));
+    expect(await refresh("token", {}, proofs[2])).toMatchObject(refused(400, "invalid_grant"));
+    expect(await redeem({ grant_type: "password", client_id: "known" }, proofs[3])).toMatchObject({ status: 400 });
+    expect(await worker.objects("MCP")).toEqual(before);
+  });
+
+  test("the object of a key leaves no database when its proofs have expired", async () => {
+    const before = new Set(await worker.objects("MCP", "proof"));
+    expect((await redeem(await codeFor(), await atToken(await newKey("ES256", undefined)))).status).toBe(200);
+    const [own] = (await worker.objects("MCP", "proof")).filter((id) => !before.has(id));
+    await worker.advance(15 * 60_000);
+    later += 15 * 60;
+    expect(own).toBeDefined();
+    expect(await worker.objects("MCP", "proof")).not.toContain(own);
   });
 
   test("a proof works once", async () => {

@@ -272,8 +272,8 @@ export class HandlerContext<Env = unknown> {
    * could differ the next time: a handler that asks may be run again from the top, and then the step returns the kept
    * result. A step that was interrupted before it returned runs again, with the same key.
    *
-   * Results are kept in tools, prompts and resources, on a connection (stdio), as a task, or if `edge()` has the option
-   * `replay`. Elsewhere the work just runs, with a new key each time, and `onError` receives a {@link KitError}
+   * Results are kept in tools, prompts and resources, on a connection (stdio), as a task, or if `use` of `edge()` has
+   * `replay()`. Elsewhere the work just runs, with a new key each time, and `onError` receives a {@link KitError}
    * `step-not-kept`, once for each server.
    *
    * @param name The name of the step within the handler. A repeated name is another step, so concurrent branches need

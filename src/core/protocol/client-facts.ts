@@ -14,7 +14,7 @@ export interface Principal {
   readonly subject: string;
   /** The permissions of the subject, such as the scopes of an access token. */
   readonly scopes?: readonly string[];
-  /** Further values that the `auth` hook passes on to handlers, such as the claims of an access token. */
+  /** Further values that authentication passes on to handlers, such as the claims of an access token. */
   readonly claims?: JsonObject;
   /** The OAuth client that sent the request, as the issuer names it. */
   readonly clientId?: string;
@@ -41,7 +41,7 @@ export interface UpstreamToken {
 }
 
 /**
- * Returns a plain copy of the principal that an `auth` hook returned, so that every access check sees the same issuer
+ * Returns a plain copy of the principal that an authentication hook returned, so that every access check sees the same issuer
  * and subject. Undefined unless both are non-empty strings.
  */
 export function readPrincipal(value: unknown): Principal | undefined {

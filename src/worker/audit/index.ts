@@ -186,7 +186,7 @@ function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
 
 /** Returns the record of a refusal. */
 function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
-  const { errorCode, status, reason, startedAtMs } = refused;
+  const { errorCode, status, reason, startedAtMs, clientId } = refused;
   const { headers } = request;
   const bytes = headers.get("Content-Length");
   return present({
@@ -195,6 +195,7 @@ function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
     outcome: "refused",
     durationMs: Date.now() - startedAtMs,
     ...namesOf(principal),
+    clientId: principal?.clientId ?? clientId,
     errorCode,
     status,
     reason,

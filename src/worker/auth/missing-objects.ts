@@ -1,5 +1,5 @@
 /**
- * Finds endpoints whose `auth` hook needs objects, but which have no part that creates their class.
+ * Finds endpoints with a plugin that needs objects, but without a part that creates their class.
  *
  * @module
  */

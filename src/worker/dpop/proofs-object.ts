@@ -5,8 +5,8 @@
  * | --- | --- | --- | --- |
  * | `proofs/<end>` | the ids of proofs that expire before this time, 22 characters each | once for each proof | after the time |
  *
- * A proof costs one row, and every ten seconds with proofs one more row when their ids are deleted. An alarm deletes what
- * is left when no more proofs come.
+ * A proof costs one row, and every ten seconds with proofs one more row when their ids are deleted. When no more proofs come,
+ * an alarm deletes the database: every key of a client has one.
  *
  * @module
  */
@@ -59,7 +59,8 @@ export class ProofsObject implements RoleObject, ProofsRpc {
 
   async alarm(): Promise<void> {
     this.#deleteExpired();
-    if (this.#rows.size > 0) await this.#storage.setAlarm(Math.max(...this.#rows.keys()));
+    if (this.#rows.size === 0) return this.#storage.deleteAll();
+    await this.#storage.setAlarm(Math.max(...this.#rows.keys()));
   }
 
   #deleteExpired(): void {

@@ -33,7 +33,7 @@ export interface HttpSseOptions {
   readonly streamsMax?: number;
   /**
    * The most of these streams that one principal may hold open in one isolate, so that a single caller cannot take all
-   * of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server without `auth`.
+   * of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server that authenticates nobody.
    *
    * @default half of `streamsMax`, rounded up
    */

@@ -36,7 +36,10 @@ async function change(visit: Visit): Promise<Response> {
   if (user instanceof Response) return user;
   if (!user) return pages.error("expired", { retryUrl: PATHS.allowed });
   const form = await readForm(request, () => purposeOf(user));
-  if (!form) return pages.error("formRefused");
+  if (!form) {
+    visit.refused({ reason: "consent-refused", status: 403, userId: user.userId });
+    return pages.error("formRefused");
+  }
   const object = objectOf(visit, user.userId);
   if (form.has("sign-out")) {
     await users.call(object, "signOut", user.session);

@@ -4,9 +4,10 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization; RFC 9700
  */
-import { env } from "cloudflare:workers";
+import { env, waitUntil } from "cloudflare:workers";
 import type { Hono } from "hono/tiny";
 import { KitError } from "../../core/protocol/errors.ts";
+import type { Execution } from "../../core/protocol/execution.ts";
 import { envRing } from "../../core/seal/env-keys.ts";
 import { isLoopback, splitUrl } from "../../http/origin.ts";
 import { WELL_KNOWN } from "../auth/answers.ts";
@@ -15,6 +16,7 @@ import { findMissingObjects } from "../auth/missing-objects.ts";
 import { RoleObjects } from "../bindings.ts";
 import { definePlugin } from "../contributions.ts";
 import { dpop } from "../dpop/index.ts";
+import { executionOf } from "../execution.ts";
 import { findKeyProblems } from "../key-problems.ts";
 import type { HonoEnv } from "../parts.ts";
 import type { AuthPlugin, Contribution, EndpointServices } from "../plugin.ts";
@@ -31,10 +33,10 @@ import { metadataRoute } from "./metadata.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
 import { signInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
-import { type AuthorizationServerRates, attemptCounter, countVisit, setHost } from "./rates.ts";
+import { type AuthorizationServerRates, attemptCounter, countVisit, type ProviderHost, setHost } from "./rates.ts";
 import { registerRoute } from "./registration.ts";
 import { Sealing } from "./sealing.ts";
-import { type AuthServer, PATHS, type Route } from "./server.ts";
+import { type AuthServer, PATHS, type ReportedRefusal, type Route } from "./server.ts";
 import { callbackRoute } from "./sign-in.ts";
 import { failure, revokeRoute, tokenRoute } from "./token-route.ts";
 import { addUpstream } from "./upstream-access.ts";
@@ -99,8 +101,14 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
     },
   };
 
-  const host = {
-    countAttempt: attemptCounter(env, () => found().rates, server.pages),
+  const countAttempt = attemptCounter(env, () => found().rates, server.pages);
+  const host: ProviderHost = {
+    countAttempt: async (request, ...attempt) => {
+      const beyond = await countAttempt(request, ...attempt);
+      const refusal = { reason: "login-locked", status: 429, errorCode: undefined, principal: undefined } as const;
+      if (beyond) found().endpoint.refused({ ...refusal, request, env, execution: ALIVE, startedAtMs: Date.now() });
+      return beyond;
+    },
     showExpired: () => server.pages.error("expired"),
   };
 
@@ -144,7 +152,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
       app.all(each, ({ req }) => metadata(withSuffix(req.raw, path)) ?? insecure());
     }
     for (const [route, serve, kind] of routesOf(canRegister)) {
-      app.all(route, ({ req, env }) => run(req.raw, env, serve, kind));
+      app.all(route, (context) => run(context.req.raw, context.env, executionOf(context), serve, kind));
     }
   };
   const attach = (endpoint: EndpointServices): Contribution => {
@@ -179,6 +187,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
   const run = async (
     request: Request,
     env: unknown,
+    execution: Execution | undefined,
     serve: Route,
     kind: keyof AuthorizationServerRates | undefined,
   ): Promise<Response> => {
@@ -189,9 +198,17 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
     const url = new URL(issuer + pathname + search);
     // Cookies, forms and callbacks belong to the origin that browsers see.
     const seen = origin === issuer ? request : new Request(url, request);
+    const startedAtMs = Date.now();
+    const refused = ({ userId, clientId, ...refusal }: ReportedRefusal) => {
+      const client = clientId === undefined ? {} : { clientId };
+      const principal = userId === undefined ? undefined : { issuer, subject: userId, ...client };
+      const where = { request, env, execution: execution ?? ALIVE, startedAtMs };
+      found().endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
+    };
     try {
       const beyond = await countVisit(options.rates ?? {}, kind, request, env, found().rates, server.pages);
-      return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource }));
+      if (beyond) refused({ reason: "too-many", status: beyond.status });
+      return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource, refused }));
     } catch (error) {
       const isPage = pathname.startsWith(PATHS.authorize);
       const answer = failure(error, `a request to ${pathname}`);
@@ -201,6 +218,9 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
   const { visible } = bearerFor("https://mcp.invalid");
   return { ...definePlugin({ name: "authorizationServer()", attach }), visible, metadata };
 }
+
+/** Keeps the Worker running where no request is at hand. */
+const ALIVE: Execution = { waitUntil };
 
 /** The most hosts of one Worker that an isolate remembers. */
 const BEARERS_MAX = 16;

@@ -8,17 +8,19 @@
 import { networkName } from "../rates/count.ts";
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
-import type { Handle } from "./grant.ts";
+import type { AnsweredQuestion, Handle } from "./grant.ts";
 import { destinationOf, findLookAlike, type ShownClient } from "./pages/client.ts";
 import { browserOf, readForm } from "./pages/cookies.ts";
 import { needsConsent, rememberConsent } from "./pages/remembered.ts";
 import { CODE_MS } from "./policy.ts";
 import { withParameters } from "./redirects.ts";
+import { newId } from "./sealing.ts";
 import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
 import { beginSignIn, type CurrentUser, currentUser, pathWith, seeOther, shownUser } from "./sign-in.ts";
 
 /** A question that a user was asked. */
 interface Question {
+  readonly id: string;
   /** The query of the client's request. */
   readonly search: string;
   readonly user: string;
@@ -59,6 +61,7 @@ async function ask(visit: Visit): Promise<Response> {
   if (isSilent) return deny(visit, request, "consent_required");
   const { sealing, pages } = server;
   const question: Question = {
+    id: newId(),
     search: url.search,
     user: user.userId,
     session: user.session,
@@ -87,7 +90,10 @@ async function answer(visit: Visit): Promise<Response> {
   const { request, env, server, issuer } = visit;
   const { pages, sealing } = server;
   const form = await readForm(request, (fields) => purposeOf(fields.get("request") ?? ""));
-  if (!form) return pages.error("formRefused");
+  if (!form) {
+    visit.refused({ reason: "consent-refused", status: 403 });
+    return pages.error("formRefused");
+  }
   const question = await sealing.open<Question>(env, "OAuth consent", form.get("request") ?? "", issuer);
   if (!question || Date.now() >= question.untilMs) return pages.error("expired");
   const user = await currentUser(visit);
@@ -101,7 +107,7 @@ async function answer(visit: Visit): Promise<Response> {
   if (form.get("decision") !== "allow") return deny(visit, asked, "access_denied", show);
   // What the user may grant can have changed since the question.
   const scopes = question.scopes.filter((scope) => user.offered.includes(scope));
-  return approve(visit, asked, user, scopes, show);
+  return approve(visit, asked, user, scopes, show, { id: question.id, untilMs: question.untilMs });
 }
 
 function purposeOf(sealed: string): string {
@@ -144,6 +150,7 @@ async function approve(
   { userId, session }: CurrentUser,
   scopes: readonly string[],
   show: Show,
+  question?: AnsweredQuestion,
 ): Promise<Response> {
   const { server, env, issuer, resource } = visit;
   const approval = {
@@ -153,7 +160,7 @@ async function approve(
     resource,
     code: { challenge, redirectUri, jkt },
   };
-  const created = await server.users.call(objectOf(visit, userId), "approve", session, approval);
+  const created = await server.users.call(objectOf(visit, userId), "approve", session, approval, question);
   if (!created) return server.pages.error("expired");
   const handle: Handle = { ...created, user: userId, expiresAtMs: Date.now() + CODE_MS };
   const code = await server.sealing.seal(env, "OAuth code", handle, issuer);
@@ -179,8 +186,8 @@ function deny(
 /**
  * Answers a request that is refused: the client learns why, or the user if the client cannot be trusted.
  *
- * @param show Undefined: the user has not seen where the browser would go. Everyone can have a client with any `https:` redirect
- *   URI, so a link to this server could otherwise lead to any site (RFC 9700, section 4.11.2).
+ * @param show Undefined: the user has not seen where the browser would go. Everyone can have a client with any `https:`
+ *   redirect URI, so a link to this server could otherwise lead to any site (RFC 9700, section 4.11.2).
  */
 function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show): Response {
   const { pages } = server;
@@ -188,6 +195,7 @@ function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show)
   const { error, description, client, redirectUri, state } = problem;
   const location = withParameters(redirectUri, { error, error_description: description, state, iss: issuer });
   if (show) return show(location);
+  // A program on the user's machine, or an app, would wait for the answer, and deceives nobody with its address (decision 035).
   const isElsewhere = (destinationOf(redirectUri)?.kind ?? "site") === "site";
   return client.source === "author" || !isElsewhere
     ? seeOther(location)

@@ -58,8 +58,17 @@ export interface Grant {
   readonly kept: readonly KeptAnswer[];
 }
 
+/** A question for consent that was answered. */
+export interface AnsweredQuestion {
+  readonly id: string;
+  /** When the question expires. */
+  readonly untilMs: number;
+}
+
 /** The user of an object. */
 export interface StoredUser {
+  /** The questions that the user has answered, until they expire. */
+  readonly answered?: readonly AnsweredQuestion[];
   readonly user: SignedInUser;
   /** The `id` of the identity provider. */
   readonly provider: string;
@@ -99,6 +108,8 @@ export interface TokenError {
     | "server_error";
   /** A sentence for the developer of the client. It contains nothing secret. */
   readonly description: string;
+  /** What was used a second time, so that the access has ended. */
+  readonly replayed?: "code" | "refresh-token";
 }
 
 /** What every token request says about its sender. */

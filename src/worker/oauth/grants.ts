@@ -18,7 +18,7 @@ import type {
 import type { SignedInUser } from "./identity/provider.ts";
 import type { UserHost } from "./policy.ts";
 import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "./sealing.ts";
-import { isSameAnswer, keepAnswer, openAnswer, stillKept } from "./successors.ts";
+import { CODE_REPEAT_MS, isSameAnswer, keepAnswer, openAnswer, stillKept } from "./successors.ts";
 import type { Approval, GrantSummary } from "./user-object.ts";
 
 /** Where the grants are stored. */
@@ -38,6 +38,9 @@ const PREFIX = "user/grant/";
 
 /** The most grants of a user. */
 const GRANTS_MAX = 100;
+
+/** The most codes of one client that were not used yet. */
+const CODES_MAX = 10;
 
 export class Grants {
   readonly #place: GrantPlace;
@@ -71,22 +74,25 @@ export class Grants {
     const nowMs = Date.now();
     const { code, ...given } = approval;
     this.sweep();
-    this.#makeRoom();
+    this.#makeRoom(given.client.id);
     this.#put(grant, { ...given, code: { ...code, hash }, createdAtMs: nowMs, usedAtMs: nowMs, kept: [] });
     return { grant, secret };
   }
 
   /**
-   * Deletes a grant if there are too many: of the client that has the most, so that a client which asks again and again ends
-   * only its own, the one that was not used for the longest time.
+   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that the user has
+   * remembered ask again and again, and must not end access that is in use. Then of the client that has the most grants, the
+   * one that was not used for the longest time.
    */
-  #makeRoom(): void {
-    const stored = this.#all();
-    if (stored.length < GRANTS_MAX) return;
+  #makeRoom(clientId: string): void {
+    const stored = this.#all().toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
+    const codes = stored.filter(([, { refresh }]) => refresh === undefined);
+    const own = codes.filter(([, { client }]) => client.id === clientId);
     const byClient = Map.groupBy(stored, ([, { client }]) => client.id);
     const [most = []] = [...byClient.values()].toSorted((one, other) => other.length - one.length);
-    const [oldest] = most.toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
-    if (oldest) this.#delete(oldest[0]);
+    const isFull = stored.length >= GRANTS_MAX;
+    const [first] = own.length >= CODES_MAX ? own : isFull ? [...codes, ...most] : [];
+    if (first) this.#delete(first[0]);
   }
 
   /** Exchanges a code for tokens. */
@@ -102,14 +108,29 @@ export class Grants {
       if (code.jkt !== undefined && code.jkt !== request.jkt) return invalid("The code is bound to another key.");
       const problem = problemOfResource(grant, request);
       if (problem) return problem;
-      if (grant.refresh !== undefined) {
-        // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
-        this.#delete(id);
-        return invalid("The code was used before.");
-      }
+      if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
-      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, async () => grant.kept);
+      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, async (answer) => {
+        const sealed = await keepAnswer(secret, answer);
+        return [{ presented: code.hash, request: fingerprintOf(request), sealed, atMs: Date.now() }];
+      });
     });
+  }
+
+  /** Answers the second use of a code: a client whose answer was lost repeats its request at once. */
+  async #repeatCode(
+    id: string,
+    grant: Grant,
+    secret: string,
+    request: RedeemRequest,
+  ): Promise<TokenAnswer | TokenError> {
+    const kept = grant.kept.find(({ presented }) => presented === grant.code.hash);
+    const isSame = kept && kept.request === fingerprintOf(request) && Date.now() - kept.atMs < CODE_REPEAT_MS;
+    const answer = isSame && (await openAnswer(secret, kept));
+    if (answer && this.get(id)) return answer;
+    // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
+    this.#delete(id);
+    return { ...invalid("The code was used before."), replayed: "code" };
   }
 
   /** Exchanges a refresh token for tokens, or returns again what it was exchanged for. */
@@ -145,7 +166,10 @@ export class Grants {
     if (!kept) {
       // A token that was replaced long ago is in the hands of two. Which of them is the client is unknown.
       this.#delete(id);
-      return invalid("The refresh token was used before. The user must sign in again.");
+      return {
+        ...invalid("The refresh token was used before. The user must sign in again."),
+        replayed: "refresh-token",
+      };
     }
     if (kept.request !== request.fingerprint)
       return invalid("The refresh token was used before, with other parameters.");
@@ -274,6 +298,11 @@ export class Grants {
   #delete(id: string): void {
     this.#place.kv.delete(PREFIX + id);
   }
+}
+
+/** Identifies equal exchanges of a code. Code, redirect URI, client and verifier are compared before. */
+function fingerprintOf({ jkt = "" }: RedeemRequest): string {
+  return `code ${jkt}`;
 }
 
 function invalid(description: string): TokenError {

@@ -70,28 +70,37 @@ export async function countVisit(
   return jsonAnswer(answer, 429, { "Retry-After": String(seconds) });
 }
 
-/** Counts an attempt to log in. Returns the page that refuses it if it is one too many. */
+/**
+ * Counts an attempt to log in. Returns the page that refuses it if it is one too many.
+ *
+ * @param browser Identifies a browser in which this account has logged in before. It has attempts of its own, which no failure
+ *   of others uses up.
+ */
 export type CountAttempt = (
   request: Request,
   account: string,
   rates: { readonly network: Rate; readonly account: Rate },
+  browser: string | undefined,
 ) => Promise<Response | undefined>;
 
 /** Returns the function that counts attempts to log in. */
 export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc>, pages: SignInPages): CountAttempt {
-  return async (request, account, rates) => {
+  return async (request, account, rates, browser) => {
     const add = (who: string, rate: Rate) => {
       return count([{ name: "login", what: "attempts", rate, times: 1 }], who, env, objects());
     };
-    // An address that is stopped cannot use up the attempts of an account.
-    const beyond =
-      (await add(networkName(request), rates.network)) ?? (await add(`account ${spellingOf(account)}`, rates.account));
+    const countAll = async () =>
+      browser === undefined
+        ? // An address that is stopped cannot use up the attempts of an account.
+          ((await add(networkName(request), rates.network)) ?? add(`account ${spellingOf(account)}`, rates.account))
+        : add(`browser ${browser}`, rates.account);
+    const beyond = await countAll();
     return beyond && tooMany(beyond, pages);
   };
 }
 
 /** Returns what is equal for texts that an app may take for the same account: in any case and width, with any spaces. */
-function spellingOf(account: string): string {
+export function spellingOf(account: string): string {
   return account
     .normalize("NFKC")
     .toLowerCase()

@@ -38,7 +38,36 @@ export interface Visit {
   readonly issuer: string;
   /** The URL of the endpoint, for which tokens are issued. */
   readonly resource: string;
+  /** Reports that the request is refused, for `audit()`. */
+  refused(refusal: ReportedRefusal): void;
 }
+
+/** Why a request is refused, as `audit()` records it. */
+export interface ReportedRefusal {
+  readonly reason: RefusalReason;
+  readonly status: number;
+  /** The user, if one is known. */
+  readonly userId?: string;
+  /** The client, if one is known. */
+  readonly clientId?: string | undefined;
+}
+
+/** The reasons that `audit()` records for requests to the authorization server. */
+export type RefusalReason =
+  /** The client is not known, or its secret is wrong. */
+  | "invalid_client"
+  /** A code or a refresh token is not valid. */
+  | "invalid_grant"
+  /** A code was used twice, and the access has ended. */
+  | "code-replayed"
+  /** A refresh token was used long after it was replaced, and the access has ended. */
+  | "refresh-token-replayed"
+  /** The answer to a question for consent does not come from the page that asked it. */
+  | "consent-refused"
+  /** Passwords of an account, or from an address, were tried too often. */
+  | "login-locked"
+  /** An address sends too many requests. */
+  | "too-many";
 
 /** Serves the requests for one path. */
 export type Route = (visit: Visit) => Promise<Response>;

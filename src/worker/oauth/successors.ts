@@ -3,8 +3,11 @@
  *
  * Several processes of one client share a refresh token, and refresh it at the same moment. A client may also lose an answer,
  * when it is killed or the network fails. If each refresh issued a new token, and the old one were refused, every process but
- * one would be signed out. So an equal request gets the answer again: the same one for a minute, and afterwards, as long as the
- * new refresh token has not been used, one with this refresh token and a fresh access token.
+ * one would be signed out. So an equal request gets the answer again: the same one for a minute, and then, for five minutes
+ * in all and as long as the new refresh token has not been used, one with this refresh token and a fresh access token. After that
+ * a replaced token ends the access: it may be in the hands of a thief, and who is the client is unknown.
+ *
+ * The exchange of a code is repeated in the same way, for half a minute: its answer can be lost too.
  *
  * An answer is sealed with the refresh token that was presented, of which the object stores only a hash. So what is stored
  * reveals no token.
@@ -19,6 +22,12 @@ import { openJson } from "./sealing.ts";
 
 /** Milliseconds for which an equal request gets the same answer, whatever happened since. */
 export const SAME_MS = 60_000;
+
+/** Milliseconds for which a refresh token that was replaced is answered at all. */
+const REPEAT_MS = 5 * 60_000;
+
+/** Milliseconds for which an equal exchange of a code gets the same answer. */
+export const CODE_REPEAT_MS = 30_000;
 
 /** The most answers of one grant. Only a client that refreshes all the time reaches it; then the oldest is dropped. */
 const KEPT_MAX = 8;
@@ -35,9 +44,9 @@ export async function openAnswer(secret: string, { sealed }: KeptAnswer): Promis
   return openJson(await KeyRing.parse(secret, PURPOSE), sealed);
 }
 
-/** Returns the answers that can still be asked for: the newest one, and those that are less than a minute old. */
+/** Returns the answers that can still be asked for: the newest one for five minutes, and the others for one. */
 export function stillKept({ kept }: Pick<Grant, "kept">, nowMs: number): readonly KeptAnswer[] {
-  return kept.filter(({ atMs }, at) => at === kept.length - 1 || nowMs - atMs < SAME_MS).slice(-KEPT_MAX);
+  return kept.filter(({ atMs }, at) => nowMs - atMs < (at === kept.length - 1 ? REPEAT_MS : SAME_MS)).slice(-KEPT_MAX);
 }
 
 /** Returns whether a request gets exactly the answer that was kept. */

@@ -14,6 +14,7 @@
  */
 import type { RoleObject } from "../object.ts";
 import type {
+  AnsweredQuestion,
   CodeTerms,
   GrantedClient,
   RedeemRequest,
@@ -61,10 +62,16 @@ export interface UserRpc {
   visit(session: string): Promise<SignedIn | undefined>;
   /** Signs all browsers of the user out. Clients keep their access. */
   signOut(session: string): Promise<void>;
-  /** Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in. */
+  /**
+   * Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in, or the question was
+   * answered before.
+   *
+   * @param question The question that the user has answered. Undefined if the user was not asked.
+   */
   approve(
     session: string,
     approval: Approval,
+    question?: AnsweredQuestion,
   ): Promise<{ readonly grant: string; readonly secret: string } | undefined>;
   /** Ends all grants of a client, or of all clients. */
   forget(session: string, clientId: string | undefined): Promise<void>;
@@ -78,6 +85,8 @@ export interface UserRpc {
   upstream(grant: string): Promise<UpstreamOutcome>;
 }
 
+/** The most answered questions that are remembered. A person does not answer more in ten minutes. */
+const ANSWERED_MAX = 50;
 const ME = "user/me";
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -106,8 +115,9 @@ export class UserObject implements RoleObject, UserRpc {
     const session = this.#me?.session ?? newId();
     const sessionUntilMs = nowMs + this.#host.policy.sessionMs;
     const expiry = tokens?.expiresAtMs;
-    const me = { user, provider, session, sessionUntilMs, upstream, upstreamExpiresAtMs: expiry, checkedAtMs: nowMs };
-    this.#storage.kv.put(ME, me satisfies StoredUser);
+    const answered = this.#me?.answered ?? [];
+    const times = { sessionUntilMs, upstreamExpiresAtMs: expiry, checkedAtMs: nowMs };
+    this.#storage.kv.put(ME, { user, provider, session, upstream, answered, ...times } satisfies StoredUser);
     await this.#arm();
     return session;
   }
@@ -127,8 +137,17 @@ export class UserObject implements RoleObject, UserRpc {
   async approve(
     session: string,
     { code, ...approval }: Approval,
+    question?: AnsweredQuestion,
   ): Promise<{ grant: string; secret: string } | undefined> {
-    const expiresAtMs = Date.now() + CODE_MS;
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + CODE_MS;
+    const me = this.#signedIn(session);
+    if (me && question) {
+      // A form that was sent must not give access again, also after the user has ended it.
+      const answered = me.answered?.filter(({ untilMs }) => nowMs < untilMs) ?? [];
+      if (answered.some(({ id }) => id === question.id)) return undefined;
+      this.#storage.kv.put(ME, { ...me, answered: [...answered, question].slice(-ANSWERED_MAX) } satisfies StoredUser);
+    }
     const created = await this.#grants.create({ ...approval, code, expiresAtMs }, () => !!this.#signedIn(session));
     if (created) await this.#arm();
     return created;

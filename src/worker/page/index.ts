@@ -27,7 +27,7 @@ const OPTIONS: OptionTable<PageOptions> = { root: null };
 
 /**
  * Answers a browser that opens the endpoint's URL with a small page: what the server offers, and a line to paste for
- * curl, the MCP Inspector and Claude Code. `Accept: text/plain` gets the same as text. A caller that `auth` refuses
+ * curl, the MCP Inspector and Claude Code. `Accept: text/plain` gets the same as text. A caller that is refused
  * does not see it, and the counts are those of the caller. Requests of MCP clients are not affected. The page has no
  * scripts, and its Content-Security-Policy admits none.
  *
@@ -58,7 +58,7 @@ function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: stri
   app.notFound(async (context) => {
     const { raw } = context.req;
     const form = new URL(raw.url).pathname === "/" ? pageForm(raw) : undefined;
-    // As a request for the endpoint, so that a rule of `auth` for its path counts here too.
+    // As a request for the endpoint, so that a rule of a plugin for its path counts here too.
     const request = new Request(new URL(path, raw.url), raw);
     const response = form && (await show(endpoint, request, context.env, executionOf(context), form));
     // If the endpoint refuses the page, `/` answers 404.

@@ -2,7 +2,7 @@
  * Bounds the bytes of all request bodies that an isolate holds at the same time. `bodyBytesMax` bounds one body only, and
  * many slow ones together could fill the 128 MB of an isolate.
  *
- * A body is counted from the moment at which the endpoint begins to read it, which is after authorization, until the
+ * A body is counted from the moment at which the endpoint begins to read it, which is after authentication, until the
  * answer begins.
  *
  * @module
@@ -43,7 +43,7 @@ const HELD_MS = 60_000;
 
 /**
  * Bounds the bytes of all bodies that an isolate holds at the same time, as middleware in the option `use` of
- * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the request is authorized, until
+ * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the caller is authenticated, until
  * its answer begins.
  *
  * @throws {KitError} `options-invalid` naming the option.

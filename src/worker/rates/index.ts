@@ -81,10 +81,11 @@ const OPTIONS: OptionTable<RatesOptions> = {
   liveSessions: null,
   unfinishedTasks: null,
 };
+
 /**
- * Bounds the rates of requests, as a plugin of `edge()`. A request beyond a rate gets 429 with `Retry-After`,
- * and an error whose data has `retryAfterMs`, in both eras and over HTTP+SSE, before its handler or its session is reached. Each message of a batch is counted, and
- * DELETE is not.
+ * Bounds the rates of requests, as a plugin of `edge()`. A request beyond a rate gets 429 with `Retry-After`, and an error
+ * whose data has `retryAfterMs`, in both eras and over HTTP+SSE, before its handler or its session is reached. Requests
+ * are counted once their messages have been read: each message of a batch is counted, and DELETE is not.
  *
  * Rates with `max` cost one object request for each request. The counts are in memory, and stored at most once a second
  * for each principal. A request that cannot be counted gets 503 with `Retry-After`. Needs the exported class `McpObject`.

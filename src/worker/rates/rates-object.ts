@@ -3,7 +3,7 @@
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `rates` | the counters, by name | at most once a second | when every counter is back at its start |
+ * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is back at its start |
  *
  * A counter is one number: the time at which it is back at its start if nothing more comes. If the object is lost, it
  * forgets at most the last second.
@@ -81,6 +81,9 @@ export class RatesObject implements RoleObject, RatesRpc {
 
   async alarm(): Promise<void> {
     this.#hasAlarm = false;
+    this.#forget(Date.now());
+    // Every address can have an object, and an empty database is stored too.
+    if (this.freeAtMs.size === 0) return this.#storage.deleteAll();
     this.#store();
   }
 
@@ -113,7 +116,8 @@ export class RatesObject implements RoleObject, RatesRpc {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#forget(Date.now());
-    if (this.freeAtMs.size === 0) return void this.#storage.kv.delete(KEY);
+    // Without an alarm, nothing is stored yet.
+    if (this.freeAtMs.size === 0 && !this.#hasAlarm) return;
     this.#storage.kv.put(KEY, Object.fromEntries(this.freeAtMs));
     if (this.#hasAlarm) return;
     this.#hasAlarm = true;

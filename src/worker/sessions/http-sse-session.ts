@@ -1,5 +1,5 @@
 /**
- * The interface between a session and the part `httpSse`, which serves the messages of HTTP+SSE clients in their session.
+ * The interface between a session and `httpSse()`, which serves the messages of HTTP+SSE clients in their session.
  *
  * @module
  */

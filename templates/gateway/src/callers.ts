@@ -14,8 +14,8 @@ export function callersOf(env: object): Readonly<Record<string, Caller>> | undef
   return JSON.parse(CALLERS) as Record<string, Caller>;
 }
 
-/** The `auth` of the endpoint. For accounts instead of keys, see `bearer()` of `mcp-edge/worker/auth`. */
-export async function authenticate(request: Request, env: object) {
+/** Decides who is calling. For accounts instead of keys, see `bearer()` of `mcp-edge/worker/auth`. */
+export async function callerOf(request: Request, env: object) {
   const callers = callersOf(env);
   if (!callers) return "anonymous";
   const [, given] = /^Bearer (.+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];

@@ -1,11 +1,11 @@
 /** The gateway as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { edge } from "mcp-edge/worker";
+import { authenticate, edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
-import { authenticate } from "./callers.ts";
+import { callerOf } from "./callers.ts";
 import { server } from "./gateway.ts";
 
-const app = edge(server, { use: [durable(), authenticate(authenticate), page()] });
+const app = edge(server, { use: [durable(), authenticate(callerOf), page()] });
 
 export default app;
 /** The Durable Object classes that wrangler.toml names. */

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownLogin } from "../../../src/worker/oauth/identity/own-login.ts";
 import { newKeys, Workerd } from "../../harness/workerd.ts";
 
+const KEY = newKeys();
 let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/people.ts",
     objects: ["McpObject"],
-    bindings: { LOGIN_KEY: newKeys() },
+    bindings: { LOGIN_KEY: KEY },
   });
 });
 afterAll(() => worker?.stop());
@@ -31,6 +32,31 @@ test("an account has 20 attempts, from all addresses together and however its na
   expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(60);
   expect(await refused.text()).toContain("tried too often");
   expect((await attempt("grace", "192.0.2.200")).status).toBe(403);
+});
+
+test("a browser in which the account has logged in cannot be locked out by strangers, and they are recorded", async () => {
+  const account = "locked";
+  const log = (cookie: string, password: string, request = "made-up") =>
+    fetch(`${worker.origin}/login`, {
+      method: "POST",
+      body: new URLSearchParams({ account, password, request }),
+      headers: { Cookie: cookie, "CF-Connecting-IP": "192.0.2.99" },
+      redirect: "manual",
+    });
+  const redirectUri = `${worker.origin}/authorize/callback/login`;
+  const begun = await ownLogin({ path: "/login", key: KEY }).begin({ state: "state", redirectUri } as never);
+  const request = new URL(begun.url).searchParams.get("request") ?? "";
+  const done = await log("", "correct horse", request);
+  const [cookie = ""] = (done.headers.get("Set-Cookie") ?? "").split(";");
+  expect([done.status, cookie]).toEqual([303, expect.stringContaining("mcp-edge-known=")]);
+  for (let tries = 0; tries < 21; tries += 1) await attempt(account, `203.0.113.${tries}`);
+  expect((await log("", "correct horse")).status).toBe(429);
+  expect((await log(cookie, "wrong")).status).toBe(403);
+  // The browser of one account is a stranger for another.
+  for (let tries = 0; tries < 21; tries += 1) await attempt("other", `203.0.113.${tries}`);
+  const other = { method: "POST", body: new URLSearchParams({ account: "other", password: "wrong" }) };
+  expect((await fetch(`${worker.origin}/login`, { ...other, headers: { Cookie: cookie } })).status).toBe(429);
+  expect(await (await fetch(`${worker.origin}/refused`)).json()).toContain("login-locked");
 });
 
 test("a network has 60 attempts, for all accounts together", async () => {

@@ -11,7 +11,9 @@ import { checkOptions, type OptionTable } from "../../../core/protocol/check-opt
 import { KitError } from "../../../core/protocol/errors.ts";
 import { KeyRing } from "../../../core/seal/key-ring.ts";
 import { checkRate, type Rate } from "../../rates/count.ts";
-import { hostOf } from "../rates.ts";
+import { readCookie, setCookie } from "../pages/cookies.ts";
+import { hostOf, spellingOf } from "../rates.ts";
+import { newId } from "../sealing.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import { checkProvider } from "./upstream.ts";
 
@@ -52,12 +54,15 @@ export interface OwnLogin extends IdentityProvider {
    *
    * @param request The parameter `request` of your login page.
    * @param user The user whom you have verified. `subject` is the id that never changes.
+   * @param account What the user typed as the name of the account, as for `attempt()`. The browser gets a cookie, so that it has
+   *   attempts of its own for this account from now on: strangers who try passwords cannot lock it.
    */
-  answer(request: string, user: Omit<SignedInUser, "issuer">): Promise<Response>;
+  answer(request: string, user: Omit<SignedInUser, "issuer">, account?: string): Promise<Response>;
   /**
    * Counts an attempt to log in. Call it before you verify a password: otherwise passwords can be tried without limit. Returns
    * undefined if the attempt is allowed, and a page with the status 429 and `Retry-After` if there were too many. Each attempt
-   * costs two object requests. If the object that counts cannot be reached, the attempt is allowed.
+   * costs two object requests, or one in a browser in which the account has logged in before. If the object that counts cannot
+   * be reached, the attempt is allowed.
    *
    * Rejects with a KitError if the provider is not part of an authorization server.
    *
@@ -75,6 +80,18 @@ const ACCOUNT: Rate = { max: 20, perMs: 60 * 60_000 };
 
 /** Milliseconds that a user has to log in. */
 const REQUEST_MS = 10 * 60_000;
+/** Milliseconds for which a browser is known after a login. */
+const KNOWN_MS = 90 * 24 * 60 * 60_000;
+/** The cookie of a browser in which an account has logged in. */
+const KNOWN = "mcp-edge-known";
+
+/** A browser in which an account has logged in. */
+interface KnownBrowser {
+  readonly account: string;
+  readonly browser: string;
+  readonly untilMs: number;
+}
+
 /** Milliseconds that the browser has to bring the ticket. */
 const TICKET_MS = 60_000;
 
@@ -110,14 +127,18 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
   const { network = NETWORK, account: ofAccount = ACCOUNT } = attempts;
   for (const [name, rate] of Object.entries({ network, account: ofAccount }))
     checkRate(`ownLogin(): attempts.${name}.`, rate);
-  const [requests, tickets] = ["own login request", "own login ticket"].map((purpose) => sealedWith(key, purpose, id));
+  const [requests, tickets, browsers] = ["own login request", "own login ticket", "own login browser"].map((purpose) =>
+    sealedWith(key, purpose, id),
+  );
   const invalid = (text: string) => new IdentityError("invalid", text);
   const login: OwnLogin = {
     id,
     label,
     attempt: async (request, account) => {
       const host = hostOf(login);
-      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount });
+      const known = await browsers?.open<KnownBrowser>(readCookie(request, KNOWN) ?? "");
+      const browser = known?.account === spellingOf(account) ? known.browser : undefined;
+      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount }, browser);
       throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
     },
     begin: async ({ state, redirectUri }) => {
@@ -126,7 +147,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       url.searchParams.set("request", (await requests?.seal(request)) ?? "");
       return { url: url.href, kept: { state, redirectUri } };
     },
-    answer: async (text, user) => {
+    answer: async (text, user, account) => {
       if (typeof user.subject !== "string" || user.subject === "") throw invalid("The user has no subject.");
       const request = await requests?.open<LoginRequest>(text);
       if (!request) {
@@ -137,7 +158,15 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       const { state, redirectUri } = request;
       const ticket = await tickets?.seal({ state, user, untilMs: Date.now() + TICKET_MS } satisfies Ticket);
       const location = `${redirectUri}?${new URLSearchParams({ state, ticket: ticket ?? "" })}`;
-      const headers = { Location: location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" };
+      const headers = new Headers({
+        Location: location,
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+      });
+      if (account !== undefined) {
+        const known = { account: spellingOf(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
+        headers.set("Set-Cookie", setCookie(redirectUri, KNOWN, (await browsers?.seal(known)) ?? "", KNOWN_MS / 1000));
+      }
       return new Response(null, { status: 303, headers });
     },
     finish: async (callbackUrl, { state, redirectUri }) => {
@@ -157,8 +186,9 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
 function sealedWith(key: string, purpose: string, bound: string) {
   const ring = () => KeyRing.parse(key, purpose);
   return {
-    seal: async (value: LoginRequest | Ticket) => (await ring()).seal(encodeText(JSON.stringify(value)), bound),
-    open: async <T extends LoginRequest | Ticket>(text: string): Promise<T | undefined> => {
+    seal: async (value: LoginRequest | Ticket | KnownBrowser) =>
+      (await ring()).seal(encodeText(JSON.stringify(value)), bound),
+    open: async <T extends LoginRequest | Ticket | KnownBrowser>(text: string): Promise<T | undefined> => {
       const bytes = await (await ring()).open(text, bound);
       const value = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as T);
       return value && Date.now() < value.untilMs ? value : undefined;

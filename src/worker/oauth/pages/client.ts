@@ -47,7 +47,7 @@ export function publisherOf(clientId: string): string | undefined {
 
 /** Characters of other scripts, digits and signs that look like a Latin letter, each before that letter. */
 const ALIKE = new Map(
-  "аa еe оo рp сc уy хx іi јj ѕs ԁd һh ӏl бb кk мm нh тt αa οo νv ιi κk ρp τt υu 0o 1l |l"
+  "аa еe оo рp сc уy хx іi јj ѕs ԁd һh ӏl бb кk мm нh тt вb αa οo νv ιi κk ρp τt υu βb εe ζz ηn μm χx γy ωw ϲc ϳj 0o 1l |l"
     .split(" ")
     .map(([alike = "", letter = ""]) => [alike, letter] as const),
 );
