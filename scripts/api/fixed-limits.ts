@@ -267,9 +267,21 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
   ["worker/oauth/forms.ts", "FORM_MAX", "bytes", "A request to `/token` or `/revoke`. A longer one gets 400."],
   [
     "worker/oauth/grants.ts",
+    "CODES_MAX",
+    "count",
+    "Codes of one client for one user that were not used yet. A further one replaces the oldest.",
+  ],
+  [
+    "worker/oauth/user-object.ts",
+    "ANSWERED_MAX",
+    "count",
+    "Questions for consent of the last ten minutes whose forms cannot be sent again. A further one replaces the oldest.",
+  ],
+  [
+    "worker/oauth/grants.ts",
     "GRANTS_MAX",
     "count",
-    "Grants of one user, one for each sign-in of a client. A further one ends the oldest of the client that has most.",
+    "Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used, or else the grant of the client with most that was not used for the longest time.",
   ],
   [
     "worker/oauth/identity/upstream.ts",

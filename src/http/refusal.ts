@@ -57,9 +57,13 @@ export type PartReason =
 
 /** The wire form of a refusal: the HTTP status and headers, and the members of the JSON-RPC error. */
 export interface WireForm {
+  /** The HTTP status. */
   readonly status: number;
+  /** The code of the JSON-RPC error. */
   readonly code: number;
+  /** The message of the error, for the client. */
   readonly message: string;
+  /** Further headers of the response. */
   readonly headers?: Record<string, string> | undefined;
   /** The data of the error. @default the reason of the refusal */
   readonly data?: unknown;
