@@ -19,7 +19,7 @@ for (const runtime of RUNTIMES) {
 }
 
 const missing = await missingClientScenarios();
-if (missing.length > 0) console.log("\nnot run, because the client does not sign in by itself yet:");
+if (missing.length > 0) console.log("\nnot run:");
 for (const { version, name } of missing) console.log(`  ${version.padEnd(10)} ${name}`);
 
 function print(scenario: ClientScenario): void {

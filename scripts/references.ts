@@ -14,7 +14,7 @@ const PATH = /(?<![\w./@-])(?:src|test|scripts|docs|templates|bench|bin)\/[\w./-
 const LINK = /(?<=\]\()(?!\w+:|#)[^)\s#]+/g;
 const DECISION = /\bdecisions? (\d{3})\b/gi;
 /** Matches the name of a document in capitals, with its extension or a section number. */
-const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d)/g;
+const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d| \d+\.\d+\b)/g;
 
 /** Names of documents that other specifications define, and that readers have. */
 const FOREIGN: readonly string[] = ["SKILL"];

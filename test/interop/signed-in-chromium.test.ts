@@ -5,9 +5,13 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { Chromium } from "../harness/chromium.ts";
+import { ignoreLogs } from "../harness/logs.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { PageServer } from "../worker/oauth/page-server.ts";
 import { closeAll, enter, OFFICIAL, ours, oursAt, Person, stepUp, textOf, textOfOurs } from "./signing-in.ts";
+
+// The official client says what its provider does not do.
+ignoreLogs(/^\[mcp-sdk\] OAuthClientProvider does not implement/);
 
 let worker: Workerd;
 let browser: Chromium;

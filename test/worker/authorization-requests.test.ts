@@ -1,4 +1,4 @@
-/** Authorization requests on workerd: what is refused, and how. CONFORMANCE 10.10, authorization server. */
+/** Authorization requests on workerd: what is refused, and how. */
 import { describe, expect, test } from "vitest";
 import {
   type Asked,

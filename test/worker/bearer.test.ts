@@ -1,4 +1,4 @@
-/** `bearer()` on workerd, against an issuer with real keys on a real server. CONFORMANCE 10.10, server side. */
+/** `bearer()` on workerd, against an issuer with real keys on a real server. */
 import { describe, expect, test } from "vitest";
 import { base64url, newKey, signJwt } from "../harness/issuer.ts";
 import { expectLogs } from "../harness/logs.ts";

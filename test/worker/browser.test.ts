@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { Chromium } from "../harness/chromium.ts";
+import { ignoreLogs } from "../harness/logs.ts";
+
+ignoreLogs(/^mcp-edge: everyone may call\./);
 
 const FUNCTIONS = join(import.meta.dirname, "fixtures/browser-page.js");
 

@@ -1,4 +1,4 @@
-/** DPoP on workerd: every check that RFC 9449 asks of a resource server, and SEP-1932. CONFORMANCE 10.10. */
+/** DPoP on workerd: every check that RFC 9449 asks of a resource server, and SEP-1932. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { base64url, Issuer, newKey, type SigningKey, signJwt } from "../harness/issuer.ts";

@@ -1,4 +1,4 @@
-/** The token and revocation endpoints on workerd: codes, refresh tokens, credentials, proofs. CONFORMANCE 10.10. */
+/** The token and revocation endpoints on workerd: codes, refresh tokens, credentials, proofs. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { newKey, type SigningKey } from "../harness/issuer.ts";
 import { proofOf, thumbprint } from "../harness/proofs.ts";

@@ -111,6 +111,9 @@ export class FlowReader {
       const key = isQuoted ? this.#quoted() : this.#match(/^[^\s,[\]{}:#&*!|>'"%@`?-][^,[\]{}:#\n]*/).trim();
       if (this.#peek() !== ":") throw new YamlError(`${key} has no value`);
       this.#at += 1;
+      // Without a space it belongs to the key.
+      if (!isQuoted && /^[^\s,[\]{}]/.test(this.#text.slice(this.#at)))
+        throw new YamlError(`write a space after ${key}:`);
       if (map.has(key)) throw new YamlError(`${key} is there twice`);
       map.set(key, /[,}]/.test(this.#peek()) ? null : this.#value(true));
       this.#separator("}");

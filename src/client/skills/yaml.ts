@@ -22,6 +22,9 @@ interface Line {
 /** Parses a YAML mapping. @throws {YamlError} with the number of the line, if the text cannot be read. */
 export function parseYaml(text: string): JsonObject {
   if (text.length > LENGTH_MAX) throw new YamlError(`it has more than ${LENGTH_MAX} characters`);
+  // Readers disagree about whether such a line ends a text.
+  const tab = text.split("\n").findIndex((line) => /^\t|^ *\t\s*$/.test(line));
+  if (tab !== -1) throw new YamlError(`line ${tab + 1}: a tab indents it`);
   const reader = new BlockReader(text.replaceAll("\r\n", "\n").replace(/\n$/, "").split("\n"));
   try {
     const value = reader.document();
@@ -171,7 +174,7 @@ class BlockReader {
     this.#at += 1;
     const rest = this.#lines.slice(this.#at);
     const first = rest.findIndex((line) => line.trim() !== "");
-    const found = rest[first]?.search(/\S/) ?? 0;
+    const found = rest[first]?.search(/[^ ]/) ?? 0;
     const own = digit === undefined ? found : indent + Number(digit);
     const end = rest.findIndex((line) => line.trim() !== "" && line.search(/[^ ]/) < Math.max(own, indent + 1));
     const scalar = end === -1 ? rest : rest.slice(0, end);
@@ -179,11 +182,16 @@ class BlockReader {
     if (!isEmpty && scalar.slice(0, first).some((line) => line.length > own)) {
       throw new YamlError("the empty lines before a text are indented further than it");
     }
+    // Readers disagree about such lines: whether their spaces belong to the text.
+    const isUnclear = (line: string) =>
+      line.trim() === "" && line !== "" && ((line.length > own && !isEmpty) || chomping === "+");
+    if (scalar.some(isUnclear)) throw new YamlError("a line of a text has nothing but spaces");
     const lines = scalar.map((line) => (isEmpty ? "" : line.slice(own)));
     this.#at += lines.length;
     const text = (style === "|" ? lines.join("\n") : foldBlock(lines)).replace(/\n*$/, "");
     const trailing = lines.length - lines.findLastIndex((line) => line !== "");
-    if (text === "" || chomping === "-") return text;
+    if (chomping === "-") return text;
+    if (text === "") return chomping === "+" ? "\n".repeat(lines.length) : "";
     return chomping === "+" ? text + "\n".repeat(trailing) : `${text}\n`;
   }
 }

@@ -1,4 +1,7 @@
-/** A picture of coloured pixels, and its encoding as PNG (ISO/IEC 15948) with nothing but web standards. */
+/**
+ * A picture of coloured pixels, and its encoding as PNG (ISO/IEC 15948) with nothing but web standards. Each template stands
+ * alone, so the template "data" has the same file.
+ */
 
 export type Color = readonly [red: number, green: number, blue: number];
 
