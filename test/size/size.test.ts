@@ -11,11 +11,11 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  * bytes). A change that makes one larger changes this number on purpose; the budget is in scripts/size-of.ts.
  */
 const NOW: Readonly<Record<string, number>> = {
-  "test/size/stateless.ts": 33.6,
-  "test/size/auth.ts": 39.5,
-  "test/size/sessions.ts": 59.4,
-  "test/size/durable.ts": 77.6,
-  "test/size/authorization-server.ts": 79.7,
+  "test/size/stateless.ts": 34.9,
+  "test/size/auth.ts": 42.5,
+  "test/size/sessions.ts": 61.2,
+  "test/size/durable.ts": 80.4,
+  "test/size/authorization-server.ts": 84.1,
   "test/size/client.ts": 16.4,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 29.3,
@@ -41,13 +41,13 @@ test("no program bundles code for Node, or a JSON Schema validator that it did n
 
 /** The current KiB of each program as deployed, to within half a KiB. */
 const DEPLOYED_NOW: Readonly<Record<string, number>> = {
-  "stateless.ts": 62,
-  "sessions.ts": 88,
-  "named-stateless.ts": 130.8,
+  "stateless.ts": 63.3,
+  "sessions.ts": 89.7,
+  "named-stateless.ts": 132,
 };
 
 /** The same with `keep_names = false`. */
-const WITHOUT_NAMES_NOW: Readonly<Record<string, number>> = { "stateless.ts": 59, "sessions.ts": 84.7 };
+const WITHOUT_NAMES_NOW: Readonly<Record<string, number>> = { "stateless.ts": 60.2, "sessions.ts": 86.4 };
 
 test.each(DEPLOYED)(
   "$name is within its budget and has the recorded size",
