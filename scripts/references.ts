@@ -14,10 +14,10 @@ const PATH = /(?<![\w./@-])(?:src|test|scripts|docs|templates|bench|bin)\/[\w./-
 const LINK = /(?<=\]\()(?!\w+:|#)[^)\s#]+/g;
 const DECISION = /\bdecisions? (\d{3})\b/gi;
 /** Matches the name of a document in capitals, with its extension or a section number. */
-const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d| \d+\.\d+\b)/g;
+const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d| \d{1,2}\.\d{1,2}(?!\d|\.\d))/g;
 
 /** Names of documents that other specifications define, and that readers have. */
-const FOREIGN: readonly string[] = ["SKILL"];
+const FOREIGN: readonly string[] = ["SKILL", "FFFD", "HTTP", "JSON-RPC", "YAML"];
 
 /** Returns one line for each invalid reference. */
 export function findBrokenReferences(files: readonly string[], read: (file: string) => string): string[] {
