@@ -129,7 +129,7 @@ test("--help of a tool shows its arguments", async () => {
   expect(stdout).toContain("--stepMs <integer>  (required)");
 });
 
-test("L5: a call that may destroy is refused without a terminal and without --yes, and made with it", async () => {
+test("a call that may destroy is refused without a terminal and without --yes, and made with it", async () => {
   const refused = await withServer(["call", "charge", "--key", "k"]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toContain("charge may delete or overwrite something");
@@ -190,7 +190,7 @@ test("exit code 3 for an error of the server, with its code", async () => {
   expect(ran.stderr).toContain("error -32603: closed today");
 });
 
-test("Y5: secrets are not sent over plain http beyond loopback", async () => {
+test("secrets are not sent over plain http beyond loopback", async () => {
   const ran = await cli(["list", "http://example.invalid/mcp", "--header", "Authorization: Bearer abc"]);
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain("Authorization would be sent over http:");
@@ -240,7 +240,7 @@ test("--debug shows no header that the user has given, no proof, and no value of
   expect(stderr.match(/va1ue-1|t0ken-1|pr00f-1|s1g-1|c0de-1|n0nce-1|frag-1/g)).toBe(null);
 });
 
-test("D1: --debug logs each message with direction, era, method, id and size to standard error, without secrets", async () => {
+test("--debug logs each message with direction, era, method, id and size to standard error, without secrets", async () => {
   const secret = "Bearer very-secret-token";
   const { stdout, stderr } = await cli([
     ...["call", lab.url(), "add", "--a", "1", "--b", "2"],

@@ -71,7 +71,7 @@ describe("questions of a server", () => {
     expect(screen.text).toMatch(/\naccept\n$/);
   });
 
-  test("S3: a sampling request is shown and answered by hand, or declined", async () => {
+  test("a sampling request is shown and answered by hand, or declined", async () => {
     using screen = screenWithServer(["call", "summarise", "--yes"]);
     await screen.shows("asks a model for at most 100 tokens:");
     await screen.shows("  | user: Summarise this.");
@@ -82,7 +82,7 @@ describe("questions of a server", () => {
   });
 });
 
-describe("L5: a call that may destroy", () => {
+describe("a call that may destroy", () => {
   test("is made after the user agreed, with its arguments in view", async () => {
     using screen = screenWithServer(["call", "charge", "--key", "k7"]);
     await screen.shows('"key": "k7"');
@@ -120,7 +120,7 @@ test("NO_COLOR removes colours in a terminal, and without it there are some", as
   expect(coloured.raw).toContain("\u001b[36mPrompts\u001b[39m");
 });
 
-describe("Y3: text of a server", () => {
+describe("text of a server", () => {
   let server: Server;
   let url: string;
   beforeAll(async () => {

@@ -45,13 +45,13 @@ describe("our own endpoints", () => {
     expect(tap?.exchanges[0]?.requestBody).toContain("initialize");
   });
 
-  test("C3 a modern client and a legacy server part with an error that names the versions of both", async () => {
+  test("a modern client and a legacy server part with an error that names the versions of both", async () => {
     const connecting = lab.http("/legacy/mcp", { protocolVersions: [MODERN] });
     await expect(connecting).rejects.toMatchObject({ code: "version-unsupported" });
     await expect(connecting).rejects.toThrow(MODERN);
   });
 
-  test("C3 a legacy client and a modern server part with the server's error, which names its versions", async () => {
+  test("a legacy client and a modern server part with the server's error, which names its versions", async () => {
     await expect(lab.http("/modern/mcp", { protocolVersions: LEGACY })).rejects.toThrow(MODERN);
   });
 
@@ -191,7 +191,7 @@ describe("other servers", () => {
     expect(server.asked).toEqual(["POST server/discover", "POST server/discover"]);
   });
 
-  test("C3 versions that the client does not know are an error that names both sides", async () => {
+  test("versions that the client does not know are an error that names both sides", async () => {
     await using server = await scripted(({ message }, response) =>
       result(response, message?.id, discovered(["2031-01-01"])),
     );
@@ -200,7 +200,7 @@ describe("other servers", () => {
     );
   });
 
-  test("C3 a version of initialize that the client does not accept is an error that names both sides", async () => {
+  test("a version of initialize that the client does not accept is an error that names both sides", async () => {
     await using server = await scripted(({ message }, response) =>
       result(response, message?.id, initialized("2025-03-26")),
     );
@@ -252,7 +252,7 @@ describe("other servers", () => {
     },
   );
 
-  test("L3 a result that is not an object is a typed error", async () => {
+  test("a result that is not an object is a typed error", async () => {
     await using server = await scripted(({ message }, response) => {
       result(response, message?.id, message?.method === "server/discover" ? discovered() : 7);
     }, /result must be object|expected object/);
@@ -261,7 +261,7 @@ describe("other servers", () => {
     expect(failed).toMatchObject({ code: "answer-invalid", source: "server", mayHaveRun: true });
   });
 
-  test("L1 a cursor that comes twice ends the listing with a warning", async () => {
+  test("a cursor that comes twice ends the listing with a warning", async () => {
     await using server = await scripted(({ message }, response) => {
       const page = {
         ...CACHED,
@@ -276,7 +276,7 @@ describe("other servers", () => {
     expect(warnings.at(-1)).toMatchObject({ type: "warning", message: expect.stringContaining("cursor twice") });
   });
 
-  test("L10 a capability that the server lacks is named, and nothing is sent", async () => {
+  test("a capability that the server lacks is named, and nothing is sent", async () => {
     await using server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
     const client = await connect(server.url, ME);
     const failed = (await client.listPrompts().catch((reason: unknown) => reason)) as ClientError;
@@ -324,7 +324,7 @@ describe("other servers", () => {
     await expect(client.callTool("add")).rejects.toMatchObject({ code: "answer-invalid" });
   });
 
-  test("L7 a notification that the server refuses rejects", async () => {
+  test("a notification that the server refuses rejects", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return response.writeHead(400).end("no such notification");

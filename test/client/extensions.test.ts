@@ -42,7 +42,7 @@ function withArguments(request: OutgoingRequest, args: JsonObject): OutgoingRequ
 }
 
 describe.each(PLACES)("in $name", (place) => {
-  test("L5 a call is shown with its arguments before it is sent, and may be changed", async () => {
+  test("a call is shown with its arguments before it is sent, and may be changed", async () => {
     const seen: unknown[] = [];
     const confirm: ClientExtension = () => ({
       onRequest: (request, next) => {
@@ -56,7 +56,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen).toMatchObject([{ name: "add", arguments: { a: 1, b: 2 } }]);
   });
 
-  test("L5 a refused call is not sent, and rejects with the error of the extension", async () => {
+  test("a refused call is not sent, and rejects with the error of the extension", async () => {
     const refuse: ClientExtension = () => ({
       onRequest: async (request, next) => {
         if (request.method === "tools/call" && request.params?.name === "charge") throw new Error("The user refused.");
@@ -124,7 +124,7 @@ describe.each(PLACES)("in $name", (place) => {
     ]);
   });
 
-  test("L5 a sampling request and its answer can be edited, recorded and refused", async () => {
+  test("a sampling request and its answer can be edited, recorded and refused", async () => {
     const record: unknown[] = [];
     const review: ClientExtension = () => ({
       onQuestion: async (question, next) => {

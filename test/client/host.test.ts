@@ -48,7 +48,7 @@ async function serve(tools: readonly string[], seen: (headers: Scripted["asked"]
 
 const namesOf = async (host: Host) => (await host.tools()).map(({ name }) => name);
 
-describe("L11 a host", () => {
+describe("a host", () => {
   test("opens servers with a URL and with a command, and calls their tools by prefixed names", async () => {
     const child = { command: NODE, args: [SERVER], env: { GREETING: "hello" } };
     const host = await open({ remote: { type: "http", url: lab.url() }, local: child });
@@ -123,7 +123,7 @@ describe("L11 a host", () => {
   });
 });
 
-describe("L11 the names of tools", () => {
+describe("the names of tools", () => {
   test("differ, have only characters that models accept, and at most 64 of them", () => {
     const taken = new Set<string>();
     const add = (server: string, tool: string) => {

@@ -87,7 +87,7 @@ describe.each(KINDS.filter(({ asks }) => asks))("over $name", ({ serve }) => {
   });
 });
 
-describe("W1 transports of the official SDK", () => {
+describe("transports of the official SDK", () => {
   test("in memory", async () => {
     const [serverEnd, clientEnd] = InMemoryTransport.createLinkedPair();
     await officialServer().connect(serverEnd);

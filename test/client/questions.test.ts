@@ -94,7 +94,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen).toMatchObject([{ maxTokens: 100, messages: [{ content: { text: "Summarise this." } }] }]);
   });
 
-  test("L6 roots are listed, and setRoots() changes what the next listing returns", async () => {
+  test("roots are listed, and setRoots() changes what the next listing returns", async () => {
     const { client } = await lab.visit(place, { roots: [{ uri: "file:///one" }] });
     expect(textOf(await client.callTool("places"))).toBe("file:///one");
     await client.setRoots([{ uri: "file:///two" }, { uri: "file:///three" }]);
@@ -112,7 +112,7 @@ describe.each(PLACES)("in $name", (place) => {
     await expect(client.setRoots([])).rejects.toThrow("roots: []");
   });
 
-  test("L6 changes of the lists reach their handlers", async () => {
+  test("changes of the lists reach their handlers", async () => {
     const changed = new Set<string>();
     const { client } = await lab.visit(place, {
       onToolsChanged: () => changed.add("tools"),
@@ -126,7 +126,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("L6 changes of a resource arrive from subscribe() until unsubscribe()", async () => {
+  test("changes of a resource arrive from subscribe() until unsubscribe()", async () => {
     const updated: string[] = [];
     const { client } = await lab.visit(place, { onResourceUpdated: (uri) => updated.push(uri) });
     await client.subscribe("test://notes/1");
@@ -146,7 +146,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(updated).not.toContain("test://notes/2");
   });
 
-  test("L6 log messages arrive from the level on that was set", async () => {
+  test("log messages arrive from the level on that was set", async () => {
     const messages: LogMessage[] = [];
     const { client } = await lab.visit(place, { onLog: (message) => messages.push(message) });
     await client.setLevel("error");

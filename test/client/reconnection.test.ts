@@ -49,7 +49,7 @@ const child = (options: Partial<StdioOptions> = {}, ...args: string[]) =>
 
 const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
 
-describe.each([MODERN, "2025-11-25"])("L9 a process that ends (%s)", (version) => {
+describe.each([MODERN, "2025-11-25"])("a process that ends (%s)", (version) => {
   const pinned = { protocolVersions: [version] };
 
   test("is started again, with the subscriptions, and changes that may have been missed are reported", async () => {
@@ -124,7 +124,7 @@ test("a client that is closed while its process is started again leaves no proce
   expect(has("reconnected")).toBe(false);
 });
 
-describe("L9 a transport", () => {
+describe("a transport", () => {
   test("of a function is created again when it closes", async () => {
     const ends: Transport[] = [];
     const target = async () => {
@@ -163,7 +163,7 @@ describe("L9 a transport", () => {
   });
 });
 
-test("L9 a lost HTTP+SSE stream is opened again, with its subscriptions", async () => {
+test("a lost HTTP+SSE stream is opened again, with its subscriptions", async () => {
   const updated: string[] = [];
   const options = { protocolVersions: ["2024-11-05"], onResourceUpdated: (uri: string) => updated.push(uri) };
   const { client, has } = await enter(proxy.url("/sse"), options);

@@ -27,7 +27,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ClientError> {
 describe.each(PLACES)("in $name", (place) => {
   const isModern = place.version === MODERN;
 
-  test("C1 name, version, capabilities and instructions of the server are known", async () => {
+  test("name, version, capabilities and instructions of the server are known", async () => {
     const { client } = await lab.visit(place);
     expect(client.server).toMatchObject({
       protocolVersion: place.version,
@@ -37,7 +37,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("L1 a list is read by page, and as a whole", async () => {
+  test("a list is read by page, and as a whole", async () => {
     const { client } = await lab.visit(place);
     const first = await client.listTools();
     expect(first.tools.map(({ name }) => name)).toEqual(["add", "fail", "slow"]);
@@ -51,7 +51,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect((await client.resourceTemplates().all()).map((each) => each.uriTemplate)).toEqual(["db:///{table}"]);
   });
 
-  test("L2 a tool is called by its name or as it was listed", async () => {
+  test("a tool is called by its name or as it was listed", async () => {
     const { client } = await lab.visit(place);
     const [add] = (await client.listTools()).tools;
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ type: "text", text: "3" }] });
@@ -59,7 +59,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(await client.callTool("fail")).toMatchObject({ isError: true, content: [{ text: "The city is unknown." }] });
   });
 
-  test("L2 concurrent calls each get their own answer and their own progress", async () => {
+  test("concurrent calls each get their own answer and their own progress", async () => {
     const { client } = await lab.visit(place);
     const seen: Progress[][] = [];
     const calls = [1, 2, 3].map((steps, index) => {
@@ -82,14 +82,14 @@ describe.each(PLACES)("in $name", (place) => {
     expect((await client.complete(reference, "language", "py")).values).toEqual(["python", "pyret"]);
   });
 
-  test("L3 an error answer rejects with its code, message and data", async () => {
+  test("an error answer rejects with its code, message and data", async () => {
     const { client } = await lab.visit(place);
     const error = await errorOf(client.readResource("test://nowhere"));
     expect(McpError.is(error)).toBe(true);
     expect(error).toMatchObject({ code: isModern ? -32602 : -32002, data: { uri: "test://nowhere" } });
   });
 
-  test("L3 ping is answered, and names its replacement where it does not exist", async () => {
+  test("ping is answered, and names its replacement where it does not exist", async () => {
     const { client } = await lab.visit(place);
     if (!isModern) return expect(await client.ping()).toBeUndefined();
     const error = await errorOf(client.ping());
@@ -100,7 +100,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("L7 any request and any notification can be sent", async () => {
+  test("any request and any notification can be sent", async () => {
     const { client } = await lab.visit(place);
     expect(await client.request("lab/echo", { word: "hello" })).toMatchObject({ echo: "hello" });
     expect(await errorOf(client.request("lab/unknown"))).toMatchObject({ code: -32601 });
@@ -140,7 +140,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(await call).toMatchObject({ content: [{ text: "done" }] });
   });
 
-  test("C8 without progress the time limit ends a call, and its handler learns it", async () => {
+  test("without progress the time limit ends a call, and its handler learns it", async () => {
     const { client } = await lab.visit(place);
     const key = `timeout in ${place.name}`;
     const error = await errorOf(client.callTool("hold", { key }, { timeoutMs: 400 }));
@@ -163,7 +163,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(error).toMatchObject({ code: "timeout" });
   });
 
-  test("L10 a request that the server has not declared fails before it is sent", async () => {
+  test("a request that the server has not declared fails before it is sent", async () => {
     const { client } = await lab.visit(place);
     const method = isModern ? "logging/setLevel" : "subscriptions/listen";
     expect(await errorOf(client.request(method))).toMatchObject({ code: "method-missing", mayHaveRun: false });
@@ -201,7 +201,7 @@ describe("options", () => {
     expect(tap?.exchanges.at(-1)?.requestBody).not.toContain("progressToken");
   });
 
-  test("L4 headers are fixed or computed for each request, and cannot replace those of the protocol", async () => {
+  test("headers are fixed or computed for each request, and cannot replace those of the protocol", async () => {
     let count = 0;
     const headers = () => {
       count += 1;
@@ -214,7 +214,7 @@ describe("options", () => {
     expect(sent.at(-1)).toMatchObject({ "content-type": "application/json", "mcp-method": "tools/call" });
   });
 
-  test("L4 an own fetch sees every request", async () => {
+  test("an own fetch sees every request", async () => {
     const seen: string[] = [];
     const record = (url: string, init: RequestInit) => {
       seen.push(String(JSON.parse(String(init.body)).method));
@@ -225,7 +225,7 @@ describe("options", () => {
     expect(seen).toEqual(["server/discover", "tools/call"]);
   });
 
-  test("W1 a request has the headers that repeat its body", async () => {
+  test("a request has the headers that repeat its body", async () => {
     const { client, tap } = await lab.http();
     await client.readResource("test://notes/1");
     await client.tools().all();

@@ -1,4 +1,4 @@
-/** D2: what a client is doing can be read. */
+/** What a client is doing can be read. */
 import { afterEach, expect, test } from "vitest";
 import { type Client, type ClientExtension, connect } from "../../src/client/index.ts";
 import { type ConnectionState, stateOf, trackState } from "../../src/client/state/index.ts";
@@ -37,7 +37,7 @@ async function enter(canReopen: () => boolean) {
 
 const FRESH = { resuming: [], requests: [], lastError: undefined };
 
-test("D2 the state names the transport, the version, the last event, and the requests that are waiting with their age", async () => {
+test("the state names the transport, the version, the last event, and the requests that are waiting with their age", async () => {
   const { client } = await enter(() => true);
   expect(stateOf(client)).toEqual({
     ...FRESH,
@@ -58,7 +58,7 @@ test("D2 the state names the transport, the version, the last event, and the req
   expect(stateOf(client)).toMatchObject({ lastError: { error: { message: "enough" }, atMs: expect.any(Number) } });
 });
 
-test("D2 the state says that the connection is being opened, opened again, and closed", async () => {
+test("the state says that the connection is being opened, opened again, and closed", async () => {
   let canReopen = true;
   const { client, ends, first } = await enter(() => canReopen);
   expect(first()).toMatchObject({ ...FRESH, phase: "connecting", transport: undefined, hasSession: false });
@@ -72,7 +72,7 @@ test("D2 the state says that the connection is being opened, opened again, and c
   expect(String(stateOf(client)?.lastError?.error)).toContain("no server is there");
 });
 
-test("D2 the state says whether a session exists, and which stream is being resumed", async () => {
+test("the state says whether a session exists, and which stream is being resumed", async () => {
   await using server = await scripted(({ message, method }, response) => {
     if (message?.method === "initialize") {
       response.setHeader("mcp-session-id", "one");
@@ -96,7 +96,7 @@ test("D2 the state says whether a session exists, and which stream is being resu
   expect(stateOf(client)).toMatchObject({ phase: "closed", resuming: [] });
 });
 
-test("D2 a closed client says so, and a client without trackState() has no state", async () => {
+test("a closed client says so, and a client without trackState() has no state", async () => {
   const { client } = await enter(() => true);
   await client.close();
   expect(stateOf(client)?.phase).toBe("closed");
@@ -107,7 +107,7 @@ test("D2 a closed client says so, and a client without trackState() has no state
   expect(stateOf(other)).toBeUndefined();
 });
 
-test("D2 a hook for events that throws disturbs neither the client nor the other hooks", async () => {
+test("a hook for events that throws disturbs neither the client nor the other hooks", async () => {
   const seen: string[] = [];
   const [serverEnd, clientEnd] = createPair();
   await serve(createServer(), serverEnd, { onError: () => undefined });

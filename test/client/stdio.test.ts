@@ -45,7 +45,7 @@ function isAlive(pid: number | undefined): boolean {
 }
 
 describe.each([MODERN, ...LEGACY])("in %s", (version) => {
-  test("L4 a server is started, called and ended in the orderly way", async () => {
+  test("a server is started, called and ended in the orderly way", async () => {
     const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
@@ -61,7 +61,7 @@ test("the newest version is chosen without being told", async () => {
   expect(client.server.protocolVersion).toBe(MODERN);
 });
 
-test("L4 the server gets the variables and the folder that it is given, and none of the client's secrets", async () => {
+test("the server gets the variables and the folder that it is given, and none of the client's secrets", async () => {
   process.env.CLIENT_SECRET = "hunter2";
   try {
     const { client } = await start([], { env: { OWN: "mine", HOME: undefined }, cwd: import.meta.dirname });
@@ -85,7 +85,7 @@ test("standard error goes to the function that was given", async () => {
   await until("the text arrives", () => text.includes("something to log"));
 });
 
-test.each(["stubborn", "deaf"])("L9 a %s server is ended by a signal", async (how) => {
+test.each(["stubborn", "deaf"])("a %s server is ended by a signal", async (how) => {
   const { client, transport } = await start([how], { shutdownMs: 200 });
   await client.close();
   expect(isAlive(transport.pid)).toBe(false);
@@ -115,7 +115,7 @@ test.each([
   await expect(connecting).rejects.toThrow(`server/discover was not answered. The server process ended ${how}.`);
 });
 
-test("L4 a server that is silent for readTimeoutMs is ended", async () => {
+test("a server that is silent for readTimeoutMs is ended", async () => {
   const transport = stdio({ command: NODE, args: [SERVER, "silent"], readTimeoutMs: 500, shutdownMs: 100 });
   const connecting = connect(transport, { ...ME, onEvent: () => undefined });
   await expect(connecting).rejects.toMatchObject({ code: "closed" });

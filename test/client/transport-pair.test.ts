@@ -1,4 +1,4 @@
-/** W1: two transports that are connected in memory. */
+/** Two transports that are connected in memory. */
 import { Client as OfficialClient } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer as OfficialServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -11,7 +11,7 @@ import { ME } from "./places.ts";
 
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" } as const;
 
-describe("W1 a pair of transports", () => {
+describe("a pair of transports", () => {
   test("connects our client and our server in one process", async () => {
     const [serverEnd, clientEnd] = createTransportPair();
     const served = await serve(createServer(), serverEnd, { onError: () => undefined });

@@ -56,7 +56,7 @@ async function issuesOf(outputSchema: unknown, structuredContent: unknown): Prom
   return outcome instanceof OutputError ? outcome.issues : outcome;
 }
 
-describe.each(PLACES)("L8 in $name", (place) => {
+describe.each(PLACES)("in $name", (place) => {
   test("a result that fits reaches the caller, and a tool without an output schema is not checked", async () => {
     const { client } = await lab.visit(place, { use: [validation()] });
     const measured = await client.callTool("measure", { value: 3 });
@@ -65,7 +65,7 @@ describe.each(PLACES)("L8 in $name", (place) => {
   });
 });
 
-describe("L8 a result that does not fit", () => {
+describe("a result that does not fit", () => {
   const rows = {
     type: "object",
     properties: { rows: { type: "array", items: { type: "object", properties: { name: { type: "string" } } } } },
@@ -121,7 +121,7 @@ describe("L8 a result that does not fit", () => {
   });
 });
 
-describe("L8 the schemas", () => {
+describe("the schemas", () => {
   test("are listed once before the first call, however many calls there are, and not at all if they were listed", async () => {
     const first = await serve({ type: "string" }, () => ({ structuredContent: "text" }));
     await Promise.all([1, 2, 3].map(() => first.client.callTool("any")));

@@ -1,4 +1,4 @@
-/** Listeners of both eras for the tests of section 10.5. */
+/** Listeners of both eras. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { CAPABILITIES_KEY, isMembers, type Members, meta, request, standardHeaders } from "../http/messages.ts";

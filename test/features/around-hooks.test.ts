@@ -8,7 +8,7 @@ afterEach(closePeers);
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test("H4 around hooks run in onion order and see method, tool, arguments, result and client", async () => {
+  test("around hooks run in onion order and see method, tool, arguments, result and client", async () => {
     const seen: unknown[] = [];
     const hook =
       (name: string): AroundHook =>
@@ -32,7 +32,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H4 an around hook sees the objects of a list, and may answer in its place", async () => {
+  test("an around hook sees the objects of a list, and may answer in its place", async () => {
     const names: unknown[] = [];
     const around: AroundHook[] = [
       async (data, next) => {
@@ -51,7 +51,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H4 an around hook can refuse with its own McpError, and the tool does not run", async () => {
+  test("an around hook can refuse with its own McpError, and the tool does not run", async () => {
     let runs = 0;
     const around: AroundHook[] = [
       async (data, next) => {
@@ -68,7 +68,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H4 a hook that returns nothing is -32603, and onError gets the name of the hook", async () => {
+  test("a hook that returns nothing is -32603, and onError gets the name of the hook", async () => {
     const reports: unknown[] = [];
     const forgetful = (async (data, next) => {
       if (data.tool === undefined) return next();
@@ -86,7 +86,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
 });
 
 test.each(LEGACY_VERSIONS)(
-  "H4 a hook that returns the result of next() does not change a bare result in %s",
+  "a hook that returns the result of next() does not change a bare result in %s",
   async (version) => {
     const server = new McpServer({ ...IDENTITY, around: [(_, next) => next()] });
     server.method("bare", ({ value }) => value);
@@ -99,7 +99,7 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-test("H4 in 2026-07-28 a hook may not answer with a value that is not an object", async () => {
+test("in 2026-07-28 a hook may not answer with a value that is not an object", async () => {
   const server = new McpServer({ ...IDENTITY, around: [async () => 8] });
   const peer = await openPeer(server, MODERN_VERSION);
   expect(await peer.request("ping2")).toMatchObject({ error: { code: -32603 } });

@@ -183,19 +183,19 @@ async function cancelled({ define, method, params, before, version }: (typeof RO
 }
 
 describe.each(ROWS)("$kind in $version", (row) => {
-  test("X1 X2 its signal has the client's reason, and what it then returns is not sent", async () => {
+  test("its signal has the client's reason, and what it then returns is not sent", async () => {
     const { held, errors } = await cancelled(row, new Held());
     expect(held.reasons).toEqual([expect.any(CancelledError)]);
     expect(held.reasons).toMatchObject([{ reason: REASON }]);
     expect(errors).toEqual([]);
   });
 
-  test("X2 throwing the signal's reason is neither answered nor reported", async () => {
+  test("throwing the signal's reason is neither answered nor reported", async () => {
     const { errors } = await cancelled(row, new Held((signal) => signal.throwIfAborted()));
     expect(errors).toEqual([]);
   });
 
-  test("X2 another exception is not answered, but reported to onError", async () => {
+  test("another exception is not answered, but reported to onError", async () => {
     const mishap = new Error("while cleaning up");
     const { errors } = await cancelled(
       row,
@@ -206,7 +206,7 @@ describe.each(ROWS)("$kind in $version", (row) => {
     expect(errors).toEqual([mishap]);
   });
 
-  test("X2 an error that would otherwise be answered is not sent", async () => {
+  test("an error that would otherwise be answered is not sent", async () => {
     const { errors } = await cancelled(
       row,
       new Held(() => {
@@ -218,7 +218,7 @@ describe.each(ROWS)("$kind in $version", (row) => {
 });
 
 describe.each(ALL_VERSIONS)("in %s", (version) => {
-  test("X2 a ToolError after the cancellation is not sent", async () => {
+  test("a ToolError after the cancellation is not sent", async () => {
     const held = new Held(() => {
       throw new ToolError("too late");
     });
@@ -226,7 +226,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect((await cancelled({ ...row, version }, held)).errors).toEqual([]);
   });
 
-  test("X2 the end of a cancelled request is reported once", async () => {
+  test("the end of a cancelled request is reported once", async () => {
     const held = new Held();
     const ends: string[] = [];
     const options = { onRequestEnd: ({ method }: { method: string }) => void ends.push(method) };

@@ -31,7 +31,7 @@ describe("over stdio", () => {
   }
 
   test.each(LEGACY_VERSIONS)(
-    "X4 a cancelled handler gets CancelledError from its await, and the client is notified (%s)",
+    "a cancelled handler gets CancelledError from its await, and the client is notified (%s)",
     async (protocolVersion) => {
       const { code, messages, stderr } = await serve(async (child, next) => {
         const clientInfo = { name: "c", version: "1.0.0" };
@@ -55,7 +55,7 @@ describe("over stdio", () => {
     },
   );
 
-  test("X1 X2 a modern request can be cancelled by notification, and is not answered", async () => {
+  test("a modern request can be cancelled by notification, and is not answered", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
       "io.modelcontextprotocol/clientInfo": { name: "c", version: "1.0.0" },
@@ -88,28 +88,25 @@ describe("over HTTP in 2026-07-28", () => {
     ],
   ];
 
-  test.each(DEFINED)(
-    "X2 a client that disconnects during %s causes no failure report",
-    async (method, params, define) => {
-      const errors: unknown[] = [];
-      const ends: string[] = [];
-      const held = new Held((signal) => signal.throwIfAborted());
-      const server = new McpServer({
-        name: "s",
-        version: "1.0.0",
-        onError: (error) => void errors.push(error),
-        onRequestEnd: (end) => void ends.push(end.method),
-      });
-      define(held, server);
-      const handle = createHttpHandler(server, { onError: () => undefined, jsonWaitMs: 0 });
-      const message = requestOf("modern", method, params);
-      const headers = { "content-type": "application/json", ...(standardHeaders(message) as Record<string, string>) };
-      const body = JSON.stringify(message);
-      const response = await handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
-      await soon(() => held.running).toBe(1);
-      await response.body?.cancel();
-      await soon(() => ends).toEqual([method]);
-      expect([held.reasons.length, errors]).toEqual([1, []]);
-    },
-  );
+  test.each(DEFINED)("a client that disconnects during %s causes no failure report", async (method, params, define) => {
+    const errors: unknown[] = [];
+    const ends: string[] = [];
+    const held = new Held((signal) => signal.throwIfAborted());
+    const server = new McpServer({
+      name: "s",
+      version: "1.0.0",
+      onError: (error) => void errors.push(error),
+      onRequestEnd: (end) => void ends.push(end.method),
+    });
+    define(held, server);
+    const handle = createHttpHandler(server, { onError: () => undefined, jsonWaitMs: 0 });
+    const message = requestOf("modern", method, params);
+    const headers = { "content-type": "application/json", ...(standardHeaders(message) as Record<string, string>) };
+    const body = JSON.stringify(message);
+    const response = await handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
+    await soon(() => held.running).toBe(1);
+    await response.body?.cancel();
+    await soon(() => ends).toEqual([method]);
+    expect([held.reasons.length, errors]).toEqual([1, []]);
+  });
 });

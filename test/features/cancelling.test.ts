@@ -7,7 +7,7 @@ import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer, re
 afterEach(closePeers);
 
 describe.each(ALL_VERSIONS)("in %s", (version) => {
-  test("X2 a handler that ignores its signal runs to its end; neither its answer nor its progress is sent", async () => {
+  test("a handler that ignores its signal runs to its end; neither its answer nor its progress is sent", async () => {
     let [finish, isDone]: [() => void, boolean] = [() => undefined, false];
     const server = new McpServer({ name: "deaf", version: "1.0.0" }).tool("deaf", {}, async (_, ctx) => {
       ctx.progress(1);
@@ -35,7 +35,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(await running).toBe("none");
   });
 
-  test("X3 unknown, finished and malformed cancellations are ignored", async () => {
+  test("unknown, finished and malformed cancellations are ignored", async () => {
     const held = new Held();
     const server = new McpServer({ name: "s", version: "1.0.0" })
       .tool("held", {}, (_, ctx) => held.wait(ctx.signal))
@@ -61,7 +61,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.reports).toEqual([]);
   });
 
-  test("X3 an id that was cancelled can be used again", async () => {
+  test("an id that was cancelled can be used again", async () => {
     const held = new Held();
     const server = new McpServer({ name: "s", version: "1.0.0" })
       .tool("held", {}, (_, ctx) => held.wait(ctx.signal))
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  test("X3 a request with the same id on another connection is not affected", async () => {
+  test("a request with the same id on another connection is not affected", async () => {
     const held = new Held();
     const server = new McpServer({ name: "s", version: "1.0.0" }).tool("held", {}, (_, ctx) => held.wait(ctx.signal));
     const [own, other] = [await openPeer(server, version), await openPeer(server, version)];
@@ -95,14 +95,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 });
 
-describe("R6 onUnsubscribe after the client has disconnected", () => {
+describe("onUnsubscribe after the client has disconnected", () => {
   const released = (peers: { places: SubscriptionPlace<unknown>[] }) => ({
     name: "watching",
     version: "1.0.0",
     onUnsubscribe: (_: string, place: SubscriptionPlace<unknown>) => void peers.places.push(place),
   });
 
-  test.each([...LEGACY_VERSIONS])("R6 gets a signal that has not been aborted (%s)", async (version) => {
+  test.each([...LEGACY_VERSIONS])("gets a signal that has not been aborted (%s)", async (version) => {
     const seen = { places: [] as SubscriptionPlace<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);
@@ -112,7 +112,7 @@ describe("R6 onUnsubscribe after the client has disconnected", () => {
     await soon(() => seen.places).toMatchObject([{ signal: { aborted: false } }]);
   });
 
-  test("R6 gets a signal that has not been aborted (2026-07-28)", async () => {
+  test("gets a signal that has not been aborted (2026-07-28)", async () => {
     const seen = { places: [] as SubscriptionPlace<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);

@@ -52,19 +52,19 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     return { error: errorOf(await peer.request("completion/complete", params, undefined, { bad })), seen };
   }
 
-  test("K1 a completer of a prompt argument gets the value typed so far", async () => {
+  test("a completer of a prompt argument gets the value typed so far", async () => {
     const { completion } = await complete(PROMPT, "language", "py");
     expect(completion).toEqual({ values: ["python", "pyret"], total: 2, hasMore: false });
   });
 
-  test("K1 the arguments already chosen reach the completer", async () => {
+  test("the arguments already chosen reach the completer", async () => {
     const { completion, seen } = await complete(PROMPT, "framework", "f", { arguments: { language: "python" } });
     expect(completion).toMatchObject({ values: ["flask", "fastapi"] });
     expect(seen).toEqual([{ value: "f", chosen: { language: "python" }, aborted: false }]);
     expect((await complete(PROMPT, "framework", "f")).seen).toMatchObject([{ chosen: {} }]);
   });
 
-  test("K1 ref/resource names a template or a plain resource", async () => {
+  test("ref/resource names a template or a plain resource", async () => {
     const template = await complete({ type: "ref/resource", uri: "db:///{table}/{column}" }, "table", "user");
     expect(template.completion).toMatchObject({ values: ["users"] });
     const plain = await complete({ type: "ref/resource", uri: "file:///plain" }, "anything", "a");
@@ -77,19 +77,19 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     [100, 100, false],
     [101, 100, true],
     [5_000, 100, true],
-  ])("K2 of %i values %i are sent, with the true total", async (total, sent, hasMore) => {
+  ])("of %i values %i are sent, with the true total", async (total, sent, hasMore) => {
     const { completion } = await complete(PROMPT, "many", String(total));
     const values = Array.from({ length: sent }, (_, place) => `v${place}`);
     expect(completion).toEqual({ values, total, hasMore });
   });
 
-  test("K2 an argument that does not exist or has no completer gets an empty list", async () => {
+  test("an argument that does not exist or has no completer gets an empty list", async () => {
     for (const name of ["plain", "none", "constructor", "__proto__"]) {
       expect([name, (await complete(PROMPT, name, "a")).completion]).toMatchObject([name, { values: [] }]);
     }
   });
 
-  test("K2 an unknown reference is -32602 before any completer runs", async () => {
+  test("an unknown reference is -32602 before any completer runs", async () => {
     const argument = { name: "framework", value: "" };
     for (const ref of [
       { type: "ref/prompt", name: "none" },
@@ -108,17 +108,17 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     { ref: { type: "ref/tool", name: "explain" }, argument: { name: "framework", value: "" } },
     { ref: "explain", argument: { name: "framework", value: "" } },
     { ref: PROMPT, argument: { name: "framework", value: "" }, context: { arguments: { language: 1 } } },
-  ])("K2 the malformed params %j are -32602 and run no completer", async (params) => {
+  ])("the malformed params %j are -32602 and run no completer", async (params) => {
     const { error, seen } = await refuse(params, true);
     expect([error.code, seen]).toEqual([-32602, []]);
   });
 
-  test("K2 a completer that does not return strings is -32603, and nothing of it is sent", async () => {
+  test("a completer that does not return strings is -32603, and nothing of it is sent", async () => {
     expect((await refuse({ ref: PROMPT, argument: { name: "broken", value: "" } })).error.code).toBe(-32603);
   });
 });
 
-test("K1 a completer for an unknown argument or variable throws when it is defined, naming it", () => {
+test("a completer for an unknown argument or variable throws when it is defined, naming it", () => {
   const server = new McpServer({ name: "completer", version: "1.0.0" });
   const complete = { typo: () => [] };
   expect(() => server.prompt("p", { arguments: [{ name: "type" }], complete }, () => "x")).toThrow(/typo/);

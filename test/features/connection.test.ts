@@ -41,7 +41,7 @@ function addHeld(server: McpServer) {
 const CLIENT = { capabilities: {}, clientInfo: { name: "raw", version: "1.0.0" } };
 
 describe.each(LEGACY_VERSIONS)("%s", (version) => {
-  test("C1 name, version, instructions and the other fields that the version has reach the client", async () => {
+  test("name, version, instructions and the other fields that the version has reach the client", async () => {
     const peer = await openPeer(createServer(), version);
     const { serverInfo, instructions } = initializedOf(peer);
     const has2025June = version >= "2025-06-18";
@@ -55,14 +55,14 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
     expect(instructions).toBe("Call hello.");
   });
 
-  test("C3 the requested version is answered, and a second initialize is refused", async () => {
+  test("the requested version is answered, and a second initialize is refused", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({ result: { protocolVersion: version } });
     const again = await peer.request("initialize", { protocolVersion: version, ...CLIENT }, undefined, { bad: true });
     expect(again).toMatchObject({ error: { code: -32600 } });
   });
 
-  test("C4 ping is answered before initialized and while a handler runs", async () => {
+  test("ping is answered before initialized and while a handler runs", async () => {
     const server = createServer();
     const held = addHeld(server);
     const early = await openPeer(server, version, { handshake: false });
@@ -77,14 +77,14 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
 });
 
 describe("2026-07-28", () => {
-  test("C1 server/discover returns the server's identity and instructions", async () => {
+  test("server/discover returns the server's identity and instructions", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION);
     const result = resultOf(await peer.request("server/discover"));
     expect(result).toMatchObject({ supportedVersions: [MODERN_VERSION], instructions: "Call hello." });
     expect(result._meta).toMatchObject({ [INFO]: IDENTITY });
   });
 
-  test.each(["ping", "initialize", "logging/setLevel", "resources/subscribe"])("C4 %s is -32601", async (method) => {
+  test.each(["ping", "initialize", "logging/setLevel", "resources/subscribe"])("%s is -32601", async (method) => {
     const peer = await openPeer(createServer(), MODERN_VERSION);
     const params = { protocolVersion: MODERN_VERSION, ...CLIENT };
     expect(await peer.request(method, params, undefined, { bad: true })).toMatchObject({ error: { code: -32601 } });
@@ -111,7 +111,7 @@ describe("2026-07-28", () => {
 });
 
 test.each(["1999-01-01", "2030-01-01", "", "2026-07-28"])(
-  "C3 asked for %j, initialize answers 2025-11-25",
+  "asked for %j, initialize answers 2025-11-25",
   async (version) => {
     const peer = await openPeer(createServer(), "2025-11-25", { handshake: false, judgeClient: false });
     const answer = await peer.request("initialize", { protocolVersion: version, ...CLIENT });
@@ -119,7 +119,7 @@ test.each(["1999-01-01", "2030-01-01", "", "2026-07-28"])(
   },
 );
 
-test("C2 capabilities follow from the definitions, and the option overrides them", async () => {
+test("capabilities follow from the definitions, and the option overrides them", async () => {
   const bare = await openPeer(new McpServer(IDENTITY), "2025-11-25");
   expect(bare.initialized).toMatchObject({ result: { capabilities: { logging: {} } } });
   expect(Object.keys(initializedOf(bare).capabilities as object)).toEqual(["logging"]);
@@ -132,12 +132,12 @@ test("C2 capabilities follow from the definitions, and the option overrides them
 });
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test.each([0, "", "7", 7, -1])("C5 the id %j is echoed with its value and type", async (id) => {
+  test.each([0, "", "7", 7, -1])("the id %j is echoed with its value and type", async (id) => {
     const peer = await openPeer(createServer(), version);
     expect((await peer.request("tools/list", {}, undefined, { id })).id).toBe(id);
   });
 
-  test("C5 a notification is never answered, not even an invalid one; null, fractions and array params are refused", async () => {
+  test("a notification is never answered, not even an invalid one; null, fractions and array params are refused", async () => {
     const peer = await openPeer(createServer(), version, { judgeClient: false });
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", method: "notifications/none" });
@@ -150,7 +150,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.problems.splice(0);
   });
 
-  test("C7 an McpError of the author is sent with code, message and data", async () => {
+  test("an McpError of the author is sent with code, message and data", async () => {
     const server = createServer();
     server.tool("refuses", {}, () => {
       throw new McpError(4711, "Out of stock", { until: "Monday" });
@@ -160,7 +160,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(await peer.request("tools/call", { name: "refuses" })).toMatchObject({ error });
   });
 
-  test("C9 closing aborts running handlers and leaves nothing pending", async () => {
+  test("closing aborts running handlers and leaves nothing pending", async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openPeer(server, version);
@@ -173,7 +173,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await peer.connection.idle();
   });
 
-  test("X1 X2 a cancelled request gets no answer, and its signal has the client's reason", async () => {
+  test("a cancelled request gets no answer, and its signal has the client's reason", async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openPeer(server, version);
@@ -220,7 +220,7 @@ function modernMeta(version: string): object {
   };
 }
 
-describe("C6 batches over a connection", () => {
+describe("batches over a connection", () => {
   const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
 
   test("are answered by one array in 2025-03-26; an invalid member gets its own error, notifications none", async () => {
@@ -265,7 +265,7 @@ test("both eras on one connection do not mix", async () => {
   expect(Object.keys(resultOf(await peer.request("tools/list")))).toEqual(["tools"]);
 });
 
-describe("H7 protocolVersions", () => {
+describe("protocolVersions", () => {
   test("limits the served versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-06-18"] });
     server.tool("hello", {}, () => "hello");
@@ -290,7 +290,7 @@ describe("H7 protocolVersions", () => {
   );
 });
 
-describe("W1 transports", () => {
+describe("transports", () => {
   test("a transport of the official SDK carries a server to the official client", async () => {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const onError = () => undefined;

@@ -10,8 +10,8 @@ interface Team {
 const IDENTITY = { name: "context", version: "1.0.0" };
 const textOf = (result: unknown) => (result as { content: [{ text: string }] }).content[0].text;
 
-describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
-  test("H2 a value reaches tools, prompts, readers, completers and custom methods", async () => {
+describe.each(ALL_VERSIONS)("ctx.context (%s)", (version) => {
+  test("a value reaches tools, prompts, readers, completers and custom methods", async () => {
     const context: Team = { team: "blue" };
     const server = new McpServer<WithContext<unknown, Team>>({ ...IDENTITY, context });
     server.tool("team", {}, (_, ctx) => ctx.context.team);
@@ -39,7 +39,7 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
     });
   });
 
-  test("H2 a context function is called for each request with the bindings, and H3 _meta cannot overwrite its value", async () => {
+  test("a context function is called for each request with the bindings, and `_meta` cannot overwrite its value", async () => {
     let calls = 0;
     const server = new McpServer<WithContext<{ prefix: string }, Team>>({
       ...IDENTITY,
@@ -56,7 +56,7 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
     expect([await call(), await call()]).toEqual([`team ${before + 1} mine team`, `team ${before + 2} mine team`]);
   });
 
-  test("H2 a context function that throws is an internal error that reveals nothing", async () => {
+  test("a context function that throws is an internal error that reveals nothing", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({
       ...IDENTITY,
@@ -97,7 +97,7 @@ describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) =>
     return server;
   }
 
-  test("C13 tools that the function returns are listed and callable only as long as it returns them; hidden ones never", async () => {
+  test("tools that the function returns are listed and callable only as long as it returns them; hidden ones never", async () => {
     stored.names = ["one", "secret_two"];
     const peer = await openPeer(createServer(), version);
     const names = async () =>
@@ -112,7 +112,7 @@ describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) =>
     expect(errorOf(await peer.request("tools/call", { name: "one" })).code).toBe(-32602);
   });
 
-  test("C13 a name that is defined twice is an internal error, and no definition silently wins", async () => {
+  test("a name that is defined twice is an internal error, and no definition silently wins", async () => {
     stored.names = ["fixed"];
     const reports: unknown[] = [];
     const peer = await openPeer(createServer(), version, {

@@ -15,14 +15,14 @@ afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("U1: custom notifications in %s", (version) => {
+describe.each(ALL_VERSIONS)("custom notifications in %s", (version) => {
   interface Env {
     readonly region: string;
   }
   type Bindings = WithContext<Env, string>;
   const NAME = "notifications/example.com/tick";
 
-  test("U1: a handler gets the context, the bindings, the client and the _meta", async () => {
+  test("a handler gets the context, the bindings, the client and the _meta", async () => {
     const heard: unknown[] = [];
     const server = new McpServer<Bindings>({ ...IDENTITY, context: (_, env) => `in ${env.region}` });
     server.notification(NAME, ({ count }, ctx) => {
@@ -36,7 +36,7 @@ describe.each(ALL_VERSIONS)("U1: custom notifications in %s", (version) => {
     await expect.poll(() => heard).toEqual([[1, "in north", "north", undefined, name, version, "kept", false]]);
   });
 
-  test("U1: around hooks wrap it, see its params, and can keep it from its handler", async () => {
+  test("around hooks wrap it, see its params, and can keep it from its handler", async () => {
     const seen: unknown[] = [];
     const around: AroundHook[] = [
       async (data, next) => {
@@ -68,7 +68,7 @@ describe.each(ALL_VERSIONS)("U1: custom notifications in %s", (version) => {
     expect(ends).not.toContain(NAME);
   });
 
-  test("U1: an exception of its handler or of the context goes to onError with the notification", async () => {
+  test("an exception of its handler or of the context goes to onError with the notification", async () => {
     const reports: ErrorPlace[] = [];
     const onError: ErrorReporter = (_, where) => void reports.push(where);
     let isFailing = true;

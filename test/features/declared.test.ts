@@ -51,7 +51,7 @@ async function open(server: McpServer, version: string) {
 const newServer = () => new McpServer({ name: "declared", version: "1.0.0" });
 const bare = (value: unknown) => value as never;
 
-describe("R8 when it is defined", () => {
+describe("when it is defined", () => {
   test.each(NO_TYPES)("the mimeType %j is refused, naming the resource or template", (mimeType) => {
     const invalid = (name: string) =>
       expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining(name) });
@@ -66,7 +66,7 @@ describe("R8 when it is defined", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("R8 when it is read, in %s", (version) => {
+describe.each(ALL_VERSIONS)("when it is read, in %s", (version) => {
   async function read(content: unknown) {
     const { peer, reported } = await open(
       newServer().resource("a:b", {}, () => bare(content)),
@@ -154,7 +154,7 @@ const WRONG: readonly (readonly [field: string, params: Json])[] = [
   ["messages", { messages: message({ type: "image", data: "QUJD", mimeType: "png" }) }],
 ];
 
-describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("S1 S5 sampling in %s", (version) => {
+describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("sampling in %s", (version) => {
   async function run(handler: Parameters<McpServer["tool"]>[2], limits = {}) {
     const server = newServer().tool("t", {}, handler as never);
     const peer = await openPeer(server, version, {

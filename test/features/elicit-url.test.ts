@@ -42,7 +42,7 @@ async function ask(version: string, { message, url, ...more }: UrlElicitation, o
 }
 
 describe("URL elicitation in 2025-11-25", () => {
-  test.each(["accept", "decline", "cancel"])("E2: %s is returned as a value with only the id", async (action) => {
+  test.each(["accept", "decline", "cancel"])("%s is returned as a value with only the id", async (action) => {
     const given = { ...PAY, elicitationId: "order-7" };
     const { value, questions } = await ask("2025-11-25", given, { capabilities: able, onRequest: () => ({ action }) });
     expect(value).toEqual({ action, elicitationId: "order-7" });
@@ -50,7 +50,7 @@ describe("URL elicitation in 2025-11-25", () => {
     expect(questions[0]?.params).toEqual({ mode: "url", ...given });
   });
 
-  test("E2: without an id a new one is generated each time", async () => {
+  test("without an id a new one is generated each time", async () => {
     const options: PeerOptions = { capabilities: able, onRequest: () => ({ action: "accept" }) };
     const runs = [await ask("2025-11-25", PAY, options), await ask("2025-11-25", PAY, options)];
     const ids = runs.map(({ value }) => value.elicitationId);
@@ -59,13 +59,13 @@ describe("URL elicitation in 2025-11-25", () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  test.each<Json>([{}, { action: "done" }, { action: true }])("E2: the answer %j is a typed error", async (answer) => {
+  test.each<Json>([{}, { action: "done" }, { action: true }])("the answer %j is a typed error", async (answer) => {
     const options: PeerOptions = { capabilities: able, onRequest: () => answer, judgeClient: false };
     expect((await ask("2025-11-25", PAY, options)).value).toMatchObject({ reason: "invalid-answer" });
   });
 
   test.each([{}, { elicitation: {} }, { elicitation: { form: {} } }])(
-    "E2: a client with %j is not asked",
+    "a client with %j is not asked",
     async (capabilities) => {
       const { value, questions } = await ask("2025-11-25", PAY, { capabilities });
       expect([value, questions]).toMatchObject([
@@ -75,20 +75,20 @@ describe("URL elicitation in 2025-11-25", () => {
     },
   );
 
-  test.each(["", "/pay", "pay.example", "https://"])("E2: the URL %j is refused before it is sent", async (url) => {
+  test.each(["", "/pay", "pay.example", "https://"])("the URL %j is refused before it is sent", async (url) => {
     const { value, questions } = await ask("2025-11-25", { ...PAY, url }, { capabilities: able });
     expect([value, questions]).toMatchObject([{ kit: "options-invalid" }, []]);
     expect(() => elicitUrlQuestion(PAY.message, url)).toThrow(KitError);
   });
 
-  test("E2: no answer in time is a typed error", async () => {
+  test("no answer in time is a typed error", async () => {
     const { value } = await ask("2025-11-25", PAY, { capabilities: able, limits: { elicitTimeoutMs: 20 } });
     expect(value).toMatchObject({ reason: "timeout" });
   });
 });
 
 test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
-  "E2: %s has no URL mode, whatever the client declares: a typed error, nothing sent",
+  "%s has no URL mode, whatever the client declares: a typed error, nothing sent",
   async (version) => {
     const { value, questions } = await ask(version, PAY, { capabilities: able, judgeClient: false });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
@@ -102,7 +102,7 @@ describe("elicitUrlQuestion", () => {
       : inputRequired({ pay: elicitUrlQuestion(PAY.message, PAY.url, { elicitationId: "order-7" }) }),
   );
 
-  test("E2: 2026-07-28 is asked by a result, without the id that it does not have", async () => {
+  test("2026-07-28 is asked by a result, without the id that it does not have", async () => {
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: able });
     const { inputRequests } = resultOf(await peer.request("tools/call", { name: "pay" }));
     expect(inputRequests).toEqual({ pay: { method: "elicitation/create", params: { mode: "url", ...PAY } } });
@@ -111,7 +111,7 @@ describe("elicitUrlQuestion", () => {
     expect(content).toEqual([{ type: "text", text: '{"action":"accept"}' }]);
   });
 
-  test("E2: 2025-11-25 is asked on the stream of the call, with the id", async () => {
+  test("2025-11-25 is asked on the stream of the call, with the id", async () => {
     const peer = await openPeer(server, "2025-11-25", {
       capabilities: able,
       onRequest: () => ({ action: "decline" }),
@@ -122,7 +122,7 @@ describe("elicitUrlQuestion", () => {
   });
 });
 
-test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s tells whether the version has it", async (version) => {
+test.each(ALL_VERSIONS)("can(elicitation.url) in %s tells whether the version has it", async (version) => {
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("can", {}, (_, ctx) =>
     String(ctx.client.can("elicitation.url")),
   );
@@ -131,7 +131,7 @@ test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s tells whether the versio
   expect(block?.text).toBe(String(["2025-11-25", MODERN_VERSION].includes(version)));
 });
 
-test("E3: the client that was sent to a URL is notified of its completion, and of no other", async () => {
+test("the client that was sent to a URL is notified of its completion, and of no other", async () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
   server.tool(
     "pay",

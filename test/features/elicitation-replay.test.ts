@@ -40,7 +40,7 @@ const reply = (result: Json, answer: Json): Json => ({
 });
 const saidBy = ({ content }: Json): unknown => JSON.parse((content as { text: string }[])[0]?.text ?? "");
 
-describe("E1 a form asked in the middle of a modern call", () => {
+describe("a form asked in the middle of a modern call", () => {
   const FIELDS: readonly [string, Json, unknown, unknown][] = [
     ["email", { ...text, format: "email" }, "a@example.com", "a"],
     ["uri", { ...text, format: "uri" }, "https://example.com/", "not a uri"],
@@ -54,7 +54,7 @@ describe("E1 a form asked in the middle of a modern call", () => {
   ];
 
   test.each(FIELDS)(
-    "E1 accept returns the validated content; a value that is not %s is asked for again",
+    "accept returns the validated content; a value that is not %s is asked for again",
     async (_, field, good, bad) => {
       const { call, peer } = await open((ctx) => ctx.elicit("Which?", formOf({ field }, ["field"])));
       const asked = await call();
@@ -67,12 +67,12 @@ describe("E1 a form asked in the middle of a modern call", () => {
     },
   );
 
-  test.each(["decline", "cancel"])("E1 %s is returned as a value, not thrown", async (action) => {
+  test.each(["decline", "cancel"])("%s is returned as a value, not thrown", async (action) => {
     const { call } = await open((ctx) => ctx.elicit("Which?", formOf({ field: text })));
     expect(saidBy(await call(reply(await call(), { action })))).toEqual({ action });
   });
 
-  test("E1 a nested schema is refused naming the property, and nothing is asked", async () => {
+  test("a nested schema is refused naming the property, and nothing is asked", async () => {
     const nested = formOf({ address: { type: "object", properties: { city: text } } });
     const { call, peer } = await open((ctx) => ctx.elicit("Where?", nested));
     expect(await call()).toMatchObject({ isError: true });
@@ -80,17 +80,17 @@ describe("E1 a form asked in the middle of a modern call", () => {
   });
 });
 
-describe("E2 a URL asked for in the middle of a modern call", () => {
+describe("a URL asked for in the middle of a modern call", () => {
   const url = "https://pay.example/";
 
-  test.each(["accept", "decline", "cancel"])("E2 %s is returned as a value with the given id", async (action) => {
+  test.each(["accept", "decline", "cancel"])("%s is returned as a value with the given id", async (action) => {
     const { call } = await open((ctx) => ctx.elicitUrl("Pay", url, { elicitationId: "order-1" }));
     const asked = await call();
     expect(askedIn(asked)[1]).toEqual({ method: "elicitation/create", params: { mode: "url", message: "Pay", url } });
     expect(saidBy(await call(reply(asked, { action })))).toEqual({ action, elicitationId: "order-1" });
   });
 
-  test("E2 without an id one is generated: the same in each run, another for each call", async () => {
+  test("without an id one is generated: the same in each run, another for each call", async () => {
     const seen: unknown[] = [];
     const { call } = await open(async (ctx) => {
       const { elicitationId } = await ctx.elicitUrl("Pay", url);
@@ -106,8 +106,8 @@ describe("E2 a URL asked for in the middle of a modern call", () => {
   });
 });
 
-describe("E4 UrlElicitationRequiredError after questions in the middle", () => {
-  test("E4 2026-07-28 answers input_required with the URL, and the questions before it are not asked again", async () => {
+describe("UrlElicitationRequiredError after questions in the middle", () => {
+  test("2026-07-28 answers input_required with the URL, and the questions before it are not asked again", async () => {
     const { call } = await open(async (ctx) => {
       const first = await ctx.elicit("Which?", formOf({ field: text }));
       if (ctx.inputResponses["url-1"] === undefined) {
@@ -121,7 +121,7 @@ describe("E4 UrlElicitationRequiredError after questions in the middle", () => {
   });
 });
 
-describe("E5 asking a modern client for something that it has not declared", () => {
+describe("asking a modern client for something that it has not declared", () => {
   const form: Ask = (ctx) => ctx.elicit("Which?", formOf({ field: text }));
   const visit: Ask = (ctx) => ctx.elicitUrl("Pay", "https://pay.example/");
 
@@ -129,18 +129,18 @@ describe("E5 asking a modern client for something that it has not declared", () 
     ["a form of a client without elicitation", form, {}, { elicitation: { form: {} } }],
     ["a form of a client with only URL mode", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
     ["a URL of a client whose elicitation is {}", visit, { elicitation: {} }, { elicitation: { url: {} } }],
-  ])("E5 %s: -32021 with the missing capability, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
+  ])("%s: -32021 with the missing capability, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
     const { request } = await open(ask, { capabilities });
     expect(errorOf(await request())).toMatchObject({ code: -32021, data: { requiredCapabilities } });
   });
 
-  test("E5 elicitation {} means form", async () => {
+  test("elicitation {} means form", async () => {
     const { call } = await open(form, { capabilities: { elicitation: {} } });
     expect(await call()).toMatchObject({ resultType: "input_required" });
   });
 });
 
-test("E2 a handler that generates a new elicitationId in each run still gets its answer", async () => {
+test("a handler that generates a new elicitationId in each run still gets its answer", async () => {
   const url = "https://example.com/pay";
   const { call } = await open(async (ctx) => {
     const { action } = await ctx.elicitUrl("Pay", url, { elicitationId: crypto.randomUUID(), key: "pay" });
@@ -149,7 +149,7 @@ test("E2 a handler that generates a new elicitationId in each run still gets its
   expect(saidBy(await call(reply(await call(), { action: "accept" })))).toBe("accept");
 });
 
-test("E1 a question whose key is the name of an inherited member waits for its answer", async () => {
+test("a question whose key is the name of an inherited member waits for its answer", async () => {
   const { call } = await open(async (ctx) => {
     const { action } = await ctx.elicit("Which?", formOf({ field: text }), { key: "constructor" });
     return action;

@@ -11,7 +11,7 @@ const formOf = (properties: { [name: string]: Json }): ElicitationSchema => ({ t
 const options = { capabilities: { elicitation: {} }, onRequest: () => ({ action: "decline" }) };
 
 describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
-  test("E5: one that asks for a secret is still sent, and reported once for its tool with the property", async () => {
+  test("one that asks for a secret is still sent, and reported once for its tool with the property", async () => {
     const reports: unknown[] = [];
     const server = new McpServer({
       name: "login",
@@ -44,7 +44,7 @@ describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
     expect(error.message).not.toContain('"user"');
   });
 
-  test("E5: another form of the same tool is reported again; inputRequired and prompts are checked too", async () => {
+  test("another form of the same tool is reported again; inputRequired and prompts are checked too", async () => {
     const server = new McpServer({ name: "login", version: "1.0.0" })
       .tool("login", {}, async (_, ctx) => {
         await ctx.elicit("One?", formOf({ password: text }));
@@ -64,7 +64,7 @@ describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
     ]);
   });
 
-  test("E5: a form without secrets is not reported", async () => {
+  test("a form without secrets is not reported", async () => {
     const server = new McpServer({ name: "login", version: "1.0.0" }).tool("login", {}, async (_, ctx) => {
       return (await ctx.elicit("Who?", formOf({ name: text, tokenizer: text }))).action;
     });
@@ -85,7 +85,7 @@ describe("forms in 2026-07-28", () => {
       )
       .tool("plain", {}, async (_, ctx) => (await ctx.elicit("Who?", formOf({ name: text }))).action);
 
-  test("E5: those that ask for a secret are still sent and reported once each, whether asked in the middle or returned", async () => {
+  test("those that ask for a secret are still sent and reported once each, whether asked in the middle or returned", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     for (const method of ["tools/call", "tools/call", "prompts/get"]) {
       expect(resultOf(await peer.request(method, { name: "login" }))).toMatchObject({ resultType: "input_required" });
@@ -96,7 +96,7 @@ describe("forms in 2026-07-28", () => {
     ]);
   });
 
-  test("E5: a form without secrets is not reported, nor is one that cannot be sent", async () => {
+  test("a form without secrets is not reported, nor is one that cannot be sent", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     expect(resultOf(await peer.request("tools/call", { name: "plain" }))).toMatchObject({
       resultType: "input_required",
@@ -134,7 +134,7 @@ describe("findSecretFields", () => {
     "pin",
     "PIN",
     "otp",
-  ])("E5: %s is a secret, as name and as title", (name) => {
+  ])("%s is a secret, as name and as title", (name) => {
     expect(findSecretFields(formOf({ [name]: text }))).toEqual([name]);
     expect(findSecretFields(formOf({ field: { ...text, title: `Your ${name}` } }))).toEqual(["field"]);
   });
@@ -150,7 +150,7 @@ describe("findSecretFields", () => {
     "passenger",
     "bypass",
     "card",
-  ])("E5: %s is not a secret", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
+  ])("%s is not a secret", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
 
   test.each<[string, Json, boolean]>([
     ["maxTokens", { type: "integer" }, false],
@@ -160,11 +160,11 @@ describe("findSecretFields", () => {
     ["token", { type: "string", enum: ["ETH", "BTC"] }, false],
     ["token", { type: "string", oneOf: [{ const: "ETH", title: "Ether" }] }, false],
     ["tokens", { type: "array", items: { type: "string", enum: ["ETH"] } }, false],
-  ])("E5: %s of %j: %j", (name, property, isSecret) => {
+  ])("%s of %j: %j", (name, property, isSecret) => {
     expect(findSecretFields(formOf({ [name]: property })).length > 0).toBe(isSecret);
   });
 
-  test("E5: never throws, and returns only existing properties", () => {
+  test("never throws, and returns only existing properties", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (any, properties) => {
         expect(findSecretFields(any)).toEqual(expect.any(Array));

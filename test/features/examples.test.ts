@@ -20,7 +20,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
       { location: "Berlin", units: "imperial" },
       '{"temperature":52,"conditions":"partly cloudy","units":"imperial"}',
     ],
-  ])("Q2 %s(%j) is %s", async (name, args, text) => {
+  ])("%s(%j) is %s", async (name, args, text) => {
     const peer = await open();
     const result = resultOf(await peer.request("tools/call", { name, arguments: args }));
     expect(result).toMatchObject({ content: [{ type: "text", text }] });
@@ -29,7 +29,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     else expect(result).not.toHaveProperty("structuredContent");
   });
 
-  test("Q2 invalid numbers are refused, naming the field", async () => {
+  test("invalid numbers are refused, naming the field", async () => {
     const peer = await open();
     const call = { name: "calculate_stats", arguments: { numbers: [1, "two"] } };
     const result = resultOf(await peer.request("tools/call", call));
@@ -42,7 +42,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ["explain-code", { code: "a + b" }, /a \+ b/],
     ["explain-code", { code: "a + b", language: "python" }, /python code.*a \+ b/s],
     ["analyze-code", { language: "rust" }, /rust code/],
-  ])("Q3 %s(%j)", async (name, args, text) => {
+  ])("%s(%j)", async (name, args, text) => {
     const peer = await open();
     const result = resultOf(await peer.request("prompts/get", { name, arguments: args }));
     expect(result.messages).toMatchObject([{ role: "user", content: { type: "text" } }]);
@@ -50,7 +50,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(message.content.text).toMatch(text);
   });
 
-  test("Q3 debug-error is a conversation of three turns", async () => {
+  test("debug-error is a conversation of three turns", async () => {
     const peer = await open();
     const result = resultOf(await peer.request("prompts/get", { name: "debug-error", arguments: { error: "ENOENT" } }));
     const roles = (result.messages as { role: string }[]).map(({ role }) => role);
@@ -58,7 +58,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(JSON.stringify(result.messages)).toContain("ENOENT");
   });
 
-  test("Q3 analyze-project embeds recent logs and the file", async () => {
+  test("analyze-project embeds recent logs and the file", async () => {
     const peer = await open();
     const args = { timeframe: "2h", fileUri: "file:///logs/app.log" };
     const result = resultOf(await peer.request("prompts/get", { name: "analyze-project", arguments: args }));
@@ -69,7 +69,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ]);
   });
 
-  test("Q3 the application log is listed and read", async () => {
+  test("the application log is listed and read", async () => {
     const peer = await open();
     const listed = resultOf(await peer.request("resources/list")).resources as { uri: string }[];
     expect(listed.map(({ uri }) => uri)).toContain("file:///logs/app.log");
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(read).toMatchObject({ contents: [{ uri: "file:///logs/app.log", mimeType: "text/plain" }] });
   });
 
-  test("Q3 a language is completed", async () => {
+  test("a language is completed", async () => {
     const peer = await open();
     const params = { ref: { type: "ref/prompt", name: "analyze-code" }, argument: { name: "language", value: "py" } };
     expect(resultOf(await peer.request("completion/complete", params))).toMatchObject({

@@ -52,9 +52,9 @@ const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorPlac
   ["example.com/m", { b: 1 }, {}],
 ];
 
-describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
+describe.each(ALL_VERSIONS)("in %s", (version) => {
   test.each(FAILURES)(
-    "H6 an exception in %s of %j is -32603, and onError gets its place",
+    "an exception in %s of %j is -32603, and onError gets its place",
     async (method, params, place) => {
       const { server, reports } = failing();
       const peer = await openPeer(server, version);
@@ -69,7 +69,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     },
   );
 
-  test("H6 for a failed tool, onError gets the tool and its arguments", async () => {
+  test("for a failed tool, onError gets the tool and its arguments", async () => {
     const { server, reports } = failing();
     const peer = await openPeer(server, version);
     const args = { city: "Bern", nested: { days: 2 } };
@@ -81,7 +81,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H6 an exception in an around hook is -32603, and onError gets the tool of the request", async () => {
+  test("an exception in an around hook is -32603, and onError gets the tool of the request", async () => {
     const around: AroundHook[] = [
       async ({ tool }, next) => {
         if (tool) throw new Error("a secret");
@@ -95,7 +95,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     expect(reports).toMatchObject([{ where: { method: "tools/call", tool: "t", arguments: { a: 1 } } }]);
   });
 
-  test("H6 for a failed notification, onError gets the notification, and nothing is answered", async () => {
+  test("for a failed notification, onError gets the notification, and nothing is answered", async () => {
     const { server, reports } = failing();
     const peer = await openPeer(server, version);
     const before = peer.received.length;
@@ -106,7 +106,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     expect(peer.received.length).toBe(before);
   });
 
-  test("H6 an onError that throws does not prevent an answer; its failure goes to the runtime's log", async () => {
+  test("an onError that throws does not prevent an answer; its failure goes to the runtime's log", async () => {
     for (const onError of [
       () => {
         throw new Error("the reporter");
@@ -130,7 +130,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("H6 for a failed onRootsChanged, onError gets the notification (%s)", async (version) => {
+test.each(LEGACY_VERSIONS)("for a failed onRootsChanged, onError gets the notification (%s)", async (version) => {
   const { server, reports } = failing();
   const peer = await openPeer(server, version, { capabilities: { roots: {} } });
   peer.notify("notifications/roots/list_changed");
@@ -138,7 +138,7 @@ test.each(LEGACY_VERSIONS)("H6 for a failed onRootsChanged, onError gets the not
   expect(reports[0]?.where).not.toHaveProperty("requestId");
 });
 
-test("H6 without onError a Worker logs failures with the reference that the client got", async () => {
+test("without onError a Worker logs failures with the reference that the client got", async () => {
   const { lines, messages, stderr } = await runChild(
     join(import.meta.dirname, "../node/fixtures/edge-fails.ts"),
     () => undefined,
@@ -152,7 +152,7 @@ test("H6 without onError a Worker logs failures with the reference that the clie
   expect(stderr).toContain("a secret of the prompt");
 });
 
-test("H6 the client gets an answer even if both the server function and onError throw", async () => {
+test("the client gets an answer even if both the server function and onError throw", async () => {
   const throwing = (text: string) => () => {
     throw new Error(text);
   };

@@ -46,7 +46,7 @@ function watching() {
 
 const DONE = ["begun", "begun", "around the binding", "end the binding"];
 
-describe.each(["2025-11-25", "2026-07-28"])("A28: hooks of a connection (%s)", (version) => {
+describe.each(["2025-11-25", "2026-07-28"])("hooks of a connection (%s)", (version) => {
   test("get the given env, and their work is awaited when the connection becomes idle", async () => {
     const { server, notes, release } = watching();
     await using client = await connectInMemory(server, { version, env: ENV });
@@ -71,7 +71,7 @@ describe.each(["2025-11-25", "2026-07-28"])("A28: hooks of a connection (%s)", (
   });
 });
 
-test("A28: on stdio the hooks' work finishes before the server ends", async () => {
+test("on stdio the hooks' work finishes before the server ends", async () => {
   const { server, notes, release } = watching();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const answered = new Promise((resolve) => output.once("data", resolve));
@@ -84,7 +84,7 @@ test("A28: on stdio the hooks' work finishes before the server ends", async () =
   expect(notes).toEqual(DONE);
 });
 
-describe.each(["modern", "legacy"] as const)("A28: over HTTP without a platform (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("over HTTP without a platform (%s)", (era) => {
   async function call(handle: ReturnType<typeof createHttpHandler<Bindings>>, name: string, execution?: object) {
     const message = requestOf(era, "tools/call", { name });
     const headers = { ...CONTENT, ...(era === "modern" ? standardHeaders(message) : {}) } as Record<string, string>;

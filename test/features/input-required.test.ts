@@ -69,7 +69,7 @@ function newServer(): McpServer {
 }
 
 describe.each(ELICITING)("inputRequired in %s", (version) => {
-  test("E1 the same handler asks, and gets the answer and its state in the next run", async () => {
+  test("the same handler asks, and gets the answer and its state in the next run", async () => {
     const peer = await openPeer(newServer(), version, able);
     const { result } = await converse(peer, "tools/call", { name: "book", arguments: { city: "Oslo" } });
     expect(result.content).toEqual([{ type: "text", text: `Oslo: ${JSON.stringify(ada)} chose Oslo` }]);
@@ -78,14 +78,14 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     );
   });
 
-  test("E1 P4 a prompt asks in the same way", async () => {
+  test("a prompt asks in the same way", async () => {
     const peer = await openPeer(newServer(), version, able);
     const { result } = await converse(peer, "prompts/get", { name: "book", arguments: { city: "Oslo" } });
     const text = `Oslo: ${JSON.stringify(ada)} chose Oslo`;
     expect(result.messages).toEqual([{ role: "user", content: { type: "text", text } }]);
   });
 
-  test("E1 O1 several concurrent questions are answered by their keys", async () => {
+  test("several concurrent questions are answered by their keys", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
       if (!ctx.inputResponses.a) return inputRequired({ a: NAME, b: ROOTS });
       return JSON.stringify([ctx.inputResponses, ctx.requestState === undefined]);
@@ -96,7 +96,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     expect(JSON.parse(block?.text ?? "")).toEqual([{ a: ada, b: answers["roots/list"] }, true]);
   });
 
-  test("E1 in every round the handler has the state and the answers of the previous one", async () => {
+  test("in every round the handler has the state and the answers of the previous one", async () => {
     const seen: unknown[] = [];
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
       seen.push([ctx.requestState, Object.keys(ctx.inputResponses)]);
@@ -114,7 +114,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     ]);
   });
 
-  test("E1 decline and cancel reach the handler as values", async () => {
+  test("decline and cancel reach the handler as values", async () => {
     for (const action of ["decline", "cancel"]) {
       const peer = await openPeer(newServer(), version, { ...able, onRequest: () => ({ action }) });
       const params = { name: "book", arguments: { city: "Oslo" } };
@@ -129,7 +129,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("O1 in %s roots are requested on the stream of the call", async (version) => {
+test.each(LEGACY_VERSIONS)("in %s roots are requested on the stream of the call", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) =>
     ctx.inputResponses.roots ? JSON.stringify(ctx.inputResponses.roots) : inputRequired({ roots: ROOTS }),
   );
@@ -140,7 +140,7 @@ test.each(LEGACY_VERSIONS)("O1 in %s roots are requested on the stream of the ca
 });
 
 test.each(LEGACY_VERSIONS)(
-  "E5 in %s a client that cannot answer gets an error result, and nothing is asked",
+  "in %s a client that cannot answer gets an error result, and nothing is asked",
   async (version) => {
     const peer = await openPeer(newServer(), version);
     const result = resultOf(await peer.request("tools/call", { name: "book", arguments: { city: "Oslo" } }));
@@ -149,7 +149,7 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-test.each(["2025-06-18", "2025-11-25"])("E1 in %s a handler that always asks again ends", async (version) => {
+test.each(["2025-06-18", "2025-11-25"])("in %s a handler that always asks again ends", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, () => inputRequired({ who: NAME }));
   const peer = await openPeer(server, version, able);
   expect(resultOf(await peer.request("tools/call", { name: "ask", arguments: {} })).isError).toBe(true);
@@ -172,7 +172,7 @@ describe("requestState in 2026-07-28", () => {
     expect(error.message).toContain("requestState");
   }
 
-  test("E1 the result asks by key, in the form of the version, and seals the state", async () => {
+  test("the result asks by key, in the form of the version, and seals the state", async () => {
     const { first, requestState } = await begin();
     expect(first).toMatchObject({
       resultType: "input_required",
@@ -191,7 +191,7 @@ describe("requestState in 2026-07-28", () => {
     expect(Object.hasOwn(first, "content")).toBe(false);
   });
 
-  test("E1 any changed character is -32602", async () => {
+  test("any changed character is -32602", async () => {
     const { peer, requestState } = await begin();
     for (const place of [0, 1, 5, 20, Math.floor(requestState.length / 2), requestState.length - 1]) {
       const other = requestState[place] === "A" ? "B" : "A";
@@ -200,7 +200,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 a truncated, extended, empty or invented state is -32602", async () => {
+  test("a truncated, extended, empty or invented state is -32602", async () => {
     const { peer, requestState } = await begin();
     for (const state of [
       requestState.slice(0, -1),
@@ -214,7 +214,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 a state that is not a string is -32602", async () => {
+  test("a state that is not a string is -32602", async () => {
     const { peer } = await begin();
     for (const requestState of [1, null, {}]) {
       const error = errorOf(await peer.request("tools/call", { ...params, requestState }, undefined, { bad: true }));
@@ -222,13 +222,13 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 a state for another tool, or a prompt of the same name, is -32602", async () => {
+  test("a state for another tool, or a prompt of the same name, is -32602", async () => {
     const { peer, requestState } = await begin();
     await refused(peer, { ...params, name: "other", inputResponses, requestState });
     await refused(peer, { name: "book", arguments: { city: "Oslo" }, inputResponses, requestState }, "prompts/get");
   });
 
-  test("E1 a state with other arguments is -32602", async () => {
+  test("a state with other arguments is -32602", async () => {
     const { peer, requestState } = await begin();
     for (const args of [
       { city: "Rome", days: 2 },
@@ -240,7 +240,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 the same arguments in another order are the same request", async () => {
+  test("the same arguments in another order are the same request", async () => {
     const { peer, requestState } = await begin();
     const again = { name: "book", arguments: { days: 2, city: "Oslo" }, inputResponses, requestState };
     expect(resultOf(await peer.request("tools/call", again)).content).toMatchObject([
@@ -248,13 +248,13 @@ describe("requestState in 2026-07-28", () => {
     ]);
   });
 
-  test("E1 a state is -32602 after an hour", async () => {
+  test("a state is -32602 after an hour", async () => {
     const { peer, requestState } = await begin();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61 * 60_000 });
     await refused(peer, { ...params, inputResponses, requestState });
   });
 
-  test("E1 a repeated request without the answer is asked again", async () => {
+  test("a repeated request without the answer is asked again", async () => {
     const { peer, requestState } = await begin();
     for (const responses of [{}, { someone: ada }]) {
       const again = resultOf(await peer.request("tools/call", { ...params, inputResponses: responses, requestState }));
@@ -262,7 +262,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E5 a question that needs an undeclared capability is refused with -32021, which names the missing capabilities", async () => {
+  test("a question that needs an undeclared capability is refused with -32021, which names the missing capabilities", async () => {
     const url: Question = {
       method: "elicitation/create",
       params: { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" },
@@ -282,7 +282,7 @@ describe("requestState in 2026-07-28", () => {
   });
 });
 
-test("E1 in every version a client without capabilities still gets the tool list", async () => {
+test("in every version a client without capabilities still gets the tool list", async () => {
   for (const version of ALL_VERSIONS) {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(await peer.request("tools/list")).tools).toHaveLength(2);
@@ -290,7 +290,7 @@ test("E1 in every version a client without capabilities still gets the tool list
 });
 
 test.each(["2025-06-18", "2025-11-25"])(
-  "E1 in %s a handler that never stops asking fails after 32 rounds",
+  "in %s a handler that never stops asking fails after 32 rounds",
   async (version) => {
     const server = new McpServer({ name: "asker", version: "1.0.0" });
     server.tool("forever", {}, () => inputRequired({ who: NAME }));
@@ -301,7 +301,7 @@ test.each(["2025-06-18", "2025-11-25"])(
   },
 );
 
-test("E1 if one of several questions fails, the others are cancelled", async () => {
+test("if one of several questions fails, the others are cancelled", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.tool("ask", {}, () => inputRequired({ who: NAME, where: ROOTS }));
   const onRequest = ({ method }: { method: string }) => {
@@ -315,7 +315,7 @@ test("E1 if one of several questions fails, the others are cancelled", async () 
   await expect.poll(() => peer.notifications).toMatchObject([cancelled]);
 });
 
-test("E1 if one of several questions cannot be asked, none is sent", async () => {
+test("if one of several questions cannot be asked, none is sent", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   const messages = [{ role: "user", content: { type: "text", text: "hi" } }];
   const sample: Question = { method: "sampling/createMessage", params: { messages, maxTokens: 0 } };
@@ -326,7 +326,7 @@ test("E1 if one of several questions cannot be asked, none is sent", async () =>
   expect(peer.questions).toEqual([]);
 });
 
-test("E1 answers that are not objects are -32602 before the handler runs", async () => {
+test("answers that are not objects are -32602 before the handler runs", async () => {
   const peer = await openPeer(newServer(), MODERN_VERSION, able);
   const params = { name: "book", arguments: { city: "Oslo" }, inputResponses: { who: "Ada" } };
   const refused = await peer.request("tools/call", params, undefined, { bad: true });

@@ -65,7 +65,7 @@ function addHeld(server: McpServer) {
   return held;
 }
 
-describe("C1", () => {
+describe("server information", () => {
   test.each(ALL_VERSIONS)("%s: a server without instructions sends none", async (version) => {
     const peer = await openPeer(createServer(), version);
     const result = resultOf(peer.initialized ?? (await peer.request("server/discover")));
@@ -79,7 +79,7 @@ describe("C1", () => {
   });
 });
 
-describe("C2 capabilities", () => {
+describe("capabilities", () => {
   test.each(ALL_VERSIONS)(
     "%s: a declared capability without definitions gives an empty list; an undeclared one is an unknown method",
     async (version) => {
@@ -142,20 +142,17 @@ describe("C2 capabilities", () => {
   );
 });
 
-test.each(LEGACY_VERSIONS)(
-  "C2 %s: a capability that the client declares as false counts as missing",
-  async (version) => {
-    const server = createServer();
-    server.tool("able", {}, (_, ctx) => JSON.stringify([ctx.client.can("roots"), ctx.client.can("roots.listChanged")]));
-    for (const listChanged of [true, false]) {
-      const peer = await openPeer(server, version, { capabilities: { roots: { listChanged } } });
-      const result = resultOf(await peer.request("tools/call", { name: "able" }));
-      expect(result.content).toMatchObject([{ text: JSON.stringify([true, listChanged]) }]);
-    }
-  },
-);
+test.each(LEGACY_VERSIONS)("%s: a capability that the client declares as false counts as missing", async (version) => {
+  const server = createServer();
+  server.tool("able", {}, (_, ctx) => JSON.stringify([ctx.client.can("roots"), ctx.client.can("roots.listChanged")]));
+  for (const listChanged of [true, false]) {
+    const peer = await openPeer(server, version, { capabilities: { roots: { listChanged } } });
+    const result = resultOf(await peer.request("tools/call", { name: "able" }));
+    expect(result.content).toMatchObject([{ text: JSON.stringify([true, listChanged]) }]);
+  }
+});
 
-describe("C3 initialize", () => {
+describe("initialize", () => {
   test.each([
     ["protocolVersion", { ...CLIENT }],
     ["protocolVersion", { ...CLIENT, protocolVersion: 20251125 }],
@@ -208,7 +205,7 @@ describe("C3 initialize", () => {
   });
 });
 
-describe("C4 ping", () => {
+describe("ping", () => {
   test.each(LEGACY_VERSIONS)(
     "%s: is answered with {} between initialize and initialized, with and without params",
     async (version) => {
@@ -226,7 +223,7 @@ describe("C4 ping", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("C5 %s", (version) => {
+describe.each(ALL_VERSIONS)("%s", (version) => {
   test.each([
     ["params that are an array", { method: "notifications/none", params: [] }],
     ["params that are text", { method: "notifications/none", params: "x" }],
@@ -302,7 +299,7 @@ describe.each(ALL_VERSIONS)("C5 %s", (version) => {
   });
 });
 
-describe.each(ALL_VERSIONS)("C7 %s: an McpError is sent unchanged", (version) => {
+describe.each(ALL_VERSIONS)("%s: an McpError is sent unchanged", (version) => {
   const thrown = (error: McpError) => () => {
     throw error;
   };
@@ -330,7 +327,7 @@ describe.each(ALL_VERSIONS)("C7 %s: an McpError is sent unchanged", (version) =>
   });
 });
 
-describe("C9", () => {
+describe("the end of a connection", () => {
   test.each(ALL_VERSIONS)(
     "%s: a lost transport aborts running handlers and leaves nothing pending",
     async (version) => {
@@ -392,14 +389,14 @@ describe("C9", () => {
   });
 });
 
-test("C3 initialize that asks for a modern version is answered with the newest legacy one", async () => {
+test("initialize that asks for a modern version is answered with the newest legacy one", async () => {
   const peer = await openLoose(createServer(), "2025-11-25", false);
   const params = { ...CLIENT, capabilities: {}, protocolVersion: MODERN_VERSION };
   peer.send({ jsonrpc: "2.0", id: "i", method: "initialize", params });
   expect(await answerTo(peer, "i")).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
 });
 
-describe("H7 protocolVersions", () => {
+describe("protocolVersions", () => {
   test("undefined means all versions", async () => {
     const server = new McpServer({ name: "h7", version: "1.0.0", protocolVersions: undefined } as unknown as Identity);
     for (const version of LEGACY_VERSIONS) {
@@ -442,7 +439,7 @@ describe("H7 protocolVersions", () => {
   });
 });
 
-test("X1 initialize cannot be cancelled: it is answered", async () => {
+test("initialize cannot be cancelled: it is answered", async () => {
   const server = createServer({
     around: [
       async (_, next) => {

@@ -37,7 +37,7 @@ async function callAt(peer: Peer, level: LoggingLevel | undefined, name = "each"
 }
 
 describe.each(ALL_VERSIONS)("logging in %s", (version) => {
-  test("G2 nothing is sent if no level was requested", async () => {
+  test("nothing is sent if no level was requested", async () => {
     const peer = await openPeer(newServer(), version);
     await callAt(peer, undefined);
     await settle(peer);
@@ -45,7 +45,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
   });
 
   test.each(LOGGING_LEVELS)(
-    "G1 G2 after requesting %s, messages of that level and of more severe levels are sent in order",
+    "after requesting %s, messages of that level and of more severe levels are sent in order",
     async (level) => {
       const peer = await openPeer(newServer(), version);
       await callAt(peer, level);
@@ -54,7 +54,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
     },
   );
 
-  test("G1 data is any JSON, logger is optional, and data without a JSON form is sent as text", async () => {
+  test("data is any JSON, logger is optional, and data without a JSON form is sent as text", async () => {
     const data = [null, 0, "text", [1, [2]], { a: { b: true } }, false];
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       for (const value of [...data, undefined]) ctx.log("info", value);
@@ -78,7 +78,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
         },
       }),
     ],
-  ])("G3 logging %s does not fail the call", async (_, make) => {
+  ])("logging %s does not fail the call", async (_, make) => {
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       ctx.log("error", make());
       return "done";
@@ -90,7 +90,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
     expect([result.isError ?? false, result.content]).toEqual([false, [{ type: "text", text: "done" }]]);
   });
 
-  test("G1 nothing follows the result", async () => {
+  test("nothing follows the result", async () => {
     let late: (() => void) | undefined;
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       late = () => ctx.log("emergency", "late");
@@ -111,7 +111,7 @@ function circular(): unknown {
 }
 
 describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
-  test("G2 applies to its connection until it is set again", async () => {
+  test("applies to its connection until it is set again", async () => {
     const server = newServer();
     const [one, other] = [await openPeer(server, version), await openPeer(server, version)];
     await callAt(one, "alert");
@@ -123,7 +123,7 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
   });
 
   test.each(["verbose", "", "INFO", null, 3, undefined])(
-    "G2 the level %j is -32602, and the previous one still applies",
+    "the level %j is -32602, and the previous one still applies",
     async (level) => {
       const peer = await openPeer(newServer(), version);
       resultOf(await peer.request("logging/setLevel", { level: "alert" }));
@@ -134,34 +134,34 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
     },
   );
 
-  test("G2 the logging capability is declared", async () => {
+  test("the logging capability is declared", async () => {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(peer.initialized ?? (await peer.request("ping")))).toMatchObject({ capabilities: { logging: {} } });
   });
 });
 
 describe("modern logging", () => {
-  test("G2 the level of a request applies to that request only", async () => {
+  test("the level of a request applies to that request only", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     await callAt(peer, "emergency");
     await callAt(peer, undefined);
     expect(logs(peer)).toHaveLength(1);
   });
 
-  test("G2 an unknown level is -32602", async () => {
+  test("an unknown level is -32602", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     const params = { name: "each", arguments: {} };
     expect(errorOf(await peer.request("tools/call", params, { [LEVEL]: "loud" }, { bad: true })).code).toBe(-32602);
   });
 
-  test("G2 logging/setLevel is -32601", async () => {
+  test("logging/setLevel is -32601", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     const error = errorOf(await peer.request("logging/setLevel", { level: "info" }, undefined, { bad: true }));
     expect(error.code).toBe(-32601);
   });
 });
 
-test("G1 the same message twice is sent twice", async () => {
+test("the same message twice is sent twice", async () => {
   const server = new McpServer({ name: "talker", version: "1.0.0" });
   const peer = await openPeer(server, "2025-11-25");
   await peer.request("logging/setLevel", { level: "info" });

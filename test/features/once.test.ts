@@ -160,7 +160,7 @@ test("outcomes in memory are limited by number and by age; the oldest are droppe
   });
 });
 
-describe("A12: a call that asks without a state, in memory", () => {
+describe("a call that asks without a state, in memory", () => {
   /** Presents a call whose runs return the given outcomes, one after the other. */
   function openCall(...says: readonly object[]) {
     const keep = outcomesInMemory();

@@ -60,24 +60,24 @@ async function pages(peer: Peer, list: List): Promise<string[][]> {
 
 describe.each(ALL_VERSIONS)("pages in %s", (version) => {
   describe.each(LISTS)("of $method", (list) => {
-    test("Z1 without pageSize everything comes at once, without nextCursor", async () => {
+    test("without pageSize everything comes at once, without nextCursor", async () => {
       const { keys, hasCursor } = await page(await openPeer(newServer(120), version), list);
       expect([keys.length, hasCursor]).toEqual([120, false]);
     });
 
-    test("Z1 with pageSize each page has at most that many, and all come in order", async () => {
+    test("with pageSize each page has at most that many, and all come in order", async () => {
       const whole = (await page(await openPeer(newServer(7), version), list)).keys;
       const all = await pages(await openPeer(newServer(7, 3), version), list);
       expect(all.map(({ length }) => length)).toEqual([3, 3, 1]);
       expect(all.flat()).toEqual(whole);
     });
 
-    test.each([1, 2, 4])("Z2 an exact multiple of %i has no empty last page", async (pageSize) => {
+    test.each([1, 2, 4])("an exact multiple of %i has no empty last page", async (pageSize) => {
       const all = await pages(await openPeer(newServer(4, pageSize), version), list);
       expect(all.map(({ length }) => length)).toEqual(Array.from({ length: 4 / pageSize }, () => pageSize));
     });
 
-    test("Z3 garbage, empty, negative, out of range: -32602", async () => {
+    test("garbage, empty, negative, out of range: -32602", async () => {
       const peer = await openPeer(newServer(4, 2), version);
       for (const cursor of ["garbage", "", "-1", "99999", "%", btoa("99"), btoa('["tools/list","none"]')]) {
         const error = errorOf(await peer.request(list.method, { cursor }));
@@ -89,7 +89,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       }
     });
 
-    test("Z3 a cursor of another list is -32602", async () => {
+    test("a cursor of another list is -32602", async () => {
       const peer = await openPeer(newServer(4, 2), version);
       const { nextCursor } = await page(peer, list);
       for (const other of LISTS.filter(({ method }) => method !== list.method)) {
@@ -97,14 +97,14 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       }
     });
 
-    test("Z3 a cursor works on another instance of the server", async () => {
+    test("a cursor works on another instance of the server", async () => {
       const { nextCursor } = await page(await openPeer(newServer(4, 2), version), list);
       const elsewhere = await openPeer(newServer(4, 2), version);
       const whole = (await page(await openPeer(newServer(4), version), list)).keys;
       expect((await page(elsewhere, list, nextCursor)).keys).toEqual(whole.slice(2));
     });
 
-    test("Z3 an entry added between pages causes neither repeats nor gaps", async () => {
+    test("an entry added between pages causes neither repeats nor gaps", async () => {
       const server = newServer(4, 2);
       const peer = await openPeer(server, version);
       const first = await page(peer, list);
@@ -118,7 +118,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
     });
   });
 
-  test("Z1 resources listed by a provider are paged with the others", async () => {
+  test("resources listed by a provider are paged with the others", async () => {
     const server = newServer(1, 2).resourceProvider({
       list: () => ["a:1", "a:2", "a:3"].map((uri) => ({ uri })),
       read: () => "x",
@@ -130,6 +130,6 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
   });
 });
 
-test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("Z1 the pageSize %d throws when defined", (pageSize) => {
+test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("the pageSize %d throws when defined", (pageSize) => {
   expect(() => new McpServer({ name: "a", version: "1", pageSize })).toThrow(/pageSize/);
 });

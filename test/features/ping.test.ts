@@ -24,19 +24,19 @@ async function pingIn(version: string, options: PeerOptions = {}) {
 }
 
 describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
-  test("C4: pings the client of the call, whatever it has declared, and resolves when it answers", async () => {
+  test("pings the client of the call, whatever it has declared, and resolves when it answers", async () => {
     const { peer, text } = await pingIn(version, { onRequest: () => ({}) });
     expect([text, peer.questions.map(({ method }) => method)]).toEqual(["yes", ["ping"]]);
   });
 
-  test("C4: an error answer is a typed error with its code", async () => {
+  test("an error answer is a typed error with its code", async () => {
     const onRequest = () => {
       throw new Error("busy");
     };
     expect((await pingIn(version, { onRequest })).text).toBe('{"reason":"refused","code":-32603}');
   });
 
-  test("C4: no answer in time is a typed error, and the ping is cancelled", async () => {
+  test("no answer in time is a typed error, and the ping is cancelled", async () => {
     const { peer, text } = await pingIn(version, { limits: { askTimeoutMs: 20 } });
     await settle(peer);
     expect(text).toBe('{"reason":"timeout"}');
@@ -45,7 +45,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
     ]);
   });
 
-  test("C4: a cancelled call stops waiting", async () => {
+  test("a cancelled call stops waiting", async () => {
     const met: unknown[] = [];
     const peer = await openPeer(newServer(met), version, {
       onRequest: () => {
@@ -60,7 +60,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
   });
 });
 
-test("C4: in 2026-07-28 the server cannot send a ping: the handler gets a typed error, and nothing is sent", async () => {
+test("in 2026-07-28 the server cannot send a ping: the handler gets a typed error, and nothing is sent", async () => {
   const { peer, text } = await pingIn(MODERN_VERSION);
   expect([text, peer.questions]).toEqual(['{"reason":"unavailable"}', []]);
 });

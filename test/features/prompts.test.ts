@@ -32,13 +32,13 @@ const text = (value: string) => ({ type: "text", text: value }) as const;
 describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
-  test.each([7, null, { a: 1 }, true])("P2 an argument that is %j instead of a string is -32602", async (value) => {
+  test.each([7, null, { a: 1 }, true])("an argument that is %j instead of a string is -32602", async (value) => {
     const server = newServer().prompt("p", { arguments: [{ name: "text" }] }, ({ text }) => `got ${text}`);
     const params = { name: "p", arguments: { text: value } };
     expect(await fail(server, version, params, true)).toMatchObject({ code: -32602, data: { field: "arguments" } });
   });
 
-  test("P1 a plain list of arguments is listed unchanged, with title, icons and _meta of the prompt", async () => {
+  test("a plain list of arguments is listed unchanged, with title, icons and _meta of the prompt", async () => {
     const icons = [{ src: "https://example.com/a.png" }];
     const server = newServer().prompt(
       "git-commit",
@@ -78,7 +78,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     ]);
   });
 
-  test("P1 a schema gives the same entry: names, descriptions, required", async () => {
+  test("a schema gives the same entry: names, descriptions, required", async () => {
     const schema = z.object({
       code: z.string().describe("The code").meta({ title: "Code" }),
       language: z.string().optional().describe("Its language"),
@@ -103,7 +103,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     ]);
   });
 
-  test("P1 a prompt defined in its own module or passed to the constructor is the same", async () => {
+  test("a prompt defined in its own module or passed to the constructor is the same", async () => {
     const hello = definePrompt("hello", { description: "Greets" }, () => "hello");
     const listed = new McpServer({ name: "a", version: "1", prompts: [hello] });
     for (const server of [listed, newServer().add(hello)]) {
@@ -111,7 +111,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     }
   });
 
-  test("P2 a missing required argument is -32602 naming it, from a list and from a schema", async () => {
+  test("a missing required argument is -32602 naming it, from a list and from a schema", async () => {
     const server = newServer()
       .prompt("list", { arguments: [{ name: "code", required: true }] }, () => "x")
       .prompt("schema", { arguments: z.object({ code: z.string() }) }, () => "x");
@@ -122,7 +122,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     }
   });
 
-  test("P2 an unknown prompt is refused with -32602, and the error names it", async () => {
+  test("an unknown prompt is refused with -32602, and the error names it", async () => {
     const server = newServer().prompt("known", {}, () => "x");
     const error = await fail(server, version, { name: "unknown-one" });
     expect(error.code).toBe(-32602);
@@ -130,7 +130,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect((await fail(server, version, { name: "__proto__" })).code).toBe(-32602);
   });
 
-  test("P2 an absent optional argument takes its default; without one it is undefined", async () => {
+  test("an absent optional argument takes its default; without one it is undefined", async () => {
     const schema = z.object({ tone: z.string().default("plain"), to: z.string().optional() });
     const server = newServer()
       .prompt("schema", { arguments: schema }, (args) => JSON.stringify([args.tone, args.to === undefined]))
@@ -142,7 +142,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "list")).toMatchObject({ messages: [{ content: text("true") }] });
   });
 
-  test("P2 an invalid value is -32602 naming the argument, and the handler does not run", async () => {
+  test("an invalid value is -32602 naming the argument, and the handler does not run", async () => {
     let runs = 0;
     const server = newServer().prompt("p", { arguments: z.object({ size: z.enum(["s", "l"]) }) }, () => `${++runs}`);
     const misfit = await fail(server, version, { name: "p", arguments: { size: "xl" } });
@@ -154,7 +154,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(runs).toBe(0);
   });
 
-  test("P3 a returned string is one user message, with the description of the prompt", async () => {
+  test("a returned string is one user message, with the description of the prompt", async () => {
     const server = newServer().prompt("p", { description: "Says" }, () => "hello");
     expect(await get(server, version, "p")).toMatchObject({
       description: "Says",
@@ -162,7 +162,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     });
   });
 
-  test("P3 messages of both roles stay in order, and a returned description takes precedence", async () => {
+  test("messages of both roles stay in order, and a returned description takes precedence", async () => {
     const server = newServer().prompt("p", { description: "General" }, async () => ({
       description: "This time",
       messages: [
@@ -184,7 +184,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await messagesOf([], version)).toEqual([]);
   });
 
-  test("P3 images, audio, embedded text and blob, and links are sent if the version has them", async () => {
+  test("images, audio, embedded text and blob, and links are sent if the version has them", async () => {
     const bytes = Uint8Array.of(1, 2, 3);
     const messages = (await messagesOf(
       [
@@ -206,7 +206,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     else expect(contents[4]).toEqual(text("d: a:d"));
   });
 
-  test("P3 a message with another role is -32603 and reported, and its text is not sent", async () => {
+  test("a message with another role is -32603 and reported, and its text is not sent", async () => {
     const returned = [{ role: "system", content: "secret" }] as unknown as PromptReturn;
     const peer = await openPeer(
       newServer().prompt("p", {}, () => returned),
@@ -218,7 +218,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(peer.reports).toHaveLength(1);
   });
 
-  test("P4 a handler has env, signal, progress, log and the server's own resources", async () => {
+  test("a handler has env, signal, progress, log and the server's own resources", async () => {
     const server = new McpServer<{ who: string }>({ name: "p", version: "1" })
       .resource("note:///a", { mimeType: "text/plain" }, (_, ctx) => `note of ${ctx.env.who}`)
       .prompt("p", {}, async (_, ctx) => {
@@ -237,7 +237,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(peer.notifications.map(({ method }) => method)).toEqual(["notifications/progress", "notifications/message"]);
   });
 
-  test("P4 reading a resource that does not exist rejects inside the handler", async () => {
+  test("reading a resource that does not exist rejects inside the handler", async () => {
     const server = newServer()
       .resource("note:///a", {}, () => "a")
       .prompt("p", {}, async (_, ctx) =>
@@ -249,7 +249,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "p")).toMatchObject({ messages: [{ content: text("not found") }] });
   });
 
-  test("P4 a handler may ask; if the client cannot answer, the handler gets a typed error", async () => {
+  test("a handler may ask; if the client cannot answer, the handler gets a typed error", async () => {
     const server = newServer().prompt("p", {}, async (_, ctx) => {
       try {
         return (await ctx.listRoots()).map(({ uri }) => uri).join();
@@ -262,7 +262,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
 });
 
 describe("invalid definitions", () => {
-  test("P1 a duplicate or empty name or a missing handler throws, naming the prompt", () => {
+  test("a duplicate or empty name or a missing handler throws, naming the prompt", () => {
     const server = newServer().prompt("twice", {}, () => "x");
     expect(() => server.prompt("twice", {}, () => "y")).toThrow(/twice/);
     expect(() => server.prompt("", {}, () => "y")).toThrow(expect.objectContaining({ code: "definition-invalid" }));

@@ -63,14 +63,14 @@ const ELICITING = ["2025-06-18", "2025-11-25"] as const;
 describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
   const list = (ctx: HandlerContext) => ctx.listRoots();
 
-  test("O1 listRoots asks the client whose call is running", async () => {
+  test("listRoots asks the client whose call is running", async () => {
     const answer = { roots: [{ uri: "file:///a", name: "A" }, { uri: "file:///b" }] };
     const { value, questions } = await inTool(version, list, { capabilities: roots, onRequest: () => answer });
     expect(value).toEqual({ value: answer.roots });
     expect(questions).toMatchObject([{ method: "roots/list" }]);
   });
 
-  test("O1 each of two clients is asked for its own roots", async () => {
+  test("each of two clients is asked for its own roots", async () => {
     const uris = ["file:///one", "file:///two"];
     const values = await Promise.all(
       uris.map((uri) => inTool(version, list, { capabilities: roots, onRequest: () => ({ roots: [{ uri }] }) })),
@@ -78,13 +78,13 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     expect(values.map(({ value }) => value)).toEqual(uris.map((uri) => ({ value: [{ uri }] })));
   });
 
-  test("O1 without the capability: a typed error, and nothing is sent", async () => {
+  test("without the capability: a typed error, and nothing is sent", async () => {
     const { value, questions } = await inTool(version, list, { capabilities: sampling });
     expect(value).toMatchObject({ reason: "unsupported", says: expect.stringContaining("roots") });
     expect(questions).toEqual([]);
   });
 
-  test("O1 an error answer of the client is another typed error, with its code", async () => {
+  test("an error answer of the client is another typed error, with its code", async () => {
     const onRequest = () => {
       throw new Error("not now");
     };
@@ -93,7 +93,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
   });
 
   test.each<Json>([{}, { roots: {} }, { roots: [{}] }, { roots: [{ uri: 1 }] }, { roots: [null] }])(
-    "O1 the answer %j is a typed error",
+    "the answer %j is a typed error",
     async (answer) => {
       const { value } = await inTool(version, list, {
         capabilities: roots,
@@ -104,7 +104,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     },
   );
 
-  test("O1 no answer in time is a typed error, and the question is cancelled", async () => {
+  test("no answer in time is a typed error, and the question is cancelled", async () => {
     const { value, cancelled } = await inTool(version, list, { capabilities: roots, limits: { askTimeoutMs: 30 } });
     expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
   });
@@ -117,7 +117,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
   const sample = (params: SampleParams) => (ctx: HandlerContext) => ctx.sample(params);
   const wrong = (params: object) => sample(params as SampleParams);
 
-  test("S1 messages and maxTokens are enough", async () => {
+  test("messages and maxTokens are enough", async () => {
     const { value, questions } = await inTool(version, sample(PARAMS), {
       capabilities: sampling,
       onRequest: () => ANSWER,
@@ -126,7 +126,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params: PARAMS }]);
   });
 
-  test("S1 every optional parameter is sent unchanged", async () => {
+  test("every optional parameter is sent unchanged", async () => {
     const params: SampleParams = {
       messages: [
         { role: "user", content: { type: "text", text: "look" } },
@@ -152,7 +152,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params }]);
   });
 
-  test("S2 without sampling: a typed error, and nothing is sent; can() is false", async () => {
+  test("without sampling: a typed error, and nothing is sent; can() is false", async () => {
     const { value, questions } = await inTool(version, sample(PARAMS), { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("sampling") },
@@ -168,7 +168,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ["sampling.tools", { toolChoice: { mode: "auto" } }],
     ["sampling.context", { includeContext: "thisServer" }],
     ["sampling.context", { includeContext: "allServers" }],
-  ])("S2 without %s: %j is a typed error, and nothing is sent", async (capability, more) => {
+  ])("without %s: %j is a typed error, and nothing is sent", async (capability, more) => {
     const { value, questions } = await inTool(version, wrong({ ...PARAMS, ...more }), { capabilities: sampling });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining(capability) },
@@ -176,7 +176,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ]);
   });
 
-  test("S3 stopReason is any string, or absent", async () => {
+  test("stopReason is any string, or absent", async () => {
     const { stopReason, ...bare } = ANSWER;
     for (const answer of [bare, { ...bare, stopReason: "own" }, ANSWER]) {
       const { value } = await inTool(version, sample(PARAMS), { capabilities: sampling, onRequest: () => answer });
@@ -185,7 +185,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(stopReason).toBe("endTurn");
   });
 
-  test("S3 a refusal is a typed error with its code", async () => {
+  test("a refusal is a typed error with its code", async () => {
     const onRequest = () => {
       throw new Error("User rejected sampling request");
     };
@@ -193,7 +193,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(value).toMatchObject({ reason: "refused", code: -32603, says: expect.stringContaining("User rejected") });
   });
 
-  test("S3 no answer in time is a typed error", async () => {
+  test("no answer in time is a typed error", async () => {
     const { value, cancelled } = await inTool(version, sample(PARAMS), {
       capabilities: sampling,
       limits: { askTimeoutMs: 30 },
@@ -223,7 +223,7 @@ describe("sampling in every legacy version", () => {
     ["temperature", { ...PARAMS, temperature: "warm" }],
     ["stopSequences", { ...PARAMS, stopSequences: [1] }],
     ["metadata", { ...PARAMS, metadata: "x" }],
-  ])("S1 a wrong %s fails before sending, naming it: %j", async (field, params) => {
+  ])("a wrong %s fails before sending, naming it: %j", async (field, params) => {
     for (const version of LEGACY_VERSIONS) {
       const capabilities = { sampling: { context: {}, tools: {} } };
       const { value, questions } = await inTool(version, (ctx) => ctx.sample(params as SampleParams), {
@@ -245,7 +245,7 @@ describe("sampling in every legacy version", () => {
     { ...ANSWER, content: "text" },
     { ...ANSWER, content: { type: "text" } },
     { ...ANSWER, stopReason: 1 },
-  ])("S3 the answer %j is a typed error and does not reach the handler", async (answer) => {
+  ])("the answer %j is a typed error and does not reach the handler", async (answer) => {
     for (const version of LEGACY_VERSIONS) {
       const { value } = await inTool(version, (ctx) => ctx.sample(PARAMS), {
         capabilities: sampling,
@@ -257,7 +257,7 @@ describe("sampling in every legacy version", () => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("S3 a custom method never gets an invalid answer (%s)", async (version) => {
+test.each(LEGACY_VERSIONS)("a custom method never gets an invalid answer (%s)", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.method("example.com/ask", async (_, ctx) => {
     return ctx.sample(PARAMS).catch((error: unknown) => ({ reason: (error as QuestionError).reason }));
@@ -268,7 +268,7 @@ test.each(LEGACY_VERSIONS)("S3 a custom method never gets an invalid answer (%s)
 });
 
 describe("sampling with tools in 2025-11-25", () => {
-  test("S2 tools and toolChoice are sent if sampling.tools is declared", async () => {
+  test("tools and toolChoice are sent if sampling.tools is declared", async () => {
     const params: SampleParams = {
       ...PARAMS,
       tools: [{ name: "t", inputSchema: { type: "object" } }],
@@ -306,7 +306,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     judgeClient,
   });
 
-  test("E1 the form is sent in the format of the version", async () => {
+  test("the form is sent in the format of the version", async () => {
     const { questions } = await inTool(version, elicit, answerWith({ name: "Ada" }));
     expect(questions).toEqual([
       {
@@ -320,7 +320,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("E1 accept returns the validated content", async () => {
+  test("accept returns the validated content", async () => {
     const content = {
       name: "Ada",
       email: "ada@example.com",
@@ -336,7 +336,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(value).toEqual({ value: { action: "accept", content } });
   });
 
-  test.each(["decline", "cancel"])("E1 %s is returned as a value, not thrown", async (action) => {
+  test.each(["decline", "cancel"])("%s is returned as a value, not thrown", async (action) => {
     const { value } = await inTool(version, elicit, { capabilities: elicitation, onRequest: () => ({ action }) });
     expect(value).toEqual({ value: { action } });
   });
@@ -356,7 +356,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ["count", { name: "Ada", count: 0 }],
     ["agree", { name: "Ada", agree: "yes" }],
     ["size", { name: "Ada", size: "xl" }],
-  ])("E1 content with a wrong %s is a typed error naming it: %j", async (field, content) => {
+  ])("content with a wrong %s is a typed error naming it: %j", async (field, content) => {
     const { value } = await inTool(version, elicit, answerWith(content, false));
     expect(value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining(field) });
   });
@@ -367,12 +367,12 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     { action: 1 },
     { action: "accept", content: [] },
     { action: "accept", content: "x" },
-  ])("E1 the answer %j is a typed error", async (answer) => {
+  ])("the answer %j is a typed error", async (answer) => {
     const options = { capabilities: elicitation, onRequest: () => answer, judgeClient: false };
     expect((await inTool(version, elicit, options)).value).toMatchObject({ reason: "invalid-answer" });
   });
 
-  test("E1 a schema of a library asks the same and returns its typed output", async () => {
+  test("a schema of a library asks the same and returns its typed output", async () => {
     const schema = z.object({
       name: z.string(),
       email: z.email(),
@@ -399,7 +399,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(wrong.value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("email") });
   });
 
-  test("E1 titled choices are sent in the format of the version", async () => {
+  test("titled choices are sent in the format of the version", async () => {
     const oneOf = [
       { const: "s", title: "Small" },
       { const: "l", title: "Large" },
@@ -419,7 +419,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ["tags", { type: "array", items: { type: "string" } }],
     ["either", { anyOf: [{ type: "string" }, { type: "number" }] }],
     ["nothing", { type: "null" }],
-  ])("E1 a nested schema is refused, naming the property %s, and nothing is sent", async (name, property) => {
+  ])("a nested schema is refused, naming the property %s, and nothing is sent", async (name, property) => {
     const form = { type: "object", properties: { [name]: property } } as const;
     for (const schema of [form, jsonSchema(form)]) {
       const run = async (ctx: HandlerContext) => ctx.elicit("Where?", schema);
@@ -431,7 +431,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     }
   });
 
-  test("E5 without elicitation: a typed error, and nothing is sent", async () => {
+  test("without elicitation: a typed error, and nothing is sent", async () => {
     const { value, questions } = await inTool(version, elicit, { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("elicitation") },
@@ -439,7 +439,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("E5 no answer in time is a typed error, and the question is cancelled", async () => {
+  test("no answer in time is a typed error, and the question is cancelled", async () => {
     const { value, cancelled } = await inTool(version, elicit, {
       capabilities: elicitation,
       limits: { elicitTimeoutMs: 30 },
@@ -457,13 +457,13 @@ describe("elicitation modes in 2025-11-25", () => {
     [{ elicitation: { form: {} } }, [true, false]],
     [{ elicitation: { url: {} } }, [false, true]],
     [{ elicitation: { form: {}, url: {} } }, [true, true]],
-  ])("E5 %j means form and url are %j", async (capabilities, expected) => {
+  ])("%j means form and url are %j", async (capabilities, expected) => {
     for (const version of ["2025-11-25", MODERN_VERSION]) {
       expect((await inTool(version, can, { capabilities })).value).toEqual({ value: expected });
     }
   });
 
-  test("E5 a form is not sent to a client with URL mode only", async () => {
+  test("a form is not sent to a client with URL mode only", async () => {
     const { value, questions } = await inTool("2025-11-25", (ctx) => ctx.elicit("Who?", FORM), {
       capabilities: { elicitation: { url: {} } },
     });
@@ -534,19 +534,19 @@ describe("questions a version does not have", () => {
     ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
-  ])("E5 in %s %s is a typed error and nothing is sent, whatever the client declares", async (version, _, run) => {
+  ])("in %s %s is a typed error and nothing is sent, whatever the client declares", async (version, _, run) => {
     const { value, questions } = await inTool(version, run, { capabilities: everything });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
   });
 
-  test("E5 can() returns false", async () => {
+  test("can() returns false", async () => {
     const names = ["elicitation", "elicitation.form", "elicitation.url", "sampling"] as const;
     const can = async ({ client }: HandlerContext) => names.filter((name) => client.can(name));
     const { value } = await inTool("2025-03-26", can, { capabilities: everything });
     expect(value).toEqual({ value: ["sampling"] });
   });
 
-  test("E1 a multiple choice can be asked since 2025-11-25; before, a typed error names the property", async () => {
+  test("a multiple choice can be asked since 2025-11-25; before, a typed error names the property", async () => {
     const colours = { type: "array", items: { type: "string", enum: ["red", "blue"] } };
     const form = { type: "object", properties: { colours } } as const;
     const run = (ctx: HandlerContext) => ctx.elicit("Which?", form);
@@ -565,7 +565,7 @@ describe("questions a version does not have", () => {
 });
 
 describe("questions in 2026-07-28", () => {
-  test("S2 a call of a tool that declares its questions is refused with -32021, which names the missing capabilities", async () => {
+  test("a call of a tool that declares its questions is refused with -32021, which names the missing capabilities", async () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
       "ask",
@@ -579,7 +579,7 @@ describe("questions in 2026-07-28", () => {
   });
 });
 
-test("E1 elicitQuestion takes a schema of a library", () => {
+test("elicitQuestion takes a schema of a library", () => {
   const { params } = elicitQuestion("Who?", z.object({ name: z.string() }));
   expect(params?.requestedSchema).toEqual({
     type: "object",
@@ -588,12 +588,12 @@ test("E1 elicitQuestion takes a schema of a library", () => {
   });
 });
 
-test("E1 elicitQuestion refuses a nested schema", () => {
+test("elicitQuestion refuses a nested schema", () => {
   const nested = { type: "object", properties: { address: { type: "object" } } } as const;
   expect(() => elicitQuestion("Where?", nested)).toThrow(/address/);
 });
 
-describe("E1 form properties with the names of inherited members", () => {
+describe("form properties with the names of inherited members", () => {
   const properties = JSON.parse(`{"constructor":{"type":"string"},"__proto__":{"type":"string","title":"P"}}`) as Json;
   const form = { type: "object", properties: properties as { [name: string]: Json } } as const;
 
@@ -623,7 +623,7 @@ describe("E1 form properties with the names of inherited members", () => {
 });
 
 describe.each(LEGACY_VERSIONS)("values without a JSON form in %s", (version) => {
-  test("S1 such a parameter fails before sending, naming it", async () => {
+  test("such a parameter fails before sending, naming it", async () => {
     const circular: Json = {};
     circular.self = circular;
     for (const metadata of [{ big: 1n }, circular]) {

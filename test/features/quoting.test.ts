@@ -42,7 +42,7 @@ function expectPrintable(lines: readonly string[], count: number): void {
   }
 }
 
-describe("A15: the log", () => {
+describe("the log", () => {
   test("of a Worker quotes names of methods and tools", async () => {
     const lines = spyOnLog();
     const app = edge(failing());
@@ -88,7 +88,7 @@ describe("A15: the log", () => {
   });
 });
 
-describe("A15: error messages", () => {
+describe("error messages", () => {
   test("the reason of a cancellation is quoted, and available unchanged beside it", () => {
     const error = new CancelledError(HOSTILE);
     expectPrintable([error.message], 1);

@@ -333,7 +333,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["a,b", [["a"], ["b"]]]);
   });
 
-  test("A22: branches that ask the same question may reach it in another order than before", async () => {
+  test("branches that ask the same question may reach it in another order than before", async () => {
     const peer = await open(
       async (ctx) => {
         const first = async () => {
@@ -366,7 +366,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("A22: a branch may take another branch's answer, which then asks again", async () => {
+  test("a branch may take another branch's answer, which then asks again", async () => {
     let runs = 0;
     const peer = await open(
       async (ctx) => {
@@ -397,7 +397,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("A22: other branches do not wait for a late one, and the handler does not count as diverged", async () => {
+  test("other branches do not wait for a late one, and the handler does not count as diverged", async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;
@@ -413,7 +413,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["late,a b", [["late", "a"], ["b"]]]);
   });
 
-  test("A22: a handler may ask something else once a failed step succeeds", async () => {
+  test("a handler may ask something else once a failed step succeeds", async () => {
     let tries = 0;
     const peer = await open(async (ctx) => {
       const charge = () =>

@@ -8,7 +8,7 @@ afterEach(closePeers);
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test("H5 the end of each request is reported once, on success, failure, and for unknown methods", async () => {
+  test("the end of each request is reported once, on success, failure, and for unknown methods", async () => {
     const ends: RequestEnd[] = [];
     const onRequestEnd = (end: RequestEnd) => {
       ends.push(end);
@@ -33,7 +33,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(ends.every(({ durationMs, client }) => durationMs >= 0 && client.protocolVersion === version)).toBe(true);
   });
 
-  test("H5: the end of a request has its prompt or URI, and tells success from failure", async () => {
+  test("the end of a request has its prompt or URI, and tells success from failure", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({ ...IDENTITY, onRequestEnd: (end) => void ends.push(end) });
     server.prompt("hello", {}, () => "Hello");
@@ -63,7 +63,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ]);
   });
 
-  test("H5: a cancelled request is reported once, as cancelled, even if its handler ignores the signal", async () => {
+  test("a cancelled request is reported once, as cancelled, even if its handler ignores the signal", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({ ...IDENTITY, onRequestEnd: (end) => void ends.push(end) });
     const started = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await peer.close();
   });
 
-  test("H5: the duration covers the handler and the hooks around it", async () => {
+  test("the duration covers the handler and the hooks around it", async () => {
     const ends: RequestEnd[] = [];
     /** Returns once the clock has advanced by this much, however fast the machine is. */
     const spend = async (ms: number) => {
@@ -112,7 +112,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(ends[0]?.durationMs).toBeGreaterThanOrEqual(30);
   });
 
-  test("H5 an onRequestEnd that fails only causes a report to onError", async () => {
+  test("an onRequestEnd that fails only causes a report to onError", async () => {
     const reports: ErrorPlace[] = [];
     const server = new McpServer({
       ...IDENTITY,

@@ -36,7 +36,7 @@ const annotations = { audience: ["user"], priority: 0.5, lastModified: "2025-01-
 describe.each(ALL_VERSIONS)("resources in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
-  test("R1 an entry has every member its version has, and no other", async () => {
+  test("an entry has every member its version has, and no other", async () => {
     const server = newServer().resource(
       "file:///a.txt",
       {
@@ -66,7 +66,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("R1 a template entry has every member its version has", async () => {
+  test("a template entry has every member its version has", async () => {
     const server = newServer().resourceTemplate(
       "log:///{day}",
       { name: "log", title: "Log", description: "Of a day", mimeType: "text/plain", icons, _meta: { a: 1 } },
@@ -85,12 +85,12 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
   });
 
-  test("R1 an entry without a name uses its URI as name, and nothing else is added", async () => {
+  test("an entry without a name uses its URI as name, and nothing else is added", async () => {
     const server = newServer().resource("file:///a", {}, () => "");
     expect((await ask(server, version, "resources/list")).resources).toEqual([{ uri: "file:///a", name: "file:///a" }]);
   });
 
-  test("R1 any scheme is listed and read under its own URI", async () => {
+  test("any scheme is listed and read under its own URI", async () => {
     const uris = [
       "file:///a",
       "https://example.com/a?b=c",
@@ -107,7 +107,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R2 resources, templates and a provider each read their own URIs", async () => {
+  test("resources, templates and a provider each read their own URIs", async () => {
     const server = newServer()
       .resource("note:///one", {}, () => "resource")
       .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
@@ -129,14 +129,14 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("R2 a provider alone declares the resources capability and lists only what it returns", async () => {
+  test("a provider alone declares the resources capability and lists only what it returns", async () => {
     const server = newServer().resourceProvider({ read: (uri) => uri });
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
     expect((await ask(server, version, "resources/templates/list")).resourceTemplates).toEqual([]);
     expect(await contentsOf(server, version, "any:thing")).toEqual([{ uri: "any:thing", text: "any:thing" }]);
   });
 
-  test("R3 one read returns several contents, each with its own uri, mimeType, text or blob", async () => {
+  test("one read returns several contents, each with its own uri, mimeType, text or blob", async () => {
     const server = newServer().resource("file:///folder", { mimeType: "inode/directory" }, () => [
       { uri: "file:///folder/a.txt", mimeType: "text/plain", text: "" },
       { uri: "file:///folder/b.bin", mimeType: "application/octet-stream", blob: Uint8Array.of(0, 255) },
@@ -151,20 +151,20 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("R3 returned bytes are one blob", async () => {
+  test("returned bytes are one blob", async () => {
     const server = newServer().resource("file:///a", { mimeType: "image/png" }, async () => Uint8Array.of(1, 2, 3));
     expect(await contentsOf(server, version, "file:///a")).toEqual([
       { uri: "file:///a", mimeType: "image/png", blob: "AQID" },
     ]);
   });
 
-  test("R3 _meta of contents is sent if the version has it", async () => {
+  test("_meta of contents is sent if the version has it", async () => {
     const server = newServer().resource("file:///a", {}, () => ({ text: "a", _meta: { "example.com/a": 1 } }));
     const [content] = await contentsOf(server, version, "file:///a");
     expect(content?._meta).toEqual(isSince("2025-06-18") ? { "example.com/a": 1 } : undefined);
   });
 
-  test("R4 not found has the code of its version and data.uri, whichever handler reports it", async () => {
+  test("not found has the code of its version and data.uri, whichever handler reports it", async () => {
     const code = version === MODERN_VERSION ? -32602 : -32002;
     const server = newServer()
       .resource("file:///a", {}, () => "a")
@@ -177,14 +177,14 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R4 a read without a string uri is -32602", async () => {
+  test("a read without a string uri is -32602", async () => {
     const server = newServer().resource("file:///a", {}, () => "a");
     for (const params of [{}, { uri: 1 }, { uri: null }, { uri: ["file:///a"] }]) {
       expect((await failure(server, version, "resources/read", params, true)).code).toBe(-32602);
     }
   });
 
-  test("R4 a reader that throws, or returns neither text nor bytes, is -32603 without its message", async () => {
+  test("a reader that throws, or returns neither text nor bytes, is -32603 without its message", async () => {
     const server = newServer()
       .resource("file:///throws", {}, () => {
         throw new Error("secret path");
@@ -199,7 +199,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R5 variables are decoded, a plain variable matches no slash, and an exact resource takes precedence", async () => {
+  test("variables are decoded, a plain variable matches no slash, and an exact resource takes precedence", async () => {
     const server = newServer()
       .resourceTemplate("db:///{table}/{column}", {}, (_, variables) => JSON.stringify(variables))
       .resource("db:///users/id", {}, () => "exact");
@@ -212,7 +212,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R5 a reserved variable matches slashes, and a query names its variables", async () => {
+  test("a reserved variable matches slashes, and a query names its variables", async () => {
     const server = newServer()
       .resourceTemplate("file:///{+path}", {}, (_, { path }) => `path ${path}`)
       .resourceTemplate("logs://recent{?timeframe,level}", {}, (_, variables) => JSON.stringify(variables));
@@ -246,7 +246,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R5 of two matching templates the first one is used", async () => {
+  test("of two matching templates the first one is used", async () => {
     const server = newServer()
       .resourceTemplate("a:///{x}", {}, () => "first")
       .resourceTemplate("a:///{+y}", {}, () => "second");
@@ -275,7 +275,7 @@ test.each(ALL_VERSIONS)(
 );
 
 test.each(LEGACY_VERSIONS)(
-  "R1 the resources capability is declared in %s only if there are resources",
+  "the resources capability is declared in %s only if there are resources",
   async (version) => {
     const without = await openPeer(newServer(), version);
     const having = await openPeer(
@@ -295,11 +295,11 @@ test.each(LEGACY_VERSIONS)(
 describe("invalid definitions", () => {
   const noReader = undefined as unknown as () => string;
 
-  test.each([-1, 1.5, Number.NaN])("R1 a size of %d throws, naming the resource", (size) => {
+  test.each([-1, 1.5, Number.NaN])("a size of %d throws, naming the resource", (size) => {
     expect(() => newServer().resource("file:///a", { size }, () => "a")).toThrow(/file:\/\/\/a.*size/);
   });
 
-  test("R4 a resource, template or provider without a reader throws, naming it", () => {
+  test("a resource, template or provider without a reader throws, naming it", () => {
     expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
     expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);
     expect(() => newServer().resourceProvider({ read: noReader })).toThrow(KitError);
@@ -307,13 +307,13 @@ describe("invalid definitions", () => {
     expect(() => defineResourceTemplate("file:///{a}", {}, noReader)).toThrow(KitError);
   });
 
-  test.each(["", "a.txt", "/a", "1x:a", "://a"])("R1 the URI %j without a scheme throws", (uri) => {
+  test.each(["", "a.txt", "/a", "1x:a", "://a"])("the URI %j without a scheme throws", (uri) => {
     expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
       expect.objectContaining({ code: "definition-invalid" }),
     );
   });
 
-  test("R1 a URI or template that differs from another one in its spelling only throws, naming it", () => {
+  test("a URI or template that differs from another one in its spelling only throws, naming it", () => {
     const server = newServer()
       .resource("a://x%2a", {}, () => "")
       .resourceTemplate("a://~{x}", {}, () => "");
@@ -321,7 +321,7 @@ describe("invalid definitions", () => {
     expect(() => server.resourceTemplate("a://%7E{x}", {}, () => "")).toThrow(/a:\/\/%7E\{x\}/);
   });
 
-  test("R1 a duplicate URI or template throws, naming it; the first one stays", async () => {
+  test("a duplicate URI or template throws, naming it; the first one stays", async () => {
     const server = newServer()
       .resource("file:///a", {}, () => "first")
       .resourceTemplate("b:{c}", {}, () => "first");
@@ -330,7 +330,7 @@ describe("invalid definitions", () => {
     expect(await contentsOf(server, MODERN_VERSION, "file:///a")).toMatchObject([{ text: "first" }]);
   });
 
-  test("R2 a second provider throws", () => {
+  test("a second provider throws", () => {
     const server = newServer().resourceProvider({ read: () => "a" });
     expect(() => server.resourceProvider({ read: () => "b" })).toThrow(
       expect.objectContaining({ code: "definition-duplicate" }),

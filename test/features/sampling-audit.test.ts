@@ -51,7 +51,7 @@ async function ask(peer: Awaited<ReturnType<typeof openPeer>>, times = 1): Promi
 }
 
 describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
-  test("S4: a call that reaches its limit gets a typed error that names the limit; the next call starts at zero", async () => {
+  test("a call that reaches its limit gets a typed error that names the limit; the next call starts at zero", async () => {
     const peer = await openPeer(newServer(), version, { ...answering, limits: { samplesPerCallMax: 2 } });
     const tooMany = expect.stringMatching(/^limit: .*\b2\b.*limits\.samplesPerCallMax/);
     expect(await ask(peer, 4)).toEqual(["answered", "answered", tooMany, tooMany]);
@@ -59,12 +59,12 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(peer.questions).toHaveLength(4);
   });
 
-  test("S4: without an option the limit is 16 per call", async () => {
+  test("without an option the limit is 16 per call", async () => {
     const peer = await openPeer(newServer(), version, answering);
     expect((await ask(peer, 17)).filter((end) => end === "answered")).toHaveLength(16);
   });
 
-  test("S4: a session has a limit over its calls; another session has its own", async () => {
+  test("a session has a limit over its calls; another session has its own", async () => {
     const options = { ...answering, limits: { samplesPerSessionMax: 3 } };
     const peer = await openPeer(newServer(), version, options);
     const tooMany = expect.stringMatching(/^limit: .*\b3\b.*limits\.samplesPerSessionMax/);
@@ -75,7 +75,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(await ask(await openPeer(newServer(), version, options))).toEqual(["answered"]);
   });
 
-  test("S4: returned questions count as well and are recorded", async () => {
+  test("returned questions count as well and are recorded", async () => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     const peer = await openPeer(server, version, { ...answering, limits: { samplesPerCallMax: 1 } });
@@ -84,7 +84,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     await expect.poll(() => records).toMatchObject([{ prompt: "ask", maxTokens: 10 }]);
   });
 
-  test("S4: each request that was sent is recorded once, with question and answer", async () => {
+  test("each request that was sent is recorded once, with question and answer", async () => {
     const records: SampleRecord[] = [];
     const peer = await openPeer(
       newServer((record) => void records.push(record)),
@@ -120,14 +120,14 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ],
     ["timeout", { onRequest: () => new Promise(() => {}), limits: { askTimeoutMs: 20 } }, {}],
     ["invalid-answer", { onRequest: () => ({ ...ANSWER, role: "model" }), judgeClient: false }, { model: "m-1" }],
-  ])("S4: a request that ends in %s is recorded as such", async (outcome, options, more) => {
+  ])("a request that ends in %s is recorded as such", async (outcome, options, more) => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     await ask(await openPeer(server, version, { capabilities: { sampling: {} }, ...options }));
     expect(records).toMatchObject([{ outcome, tool: "ask", ...more }]);
   });
 
-  test("S4: a cancelled call is recorded too", async () => {
+  test("a cancelled call is recorded too", async () => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     const peer = await openPeer(server, version, {
@@ -143,7 +143,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(await answer).toBe("none");
   });
 
-  test("S4: a request that is not sent is not recorded", async () => {
+  test("a request that is not sent is not recorded", async () => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     expect(await ask(await openPeer(server, version))).toEqual([expect.stringMatching(/^unsupported/)]);
@@ -160,7 +160,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("audit is down"))],
-  ])("S4: a hook that %s does not affect the call and is reported", async (_, onSample) => {
+  ])("a hook that %s does not affect the call and is reported", async (_, onSample) => {
     const peer = await openPeer(newServer(onSample), version, answering);
     expect(await ask(peer)).toEqual(["answered"]);
     await settle(peer);
@@ -186,7 +186,7 @@ describe("sampling in 2026-07-28", () => {
     };
   };
 
-  test("S4: each request that was answered is recorded once, however many rounds follow", async () => {
+  test("each request that was answered is recorded once, however many rounds follow", async () => {
     const { records, server } = newAudit();
     const call = requestOf(await openPeer(server, MODERN_VERSION, sampling), "tools/call", 3);
     let result = await call();
@@ -211,7 +211,7 @@ describe("sampling in 2026-07-28", () => {
     expect(records).toEqual([record, record, record]);
   });
 
-  test("S4: returned requests are recorded separately as well", async () => {
+  test("returned requests are recorded separately as well", async () => {
     const { records, server } = newAudit();
     const get = requestOf(await openPeer(server, MODERN_VERSION, sampling), "prompts/get", 1);
     await get(answersTo(await get()));
@@ -221,7 +221,7 @@ describe("sampling in 2026-07-28", () => {
     ]);
   });
 
-  test("S4: an invalid answer is recorded as such", async () => {
+  test("an invalid answer is recorded as such", async () => {
     const { records, server } = newAudit();
     const peer = await openPeer(server, MODERN_VERSION, { ...sampling, judgeClient: false });
     const call = requestOf(peer, "tools/call", 1);
@@ -229,7 +229,7 @@ describe("sampling in 2026-07-28", () => {
     expect(records).toMatchObject([{ outcome: "invalid-answer", model: "m-1" }]);
   });
 
-  test("S4: a request that was not asked, not answered, or has no hook is not recorded", async () => {
+  test("a request that was not asked, not answered, or has no hook is not recorded", async () => {
     const { records, server } = newAudit();
     const call = requestOf(await openPeer(server, MODERN_VERSION, sampling), "tools/call", 1);
     const result = await call({ inputResponses: { unasked: ANSWER } });
@@ -239,7 +239,7 @@ describe("sampling in 2026-07-28", () => {
     expect(await requestOf(silent, "prompts/get", 1)()).not.toHaveProperty("requestState");
   });
 
-  test("S4: a hook that throws does not affect the call and is reported", async () => {
+  test("a hook that throws does not affect the call and is reported", async () => {
     const server = newServer(() => {
       throw new Error("audit is down");
     });
@@ -250,7 +250,7 @@ describe("sampling in 2026-07-28", () => {
   });
 });
 
-test.each([...LEGACY_VERSIONS, MODERN_VERSION])("S4: in %s a record has the time until the answer", async (version) => {
+test.each([...LEGACY_VERSIONS, MODERN_VERSION])("in %s a record has the time until the answer", async (version) => {
   const records: SampleRecord[] = [];
   const server = newServer((record) => void records.push(record));
   const answerLate = () => new Promise<Json>((resolve) => setTimeout(resolve, 30, ANSWER));
@@ -266,7 +266,7 @@ test.each([...LEGACY_VERSIONS, MODERN_VERSION])("S4: in %s a record has the time
   expect(records[0]?.durationMs).toBeGreaterThanOrEqual(28);
 });
 
-describe.each([...LEGACY_VERSIONS, MODERN_VERSION])("A28: the hook onSample in %s", (version) => {
+describe.each([...LEGACY_VERSIONS, MODERN_VERSION])("the hook onSample in %s", (version) => {
   interface Bindings {
     readonly NAME: string;
   }

@@ -190,7 +190,7 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
   },
 };
 
-describe("H1", () => {
+describe("options of a server that several servers share", () => {
   const SAMPLED: Json = { model: "m", role: "assistant", content: { type: "text", text: "x" } };
 
   /** Creates a server from shared defaults and its own options, as an author of several servers does. */
@@ -207,7 +207,7 @@ describe("H1", () => {
       .resource(watched.uri, {}, () => "text");
   }
 
-  test.each(Object.entries(OPTIONS))("H1 %s: one server extends the defaults, the other keeps them", async (_, row) => {
+  test.each(Object.entries(OPTIONS))("%s: one server extends the defaults, the other keeps them", async (_, row) => {
     const record: unknown[] = [];
     const [shared, own] = row.parts((what) => void record.push(what));
     const defaults = Object.freeze({ name: "defaults", version: "1.0.0", ...shared });
@@ -233,7 +233,7 @@ describe("H1", () => {
     }
   });
 
-  test("H1 what is added to one server later does not affect another with the same defaults", async () => {
+  test("what is added to one server later does not affect another with the same defaults", async () => {
     const defaults = { name: "defaults", version: "1.0.0", tools: [aTool("shared")] };
     const [one, two] = [new McpServer(defaults), new McpServer(defaults)];
     one.tool("added", {}, () => "added").method("example.com/own", () => ({}));

@@ -25,7 +25,7 @@ function createServer(): McpServer {
 const methodsOf = (notifications: readonly { method: string }[]) => notifications.map(({ method }) => method);
 
 describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
-  test("C12 adding, replacing and removing a tool takes effect, and each is notified once", async () => {
+  test("adding, replacing and removing a tool takes effect, and each is notified once", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.tool("second", {}, () => "second");
@@ -47,7 +47,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     ["a prompt", definePrompt("hello", {}, () => "Hello again"), "prompts"],
     ["a resource", defineResource("test://watched", {}, () => "changed"), "resources"],
     ["a resource template", defineResourceTemplate("test://items/{id}", {}, () => "item"), "resources"],
-  ] as const)("C12 replacing and adding %s is notified", async (_, definition, list) => {
+  ] as const)("replacing and adding %s is notified", async (_, definition, list) => {
     const server = createServer();
     if (definition.kind === "resourceTemplate") server.add(definition);
     const peer = await openPeer(server, version);
@@ -63,7 +63,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("C12 when the last one is removed the list is empty, and calls report an unknown name", async () => {
+  test("when the last one is removed the list is empty, and calls report an unknown name", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.remove("tool", "first");
@@ -83,7 +83,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("C12 a running call finishes with the definition it started with", async () => {
+  test("a running call finishes with the definition it started with", async () => {
     const server = createServer();
     let release: (text: string) => void = () => undefined;
     server.tool(
@@ -103,7 +103,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("R7 an update reaches the client that subscribed to its resource, until it unsubscribes", async () => {
+  test("an update reaches the client that subscribed to its resource, until it unsubscribes", async () => {
     const server = createServer();
     const [subscribed, other] = [await openPeer(server, version), await openPeer(server, version)];
     expect(await subscribed.request("resources/subscribe", { uri: "test://watched" })).toMatchObject({ result: {} });
@@ -125,14 +125,14 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     subscribed.oracle.expectClean();
   });
 
-  test("R6 subscribing to a resource that does not exist is an error naming the URI", async () => {
+  test("subscribing to a resource that does not exist is an error naming the URI", async () => {
     const peer = await openPeer(createServer(), version);
     const refused = await peer.request("resources/subscribe", { uri: "test://absent" });
     expect(refused).toMatchObject({ error: { code: -32002, data: { uri: "test://absent" } } });
     peer.oracle.expectClean();
   });
 
-  test("C2 listChanged and subscribe are declared if notifications can be delivered", async () => {
+  test("listChanged and subscribe are declared if notifications can be delivered", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({
       result: { capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } } },
@@ -198,7 +198,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("A8: resources that do not exist or are hidden are omitted, and no hook is called for them", async () => {
+  test("resources that do not exist or are hidden are omitted, and no hook is called for them", async () => {
     const asked: string[] = [];
     const server = new McpServer({
       name: "hiding",
@@ -231,7 +231,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("A8: concurrent subscriptions do not exceed the limit while a hook decides about them", async () => {
+  test("concurrent subscriptions do not exceed the limit while a hook decides about them", async () => {
     const watched = new Set<string>();
     const server = new McpServer({
       name: "slow",
@@ -253,7 +253,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("A8: the number of concurrent listen streams per connection is limited", async () => {
+  test("the number of concurrent listen streams per connection is limited", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { limits: { listensPerPrincipalMax: 2 } });
     const notifications = { toolsListChanged: true };
     const listen = (id: string) => peer.request("subscriptions/listen", { notifications }, undefined, { id });

@@ -54,26 +54,26 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     return peer.request("tools/call", { name: "t", ...params }, undefined, { bad });
   };
 
-  test("T5 a handler without an input schema gets no arguments, whatever the client sends", async () => {
+  test("a handler without an input schema gets no arguments, whatever the client sends", async () => {
     const { server, handler } = spyServer();
     resultOf(await call(server, { arguments: { unchecked: true } }));
     expect(handler).toHaveBeenCalledExactlyOnceWith({});
   });
 
   describe.each(SCHEMAS)("with $kind", ({ input }) => {
-    test("T5 valid arguments reach the handler with defaults filled in", async () => {
+    test("valid arguments reach the handler with defaults filled in", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2 } }));
       expect(handler).toHaveBeenCalledExactlyOnceWith({ count: 2, unit: "c", tags: [] });
     });
 
-    test("T5 defaults inside nested objects are filled in", async () => {
+    test("defaults inside nested objects are filled in", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2, place: { city: "Oslo" } } }));
       expect(handler).toHaveBeenCalledWith(expect.objectContaining({ place: { city: "Oslo", zone: "UTC" } }));
     });
 
-    test("T5 a given value takes precedence over the default", async () => {
+    test("a given value takes precedence over the default", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2, unit: "f", tags: ["x"] } }));
       expect(handler).toHaveBeenCalledWith({ count: 2, unit: "f", tags: ["x"] });
@@ -87,7 +87,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a field inside an object", { count: 1, place: { city: 7 } }, "place.city", /string/i],
       ["a member of a list", { count: 1, tags: ["a", 7] }, /tags(\[1\]|\.1)/, /string/i],
       ["null for a value", { count: null }, "count", /type|expected|integer|number/i],
-    ])("T5 %s gives a result with isError that names field and reason", async (_, args, field, reason) => {
+    ])("%s gives a result with isError that names field and reason", async (_, args, field, reason) => {
       const { server } = spyServer(input);
       const result = resultOf(await call(server, { arguments: args }));
       expect(result.isError).toBe(true);
@@ -95,18 +95,18 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toMatch(reason);
     });
 
-    test("T5 invalid arguments do not reach the handler", async () => {
+    test("invalid arguments do not reach the handler", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: "two" } }));
       expect(handler).not.toHaveBeenCalled();
     });
 
-    test("T5 the error for invalid arguments names the tool", async () => {
+    test("the error for invalid arguments names the tool", async () => {
       const { server } = spyServer(input);
       expect(textOf(resultOf(await call(server, { arguments: {} })))).toContain('"t"');
     });
 
-    test("T5 omitted arguments are validated as an empty object", async () => {
+    test("omitted arguments are validated as an empty object", async () => {
       const { server, handler } = spyServer(input);
       const result = resultOf(await call(server, {}));
       expect(result.isError).toBe(true);
@@ -118,25 +118,25 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   test.each([
     ["zod", z.object({ unit: z.string().default("c") })],
     ["jsonSchema", jsonSchema({ type: "object", properties: { unit: { type: "string", default: "c" } } })],
-  ])("T5 omitted arguments are {} with the defaults of %s", async (_, input) => {
+  ])("omitted arguments are {} with the defaults of %s", async (_, input) => {
     const { server, handler } = spyServer(input as AnySchema);
     resultOf(await call(server, {}));
     expect(handler).toHaveBeenCalledExactlyOnceWith({ unit: "c" });
   });
 
-  test("T5 a tool without arguments gets {} when arguments are omitted", async () => {
+  test("a tool without arguments gets {} when arguments are omitted", async () => {
     const { server, handler } = spyServer();
     expect(resultOf(await call(server, {})).isError).not.toBe(true);
     expect(handler).toHaveBeenCalledExactlyOnceWith({});
   });
 
-  test("T5 a tool without arguments gets {} when arguments are {}", async () => {
+  test("a tool without arguments gets {} when arguments are {}", async () => {
     const { server, handler } = spyServer();
     resultOf(await call(server, { arguments: {} }));
     expect(handler).toHaveBeenCalledExactlyOnceWith({});
   });
 
-  test("T5 a default is fresh for every call", async () => {
+  test("a default is fresh for every call", async () => {
     const seen: unknown[] = [];
     const input = jsonSchema<{ tags: string[] }>({
       type: "object",
@@ -152,7 +152,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(seen).toEqual([[], []]);
   });
 
-  test("T5 an asynchronous check is awaited", async () => {
+  test("an asynchronous check is awaited", async () => {
     const input = z.object({ a: z.string().refine(async (value) => value === "good", "is not good") });
     const { server, handler } = spyServer(input);
     const result = resultOf(await call(server, { arguments: { a: "bad" } }));
@@ -160,7 +160,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test.each([[["a", "b"]], ["text"], [7], [null]])("T5 arguments of %j are -32602", async (args) => {
+  test.each([[["a", "b"]], ["text"], [7], [null]])("arguments of %j are -32602", async (args) => {
     const { server, handler } = spyServer(z.object({}));
     const error = errorOf(await call(server, { arguments: args }, true));
     expect(error.code).toBe(-32602);
@@ -169,7 +169,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 
   test.each(["nope", "T", "t ", "constructor", "__proto__", "toString"])(
-    "T6 the unknown tool %j is -32602 naming it",
+    "the unknown tool %j is -32602 naming it",
     async (name) => {
       const peer = await openPeer(spyServer().server, version);
       const error = errorOf(await peer.request("tools/call", { name, arguments: {} }));
@@ -178,7 +178,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     },
   );
 
-  test("T6 an unknown tool is reported before its arguments are validated", async () => {
+  test("an unknown tool is reported before its arguments are validated", async () => {
     const { server, handler } = spyServer(z.object({ a: z.string() }));
     const peer = await openPeer(server, version);
     const error = errorOf(await peer.request("tools/call", { name: "nope", arguments: { a: 1 } }));
@@ -186,7 +186,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("T6 a call without a name is -32602", async () => {
+  test("a call without a name is -32602", async () => {
     const peer = await openPeer(spyServer().server, version);
     const error = errorOf(await peer.request("tools/call", { arguments: {} }, undefined, { bad: true }));
     expect(error.code).toBe(-32602);

@@ -66,15 +66,15 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     throw error;
   };
 
-  describe("T10", () => {
-    test("T10 the text of a ToolError reaches the model", async () => {
+  describe("errors of a handler", () => {
+    test("the text of a ToolError reaches the model", async () => {
       const { result, reports } = await run(throwing(new ToolError("No such city: Atlantis")));
       expect(result.isError).toBe(true);
       expect(result.content).toEqual([{ type: "text", text: "No such city: Atlantis" }]);
       expect(reports).toEqual([]);
     });
 
-    test("T10 a ToolError may carry content", async () => {
+    test("a ToolError may carry content", async () => {
       const content = [
         { type: "text", text: "one" },
         { type: "image", data: Uint8Array.from([0, 1, 2]), mimeType: "image/png" },
@@ -87,14 +87,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ]);
     });
 
-    test("T10 a ToolError may carry structured content beside its text", async () => {
+    test("a ToolError may carry structured content beside its text", async () => {
       const { result } = await run(throwing(new ToolError("bad", { structuredContent: { code: 7 } })));
       expect(result.isError).toBe(true);
       expect(textOf(result)).toContain("bad");
       expect(result.structuredContent).toEqual(hasStructured ? { code: 7 } : undefined);
     });
 
-    test("T10 the output schema is not enforced on a ToolError", async () => {
+    test("the output schema is not enforced on a ToolError", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       server.tool("t", { output: z.object({ n: z.number() }) }, () => {
         throw new ToolError("bad", { structuredContent: { code: "x" } });
@@ -105,7 +105,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(peer.reports).toEqual([]);
     });
 
-    test("T10 the output schema is not enforced on a full result with isError", async () => {
+    test("the output schema is not enforced on a full result with isError", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       const full = {
         content: [{ type: "text", text: "bad" }],
@@ -118,7 +118,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(result.structuredContent).toEqual(hasStructured ? { code: "x" } : undefined);
     });
 
-    test("T10 a ToolError of a subclass reaches the model", async () => {
+    test("a ToolError of a subclass reaches the model", async () => {
       class CityError extends ToolError {}
       const { result } = await run(throwing(new CityError("No such city")));
       expect(result.content).toEqual([{ type: "text", text: "No such city" }]);
@@ -133,7 +133,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["an object", { message: "SECRET", code: -32000 }],
       ["undefined", undefined],
       ["null", null],
-    ])("T10 %s that is thrown gives a generic text and a correlation id", async (_, error) => {
+    ])("%s that is thrown gives a generic text and a correlation id", async (_, error) => {
       const { result, reports, peer } = await run(throwing(error));
       expect(result.isError).toBe(true);
       expect(reports).toHaveLength(1);
@@ -144,14 +144,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(wire).not.toMatch(/\.test\.ts|\bat .*:\d+:\d+/);
     });
 
-    test("T10 a rejected promise is redacted like an exception", async () => {
+    test("a rejected promise is redacted like an exception", async () => {
       const { result, reports, peer } = await run(() => Promise.reject(new Error("SECRET")));
       expect(result.isError).toBe(true);
       expect(JSON.stringify(peer.received)).not.toContain("SECRET");
       expect(reports).toHaveLength(1);
     });
 
-    test("T10 onError gets the place of the exception", async () => {
+    test("onError gets the place of the exception", async () => {
       const { reports, peer } = await run(throwing(new Error("x")));
       expect(reports[0]?.where).toEqual({
         correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -163,20 +163,20 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(peer.reports).toEqual([]);
     });
 
-    test("T10 two failures have two correlation ids", async () => {
+    test("two failures have two correlation ids", async () => {
       const { server, reports } = serverOf(throwing(new Error("x")));
       await call(server);
       await call(server);
       expect(new Set(reports.map(({ where }) => where.correlationId)).size).toBe(2);
     });
 
-    test("T10 without onError the runtime of the connection gets the report", async () => {
+    test("without onError the runtime of the connection gets the report", async () => {
       const error = new Error("x");
       const { peer } = await call(new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(error)));
       expect(peer.reports).toEqual([error]);
     });
 
-    test("T10 an onError that throws does not change the answer", async () => {
+    test("an onError that throws does not change the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => {
         throw new Error("SECRET reporter");
       });
@@ -187,7 +187,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(String(peer.reports)).toContain("SECRET reporter");
     });
 
-    test("T10 an onError that rejects does not change the answer", async () => {
+    test("an onError that rejects does not change the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => Promise.reject(new Error("SECRET reporter")));
       const unheard = await unheardDuring(async () => {
         const { result, peer } = await call(server);
@@ -199,12 +199,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 an onError that never settles does not delay the answer", async () => {
+    test("an onError that never settles does not delay the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => new Promise<void>(() => {}));
       expect((await call(server)).result.isError).toBe(true);
     });
 
-    test("T10 a connection's onError that throws does not change the answer", async () => {
+    test("a connection's onError that throws does not change the answer", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => {
         throw new Error("reporter");
@@ -217,7 +217,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 a connection's onError that rejects does not change the answer and leaves no unhandled rejection", async () => {
+    test("a connection's onError that rejects does not change the answer and leaves no unhandled rejection", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => Promise.reject(new Error("reporter"));
       const unheard = await unheardDuring(async () => {
@@ -226,7 +226,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 a ToolError whose content is not a block gives an error result and is reported with its tool", async () => {
+    test("a ToolError whose content is not a block gives an error result and is reported with its tool", async () => {
       const { server, reports } = serverOf(throwing(new ToolError("bad", { content: [{ type: "nonsense" }] })));
       const peer = await openPeer(server, version);
       const response = await peer.request("tools/call", { name: "t", arguments: {} });
@@ -234,7 +234,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(resultOf(response).isError).toBe(true);
     });
 
-    test("T10 a result without a JSON form gives an error and a correlation id", async () => {
+    test("a result without a JSON form gives an error and a correlation id", async () => {
       const loop: Json = {};
       loop.self = loop;
       const { result, reports } = await run(() => loop);
@@ -242,7 +242,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toContain(reports[0]?.where.correlationId);
     });
 
-    test("T10 the server answers the next call after a failure", async () => {
+    test("the server answers the next call after a failure", async () => {
       let calls = 0;
       const { server } = serverOf(() => {
         calls += 1;
@@ -257,7 +257,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("T11", () => {
+  describe("time limits of a tool", () => {
     /** Ends when the signal aborts, and records the reason. */
     const patient = (reasons: unknown[]) => (ctx: HandlerContext) =>
       new Promise((resolve) => {
@@ -267,25 +267,25 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
         });
       });
 
-    test("T11 passing timeoutMs aborts ctx.signal with a timeout", async () => {
+    test("passing timeoutMs aborts ctx.signal with a timeout", async () => {
       const reasons: unknown[] = [];
       await run(patient(reasons), { timeoutMs: 20 });
       expect(reasons).toEqual([expect.objectContaining({ name: "KitError", code: "timeout" })]);
     });
 
-    test("T11 passing timeoutMs gives an error result that says so", async () => {
+    test("passing timeoutMs gives an error result that says so", async () => {
       const { result } = await run(patient([]), { timeoutMs: 20 });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(/time/);
       expect(textOf(result)).not.toContain("late");
     });
 
-    test("T11 a handler that ignores the signal is not awaited", async () => {
+    test("a handler that ignores the signal is not awaited", async () => {
       const { result } = await run(() => delay(60_000, "never", { ref: false }), { timeoutMs: 20 });
       expect(result.isError).toBe(true);
     });
 
-    test("T11 a timeout is reported to onError with its tool", async () => {
+    test("a timeout is reported to onError with its tool", async () => {
       const { reports, result } = await run(patient([]), { timeoutMs: 20 });
       expect(reports).toHaveLength(1);
       expect(reports[0]?.error).toMatchObject({ code: "timeout" });
@@ -293,7 +293,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toContain(reports[0]?.where.correlationId);
     });
 
-    test("T11 a handler that fails after its timeout is ignored", async () => {
+    test("a handler that fails after its timeout is ignored", async () => {
       const unheard = await unheardDuring(async () => {
         const { result, reports } = await run(
           async () => {
@@ -309,7 +309,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T11 a handler that is fast enough keeps its result and a signal that is not aborted", async () => {
+    test("a handler that is fast enough keeps its result and a signal that is not aborted", async () => {
       let signal: AbortSignal | undefined;
       const { result } = await run(
         (ctx) => {
@@ -323,19 +323,19 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(signal?.aborted).toBe(false);
     });
 
-    test("T11 the connection's limit applies to a tool without its own", async () => {
+    test("the connection's limit applies to a tool without its own", async () => {
       const { server } = serverOf(patient([]));
       const { result } = await call(server, { limits: { toolTimeoutMs: 20 } });
       expect(result.isError).toBe(true);
     });
 
-    test("T11 the tool's own timeout takes precedence over the connection's limit", async () => {
+    test("the tool's own timeout takes precedence over the connection's limit", async () => {
       const { server } = serverOf(() => delay(50, "done"), { timeoutMs: 5_000 });
       const { result } = await call(server, { limits: { toolTimeoutMs: 10 } });
       expect(result.content).toEqual([{ type: "text", text: "done" }]);
     });
 
-    test("T11 one call's timeout does not affect another call", async () => {
+    test("one call's timeout does not affect another call", async () => {
       const { server } = serverOf(patient([]), { timeoutMs: 20 });
       server.tool("slow", {}, () => delay(60, "done"));
       const peer = await openPeer(server, version);
@@ -345,7 +345,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  test("T10 a failing tool is a result and never a protocol error", async () => {
+  test("a failing tool is a result and never a protocol error", async () => {
     const { server } = serverOf(throwing(new Error("x")));
     const peer = await openPeer(server, version);
     expect(await peer.request("tools/call", { name: "t" })).not.toHaveProperty("error");
@@ -356,7 +356,7 @@ describe("a handler that ends with the reason of its signal", () => {
   const untilAborted = (ctx: HandlerContext) =>
     new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 
-  test.each(ALL_VERSIONS)("T12 is not reported if its call was cancelled in %s", async (version) => {
+  test.each(ALL_VERSIONS)("is not reported if its call was cancelled in %s", async (version) => {
     let running = false;
     const { server, reports } = serverOf((ctx) => {
       running = true;
@@ -372,7 +372,7 @@ describe("a handler that ends with the reason of its signal", () => {
     await peer.close();
   });
 
-  test("T12 another failure of a cancelled call is reported", async () => {
+  test("another failure of a cancelled call is reported", async () => {
     const { server, reports } = serverOf(async (ctx) => {
       await untilAborted(ctx).catch(() => undefined);
       throw new Error("could not clean up");

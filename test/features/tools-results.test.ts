@@ -54,73 +54,73 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     return { result, reports, peer, tool };
   }
 
-  describe("T7", () => {
-    test("T7 an object whose content is not a list of blocks is data, returned as JSON", async () => {
+  describe("forms of a result", () => {
+    test("an object whose content is not a list of blocks is data, returned as JSON", async () => {
       const book = { content: ["first chapter", "second chapter"], pages: 3 };
       const { result, reports } = await run(() => book);
       expect(result.content).toEqual([{ type: "text", text: JSON.stringify(book) }]);
       expect(reports).toEqual([]);
     });
 
-    test("T7 an error that the handler returns is not validated against the output schema", async () => {
+    test("an error that the handler returns is not validated against the output schema", async () => {
       const refused: ToolResult = { content: [{ type: "text", text: "sold out" }], isError: true };
       const { result, reports } = await run(() => refused, z.object({ seats: z.number() }));
       expect(result).toMatchObject(refused);
       expect(reports).toEqual([]);
     });
 
-    test("T7 a string becomes one text block", async () => {
+    test("a string becomes one text block", async () => {
       const { result } = await run(() => "hello");
       expect(result.content).toEqual([{ type: "text", text: "hello" }]);
       expect(result.isError).not.toBe(true);
     });
 
-    test("T7 an empty string stays a text block", async () => {
+    test("an empty string stays a text block", async () => {
       expect((await run(() => "")).result.content).toEqual([{ type: "text", text: "" }]);
     });
 
-    test("T7 a promise is awaited", async () => {
+    test("a promise is awaited", async () => {
       expect((await run(async () => "later")).result.content).toEqual([{ type: "text", text: "later" }]);
     });
 
-    test("T7 one block becomes content of one block", async () => {
+    test("one block becomes content of one block", async () => {
       expect((await run(() => TEXT)).result.content).toEqual([TEXT]);
     });
 
-    test("T7 blocks stay in order", async () => {
+    test("blocks stay in order", async () => {
       const blocks = [TEXT, IMAGE, EMBEDDED_TEXT, { type: "text", text: "end" }];
       expect((await run(() => blocks)).result.content).toEqual(blocks);
     });
 
-    test("T7 returning nothing becomes empty content", async () => {
+    test("returning nothing becomes empty content", async () => {
       expect((await run(() => undefined)).result.content).toEqual([]);
     });
 
-    test("T7 a plain object without output becomes JSON text", async () => {
+    test("a plain object without output becomes JSON text", async () => {
       const { result } = await run(() => ({ a: 1, b: ["x"] }));
       expect(result.content).toEqual([{ type: "text", text: '{"a":1,"b":["x"]}' }]);
       expect(result).not.toHaveProperty("structuredContent");
     });
 
-    test("T7 a full result is sent unchanged", async () => {
+    test("a full result is sent unchanged", async () => {
       const full = { content: [TEXT], isError: false, _meta: { "example.com/k": 1 } };
       expect((await run(() => full)).result).toMatchObject(full);
     });
 
-    test("T7 a value that matches output is the structured content", async () => {
+    test("a value that matches output is the structured content", async () => {
       const { result } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
       expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
     });
 
-    test("T7 a full result may carry the value that matches output", async () => {
+    test("a full result may carry the value that matches output", async () => {
       const full = { content: [TEXT], structuredContent: { n: 1 } };
       const { result } = await run(() => full, z.object({ n: z.number() }));
       expect(result.content).toEqual([TEXT]);
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
     });
 
-    test("T7 a value that matches output may have a list named content", async () => {
+    test("a value that matches output may have a list named content", async () => {
       const output = z.object({ content: z.array(z.string()), total: z.number() });
       const { result } = await run(() => ({ content: [], total: 0 }), output);
       expect(result.isError).not.toBe(true);
@@ -132,17 +132,17 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["image", IMAGE],
       ["embedded text", EMBEDDED_TEXT],
       ["embedded blob", EMBEDDED_BLOB],
-    ])("T7 a block of kind %s is sent unchanged", async (_, block) => {
+    ])("a block of kind %s is sent unchanged", async (_, block) => {
       expect((await run(() => block)).result.content).toEqual([block]);
     });
 
-    test("T7 audio is sent unchanged, or as text if the version has no audio", async () => {
+    test("audio is sent unchanged, or as text if the version has no audio", async () => {
       const [block] = (await run(() => AUDIO)).result.content as Json[];
       if (hasAudio) expect(block).toEqual(AUDIO);
       else expect(block).toEqual({ type: "text", text: expect.stringMatching(/audio/) });
     });
 
-    test("T7 a resource link is sent unchanged, or as text with the URI if the version has no links", async () => {
+    test("a resource link is sent unchanged, or as text with the URI if the version has no links", async () => {
       const [block] = (await run(() => LINK)).result.content as Json[];
       if (hasLinks) expect(block).toEqual(LINK);
       else expect(block).toEqual({ type: "text", text: expect.stringContaining("note:///3") });
@@ -153,29 +153,29 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["ArrayBuffer", BYTES.slice().buffer],
       ["part of a larger buffer", Uint8Array.from([9, ...BYTES, 9]).subarray(1, 1 + BYTES.length)],
       ["Buffer", Buffer.from(BYTES)],
-    ])("T7 image bytes as %s become base64", async (_, data) => {
+    ])("image bytes as %s become base64", async (_, data) => {
       expect((await run(() => ({ type: "image", data, mimeType: "image/png" }))).result.content).toEqual([IMAGE]);
     });
 
-    test("T7 audio bytes become base64", async () => {
+    test("audio bytes become base64", async () => {
       if (!hasAudio) return;
       const block = { type: "audio", data: BYTES, mimeType: "audio/wav" };
       expect((await run(() => block)).result.content).toEqual([AUDIO]);
     });
 
-    test("T7 bytes of an embedded resource become base64", async () => {
+    test("bytes of an embedded resource become base64", async () => {
       const block = { type: "resource", resource: { uri: "note:///2", blob: BYTES } };
       expect((await run(() => block)).result.content).toEqual([EMBEDDED_BLOB]);
     });
 
-    test("T7 a megabyte of bytes is sent completely", async () => {
+    test("a megabyte of bytes is sent completely", async () => {
       const data = new Uint8Array(1024 * 1024).map((_, at) => at % 251);
       const { result } = await run(() => ({ type: "image", data, mimeType: "image/png" }));
       const [block] = result.content as { data: string }[];
       expect(Buffer.from(block?.data ?? "", "base64").equals(data)).toBe(true);
     });
 
-    test("T7 annotations of a block are sent as far as the version has them", async () => {
+    test("annotations of a block are sent as far as the version has them", async () => {
       const annotations = { audience: ["user"], priority: 0.5, lastModified: "2026-01-01T00:00:00Z" } as const;
       const [block] = (await run(() => ({ ...TEXT, annotations, _meta: { "example.com/k": 1 } }))).result
         .content as Json[];
@@ -191,7 +191,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["no uri", { type: "resource", resource: { text: "x" } }],
       ["neither text nor blob", { type: "resource", resource: { uri: "note:///1" } }],
       ["no name", { type: "resource_link", uri: "note:///1" }],
-    ])("T7 a block with %s is not sent and is reported", async (_, returned) => {
+    ])("a block with %s is not sent and is reported", async (_, returned) => {
       const { result, reports } = await run(() => returned);
       expect(result.isError).toBe(true);
       expect(reports).toHaveLength(1);
@@ -199,7 +199,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("T8", () => {
+  describe("structured content", () => {
     const ROWS = [{ n: 1 }, { n: 2 }];
 
     test.each([
@@ -211,7 +211,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["null", z.null(), null],
       ["a union", z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), { a: 1 }],
     ] as [string, AnySchema, unknown][])(
-      "T8 a root that is %s goes to the modern version only, its JSON text to all",
+      "a root that is %s goes to the modern version only, its JSON text to all",
       async (_, output, value) => {
         const { result, tool } = await run(() => value, output);
         expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
@@ -226,20 +226,20 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       },
     );
 
-    test("T8 an array root in a full result follows the same rule", async () => {
+    test("an array root in a full result follows the same rule", async () => {
       const { result } = await run(() => ({ structuredContent: ROWS }), z.array(z.object({ n: z.number() })));
       expect(result.content).toEqual([{ type: "text", text: JSON.stringify(ROWS) }]);
       expect(result.structuredContent).toEqual(isModern ? ROWS : undefined);
     });
 
-    test("T8 an object root goes to every version that has structured content", async () => {
+    test("an object root goes to every version that has structured content", async () => {
       const { result, tool } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
       expect("structuredContent" in result).toBe(hasStructured);
       expect("outputSchema" in (tool ?? {})).toBe(hasStructured);
     });
   });
 
-  describe("T8 a root without type", () => {
+  describe("a root without type", () => {
     const raw = { properties: { n: { type: "number" } }, required: ["n"] };
     const pair = { schema: z.looseObject({ n: z.number().optional() }), jsonSchema: raw };
 
@@ -248,7 +248,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a pair", pair],
       ["required alone", jsonSchema({ required: ["n"] })],
       ["additionalProperties alone", jsonSchema({ additionalProperties: true })],
-    ] as [string, AnySchema][])("T8: object keywords make it an object: %s", async (_, output) => {
+    ] as [string, AnySchema][])("object keywords make it an object: %s", async (_, output) => {
       const { result, tool } = await run(() => ({ n: 1 }), output);
       expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
@@ -256,12 +256,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       else expect(tool).not.toHaveProperty("outputSchema");
     });
 
-    test("T8: the listed schema keeps its other keywords", async () => {
+    test("the listed schema keeps its other keywords", async () => {
       const { tool } = await run(() => ({ n: 1 }), jsonSchema(raw));
       expect(tool?.outputSchema).toEqual(hasStructured ? { type: "object", ...raw } : undefined);
     });
 
-    test.each([[[]], ["text"], [7], [null]])("T8: %j is not sent for it", async (value) => {
+    test.each([[[]], ["text"], [7], [null]])("%j is not sent for it", async (value) => {
       for (const output of [jsonSchema(raw), jsonSchema({ required: [] }), pair] as AnySchema[]) {
         const { result, reports } = await run(() => ({ structuredContent: value }), output);
         expect(result.isError).toBe(true);
@@ -272,7 +272,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       }
     });
 
-    test("T8: a schema that allows anything, or declares other types, is not changed", async () => {
+    test("a schema that allows anything, or declares other types, is not changed", async () => {
       for (const output of [
         z.unknown(),
         z.union([z.string(), z.object({})]),
@@ -285,12 +285,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("T8 an input without type at its root", () => {
+  describe("an input without type at its root", () => {
     test.each([
       ["raw JSON Schema", jsonSchema<{ n: number }>({ properties: { n: { type: "number" } }, required: ["n"] })],
       ["a union of objects", z.union([z.object({ n: z.number() }), z.object({ m: z.number() })])],
       ["a pair", { schema: z.object({ n: z.number() }), jsonSchema: { properties: { n: { type: "number" } } } }],
-    ] as [string, AnySchema][])("T8: %s is shown and validated as an object", async (_, input) => {
+    ] as [string, AnySchema][])("%s is shown and validated as an object", async (_, input) => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, () => "ran");
       const peer = await openPeer(server, version);
       const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
@@ -301,7 +301,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       peer.oracle.expectClean();
     });
 
-    test("T8: an input with another type is refused when it is defined", () => {
+    test("an input with another type is refused when it is defined", () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       for (const input of [
         z.string(),
@@ -313,30 +313,30 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("T9", () => {
+  describe("results that do not match the output schema", () => {
     const output = z.object({ rows: z.array(z.object({ n: z.number() })) });
     const misfit = () => ({ rows: [{ n: 1 }, { n: "SECRET" }] });
 
-    test("T9 an invalid result is not sent", async () => {
+    test("an invalid result is not sent", async () => {
       const { result, peer } = await run(misfit, output);
       expect(result.isError).toBe(true);
       expect(result).not.toHaveProperty("structuredContent");
       expect(JSON.stringify(peer.received)).not.toContain("SECRET");
     });
 
-    test("T9 the client gets neither path nor schema of an invalid result", async () => {
+    test("the client gets neither path nor schema of an invalid result", async () => {
       const { result } = await run(misfit, output);
       expect(JSON.stringify(result.content)).not.toMatch(/rows|expected number/i);
     });
 
-    test("T9 onError gets the path of the invalid value", async () => {
+    test("onError gets the path of the invalid value", async () => {
       const { reports } = await run(misfit, output);
       expect(reports).toHaveLength(1);
       expect(KitError.is(reports[0]?.error)).toBe(true);
       expect(String(reports[0]?.error)).toContain("rows[1].n");
     });
 
-    test("T9 onError gets the path of the invalid value for raw JSON Schema", async () => {
+    test("onError gets the path of the invalid value for raw JSON Schema", async () => {
       const raw = jsonSchema({
         type: "object",
         properties: { rows: { type: "array", items: { type: "object", properties: { n: { type: "number" } } } } },
@@ -344,46 +344,46 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(String((await run(misfit, raw)).reports[0]?.error)).toMatch(/rows(\[1\]|\.1)\.n/);
     });
 
-    test("T9 the text to the client and the report have the same correlation id", async () => {
+    test("the text to the client and the report have the same correlation id", async () => {
       const { result, reports } = await run(misfit, output);
       const id = reports[0]?.where.correlationId ?? "none";
       expect(JSON.stringify(result.content)).toContain(id);
     });
 
-    test("T9 the report names the tool and the method", async () => {
+    test("the report names the tool and the method", async () => {
       const { reports } = await run(misfit, output);
       expect(reports[0]?.where).toMatchObject({ tool: "t", method: "tools/call", arguments: {} });
     });
 
-    test("T9 returning nothing where output is declared is invalid", async () => {
+    test("returning nothing where output is declared is invalid", async () => {
       const { result, reports } = await run(() => undefined, output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
     });
 
-    test("T9 a full result without structured content is invalid where output is declared", async () => {
+    test("a full result without structured content is invalid where output is declared", async () => {
       const { result, reports } = await run(() => ({ content: [TEXT] }), output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
     });
 
-    test("T9 structured content is also sent as a text block with the same JSON", async () => {
+    test("structured content is also sent as a text block with the same JSON", async () => {
       const value = { rows: [{ n: 1 }] };
       const { result } = await run(() => value, output);
       expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
     });
 
-    test("T9 content given by the author replaces the JSON text", async () => {
+    test("content given by the author replaces the JSON text", async () => {
       const { result } = await run(() => ({ content: [TEXT], structuredContent: { rows: [] } }), output);
       expect(result.content).toEqual([TEXT]);
     });
 
-    test("T9 empty content given by the author stays empty", async () => {
+    test("empty content given by the author stays empty", async () => {
       const { result } = await run(() => ({ content: [], structuredContent: { rows: [] } }), output);
       expect(result.content).toEqual([]);
     });
 
-    test("T9 defaults of the output schema are in both the structured content and its text", async () => {
+    test("defaults of the output schema are in both the structured content and its text", async () => {
       const defaulted = z.object({ n: z.number().default(5) });
       const { result } = await run(() => ({}), defaulted);
       expect(result.content).toEqual([{ type: "text", text: '{"n":5}' }]);

@@ -53,7 +53,7 @@ function unchecked(name: string): ToolDefinition {
 }
 
 describe.each(ALL_VERSIONS)("in %s", (version) => {
-  describe("T1", () => {
+  describe("three ways to define a tool", () => {
     const identity = { name: "s", version: "1.0.0" };
     const servers = () => [
       new McpServer(identity).tool("add", addOptions, addHandler),
@@ -61,34 +61,34 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       new McpServer({ ...identity, tools: [add] }),
     ];
 
-    test("T1 a tool defined in each of the three ways is listed alike", async () => {
+    test("a tool defined in each of the three ways is listed alike", async () => {
       const lists = await Promise.all(servers().map((server) => ask(server, version, "tools/list")));
       expect(lists[0]).toMatchObject({ tools: [{ name: "add" }] });
       expect(lists[1]).toEqual(lists[0]);
       expect(lists[2]).toEqual(lists[0]);
     });
 
-    test("T1 a tool defined in each of the three ways answers alike", async () => {
+    test("a tool defined in each of the three ways answers alike", async () => {
       const call = { name: "add", arguments: { a: 2 } };
       const answers = await Promise.all(servers().map((server) => ask(server, version, "tools/call", call)));
       for (const answer of answers) expect(answer.content).toEqual([{ type: "text", text: "3" }]);
     });
 
-    test("T1 one tool value can be added to several servers with different names", async () => {
+    test("one tool value can be added to several servers with different names", async () => {
       for (const name of ["one", "two"]) {
         const list = await listTools(new McpServer({ name, version: "1.0.0", tools: [add] }), version);
         expect(list.map((entry) => entry.name)).toEqual(["add"]);
       }
     });
 
-    test("T1 the three ways can be mixed in one server, and keep the order of definition", async () => {
+    test("the three ways can be mixed in one server, and keep the order of definition", async () => {
       const server = new McpServer({ ...identity, tools: [add] })
         .tool("second", {}, () => "2")
         .add(defineTool("third", {}, () => "3"));
       expect((await listTools(server, version)).map((entry) => entry.name)).toEqual(["add", "second", "third"]);
     });
 
-    test("T1 prompts defined in each of the three ways are listed alike", async () => {
+    test("prompts defined in each of the three ways are listed alike", async () => {
       const options = { description: "Greets" };
       const greet = definePrompt("greet", options, () => "Hello");
       const [one, ...others] = await Promise.all(
@@ -102,7 +102,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       for (const other of others) expect(other).toEqual(one);
     });
 
-    test("T1 resources defined in each of the three ways are listed alike", async () => {
+    test("resources defined in each of the three ways are listed alike", async () => {
       const options = { name: "note", mimeType: "text/plain" };
       const note = defineResource("note:///1", options, () => "text");
       const [one, ...others] = await Promise.all(
@@ -116,7 +116,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       for (const other of others) expect(other).toEqual(one);
     });
 
-    test("T1 resource templates defined in each of the three ways are listed alike", async () => {
+    test("resource templates defined in each of the three ways are listed alike", async () => {
       const options = { name: "notes" };
       const notes = defineResourceTemplate("note:///{id}", options, () => "text");
       const [one, ...others] = await Promise.all(
@@ -131,7 +131,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  test("T2 after a refused duplicate the first definition is listed and called", async () => {
+  test("after a refused duplicate the first definition is listed and called", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", { description: "first" }, () => "first");
     expect(() => server.tool("t", { description: "second" }, () => "second")).toThrow();
@@ -141,7 +141,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(answer.content).toEqual([{ type: "text", text: "first" }]);
   });
 
-  describe("T3", () => {
+  describe("fields of an entry in the list", () => {
     const full = {
       title: "Full",
       description: "Has everything",
@@ -162,11 +162,11 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       "2026-07-28": ["name", "description", "inputSchema", "annotations", "title", "outputSchema", "_meta", "icons"],
     };
 
-    test("T3 an entry has exactly the fields of the version", async () => {
+    test("an entry has exactly the fields of the version", async () => {
       expect(Object.keys(await entryOf(server(), version)).sort()).toEqual([...FIELDS[version]].sort());
     });
 
-    test("T3 every field that is sent has the author's value", async () => {
+    test("every field that is sent has the author's value", async () => {
       const { inputSchema, outputSchema, ...rest } = await entryOf(server(), version);
       const { input: _, output: __, ...given } = full;
       const expected = Object.entries({ name: "full", ...given }).filter(([key]) => FIELDS[version].includes(key));
@@ -177,17 +177,17 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       }
     });
 
-    test("T3 a tool without title and description has neither", async () => {
+    test("a tool without title and description has neither", async () => {
       const bare = new McpServer({ name: "s", version: "1.0.0" }).tool("bare", {}, () => "x");
       expect(Object.keys(await entryOf(bare, version)).sort()).toEqual(["inputSchema", "name"]);
     });
 
-    test("T3 a tool without arguments has an object schema", async () => {
+    test("a tool without arguments has an object schema", async () => {
       const bare = new McpServer({ name: "s", version: "1.0.0" }).tool("bare", {}, () => "x");
       expect((await entryOf(bare, version)).inputSchema).toMatchObject({ type: "object" });
     });
 
-    test("T3 descriptions, defaults and examples of properties are kept from zod", async () => {
+    test("descriptions, defaults and examples of properties are kept from zod", async () => {
       const input = z.object({
         city: z
           .string()
@@ -206,7 +206,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((inputSchema as Json).required ?? []).toEqual([]);
     });
 
-    test("T3 raw JSON Schema is kept keyword for keyword", async () => {
+    test("raw JSON Schema is kept keyword for keyword", async () => {
       const raw = {
         type: "object",
         properties: {
@@ -221,20 +221,20 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("T4", () => {
+  describe("annotations", () => {
     const hinted = (annotations?: Json) =>
       new McpServer({ name: "s", version: "1.0.0" }).tool("t", annotations ? { annotations } : {}, () => "x");
 
-    test("T4 a tool without annotations is listed without annotations", async () => {
+    test("a tool without annotations is listed without annotations", async () => {
       expect(await entryOf(hinted(), version)).not.toHaveProperty("annotations");
     });
 
-    test("T4 omitted hints are not listed", async () => {
+    test("omitted hints are not listed", async () => {
       const sent = version === "2024-11-05" ? undefined : { readOnlyHint: true };
       expect((await entryOf(hinted({ readOnlyHint: true }), version)).annotations).toEqual(sent);
     });
 
-    test("T4 hints equal to the default are listed if given", async () => {
+    test("hints equal to the default are listed if given", async () => {
       const given = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
       const sent = version === "2024-11-05" ? undefined : given;
       expect((await entryOf(hinted(given), version)).annotations).toEqual(sent);
@@ -242,80 +242,80 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 });
 
-describe("T2", () => {
+describe("names of tools", () => {
   const identity = { name: "s", version: "1.0.0" };
   const BAD_NAMES = ["", " ", "a b", "naïve", "a,b", "a\n", "a:b", "x".repeat(129)];
   const GOOD_NAMES = ["a", "A-b_c.d", "group/tool", "0", "x".repeat(128)];
 
-  test("T2 a duplicate name in server.tool throws and names the tool and the place", () => {
+  test("a duplicate name in server.tool throws and names the tool and the place", () => {
     const server = new McpServer(identity).tool("twice", {}, () => "1");
     const message = messageOf(() => server.tool("twice", {}, () => "2"));
     expect(message).toContain('"twice"');
     expect(message).toContain('server.tool("twice")');
   });
 
-  test("T2 a duplicate name in server.add throws and names the tool and the place", () => {
+  test("a duplicate name in server.add throws and names the tool and the place", () => {
     const server = new McpServer(identity).add(add);
     const message = messageOf(() => server.add(add));
     expect(message).toContain('"add"');
     expect(message).toContain("server.add()");
   });
 
-  test("T2 a duplicate name in the constructor's list throws and names its index in the list", () => {
+  test("a duplicate name in the constructor's list throws and names its index in the list", () => {
     const message = messageOf(() => new McpServer({ ...identity, tools: [add, add] }));
     expect(message).toContain('"add"');
     expect(message).toContain("tools[1]");
   });
 
-  test("T2 a duplicate is a KitError with its own code", () => {
+  test("a duplicate is a KitError with its own code", () => {
     const server = new McpServer(identity).add(add);
     expect(() => server.add(add)).toThrow(expect.objectContaining({ name: "KitError", code: "definition-duplicate" }));
   });
 
-  test("T2 names that differ only in case are two tools", () => {
+  test("names that differ only in case are two tools", () => {
     const server = new McpServer(identity).tool("a", {}, () => "1").tool("A", {}, () => "2");
     expect(server[REGISTRY].tools.size).toBe(2);
   });
 
-  test.each(BAD_NAMES)("T2 the name %j throws in server.tool, naming it", (name) => {
+  test.each(BAD_NAMES)("the name %j throws in server.tool, naming it", (name) => {
     const server = new McpServer(identity);
     expect(messageOf(() => server.tool(name, {}, () => "x"))).toContain(JSON.stringify(name));
     expect(server[REGISTRY].tools.size).toBe(0);
   });
 
-  test.each(BAD_NAMES)("T2 the name %j throws in defineTool, naming it", (name) => {
+  test.each(BAD_NAMES)("the name %j throws in defineTool, naming it", (name) => {
     expect(messageOf(() => defineTool(name, {}, () => "x"))).toContain(JSON.stringify(name));
   });
 
-  test("T2 an invalid name in the constructor's list throws and names its index in the list", () => {
+  test("an invalid name in the constructor's list throws and names its index in the list", () => {
     const message = messageOf(() => new McpServer({ ...identity, tools: [add, unchecked("a b")] }));
     expect(message).toContain('"a b"');
     expect(message).toContain("tools[1]");
   });
 
-  test("T2 a name that is not a string throws", () => {
+  test("a name that is not a string throws", () => {
     expect(() => new McpServer(identity).add(unchecked(7 as unknown as string))).toThrow(/7/);
   });
 
-  test.each(GOOD_NAMES)("T2 the name %j is allowed", (name) => {
+  test.each(GOOD_NAMES)("the name %j is allowed", (name) => {
     expect(() => new McpServer(identity).tool(name, {}, () => "x")).not.toThrow();
   });
 
-  test("T2 a duplicate prompt name throws and names its index in the list", () => {
+  test("a duplicate prompt name throws and names its index in the list", () => {
     const greet = definePrompt("greet", {}, () => "Hello");
     const message = messageOf(() => new McpServer({ ...identity, prompts: [greet, greet] }));
     expect(message).toContain('"greet"');
     expect(message).toContain("prompts[1]");
   });
 
-  test("T2 a duplicate URI throws and names its index in the list", () => {
+  test("a duplicate URI throws and names its index in the list", () => {
     const note = defineResource("note:///1", { name: "note" }, () => "text");
     const message = messageOf(() => new McpServer({ ...identity, resources: [note, note] }));
     expect(message).toContain("note:///1");
     expect(message).toContain("resources[1]");
   });
 
-  test("T2 a duplicate URI template throws and names its index in the list", () => {
+  test("a duplicate URI template throws and names its index in the list", () => {
     const notes = defineResourceTemplate("note:///{id}", { name: "notes" }, () => "text");
     const message = messageOf(() => new McpServer({ ...identity, resources: [notes, notes] }));
     expect(message).toContain("note:///{id}");
@@ -323,18 +323,18 @@ describe("T2", () => {
   });
 });
 
-describe("T3", () => {
-  test("T3 an input whose root is not an object throws when defined, naming the tool", () => {
+describe("schemas that are refused", () => {
+  test("an input whose root is not an object throws when defined, naming the tool", () => {
     const message = messageOf(() => defineTool("t", { input: z.array(z.string()) as never }, () => "x"));
     expect(message).toContain('"t"');
   });
 });
 
-describe("T4", () => {
+describe("defaults of annotations", () => {
   const DEFAULTS = { readOnly: false, destructive: true, idempotent: false, openWorld: true };
   const hintsOf = (options: Parameters<typeof defineTool>[1]) => compileTool(defineTool("t", options, () => "x")).hints;
 
-  test("T4 absent annotations mean the defaults of the specification", () => {
+  test("absent annotations mean the defaults of the specification", () => {
     expect(hintsOf({})).toEqual(DEFAULTS);
     expect(hintsOf({ annotations: {} })).toEqual(DEFAULTS);
   });
@@ -344,12 +344,12 @@ describe("T4", () => {
     ["destructiveHint", "destructive", false],
     ["idempotentHint", "idempotent", true],
     ["openWorldHint", "openWorld", false],
-  ] as const)("T4 %s alone leaves the other hints at their defaults", (hint, name, value) => {
+  ] as const)("%s alone leaves the other hints at their defaults", (hint, name, value) => {
     expect(hintsOf({ annotations: { [hint]: value } })).toEqual({ ...DEFAULTS, [name]: value });
   });
 });
 
-test("T3 lists of the newest legacy version and the modern one have the same entries", async () => {
+test("lists of the newest legacy version and the modern one have the same entries", async () => {
   const server = () => new McpServer({ name: "s", version: "1.0.0", tools: [add] });
   expect(await listTools(server(), "2025-11-25")).toEqual(await listTools(server(), MODERN_VERSION));
 });

@@ -107,14 +107,14 @@ function watch(end: Transport, oracle: WireOracle): void {
   });
 }
 
-test("W1 the types of both transports are assignable to each other", () => {
+test("the types of both transports are assignable to each other", () => {
   expectTypeOf<OfOne>().toExtend<Transport>();
   expectTypeOf<OfTwo>().toExtend<Transport>();
   expectTypeOf<Transport>().toExtend<OfOne>();
   expectTypeOf<Transport>().toExtend<OfTwo>();
 });
 
-describe.each(PAIRS)("W1 %s", (_, create) => {
+describe.each(PAIRS)("%s", (_, create) => {
   test.each(CLIENTS)("with the client of %s: %s", async (_, version, connectClient) => {
     const seen = { running: 0, reasons: [] as unknown[] };
     const reports: unknown[] = [];

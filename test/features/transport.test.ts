@@ -37,7 +37,7 @@ const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
 const call = (id: unknown, name: string) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name } });
 const cancel = (requestId: unknown) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
 
-describe("C6 batches in 2025-03-26", () => {
+describe("batches in 2025-03-26", () => {
   const open = (server = createServer(), limits = {}): Promise<Peer> =>
     openPeer(server, "2025-03-26", { judgeClient: false, limits });
 
@@ -111,7 +111,7 @@ describe("C6 batches in 2025-03-26", () => {
   });
 });
 
-test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("C6 %s: an empty array is -32600 as well", async (version) => {
+test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("%s: an empty array is -32600 as well", async (version) => {
   const peer = await openPeer(createServer(), version, { judgeClient: false });
   const before = peer.received.length;
   peer.send([]);
@@ -119,7 +119,7 @@ test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("C6 %s: an empty array is 
   peer.oracle.problems.splice(0);
 });
 
-describe("W1 a transport of the official SDK with the official client", () => {
+describe("a transport of the official SDK with the official client", () => {
   async function open(server: McpServer) {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const reports: unknown[] = [];
@@ -186,7 +186,7 @@ describe("W1 a transport of the official SDK with the official client", () => {
   });
 });
 
-describe("W1 official clients of earlier revisions, each over its own in-memory transport", () => {
+describe("official clients of earlier revisions, each over its own in-memory transport", () => {
   const ofRevision = {
     "2024-11-05": async () => ({
       ...(await import("sdk-2024-11-05/client/index.js")),
@@ -218,7 +218,7 @@ describe("W1 official clients of earlier revisions, each over its own in-memory 
   });
 });
 
-describe("W1 failures", () => {
+describe("failures", () => {
   test("a start that fails calls onError and rejects with the same error", async () => {
     const [, end] = createPair();
     const error = new Error("the port is taken");
@@ -287,7 +287,7 @@ function endThat(send: (message: JSONRPCMessage) => Promise<void>): [Transport, 
   return [serverEnd, clientEnd];
 }
 
-test("B4 a transport that throws synchronously is reported to onError, for notifications and answers", async () => {
+test("a transport that throws synchronously is reported to onError, for notifications and answers", async () => {
   const errors: unknown[] = [];
   const [serverEnd, clientEnd] = endThat(() => {
     throw new Error("no way out");
@@ -303,7 +303,7 @@ test("B4 a transport that throws synchronously is reported to onError, for notif
   await connection.close();
 });
 
-test("B4 a listener that throws is reported to onError, and the others get the notification", async () => {
+test("a listener that throws is reported to onError, and the others get the notification", async () => {
   const [errors, heard]: [unknown[], unknown[]] = [[], []];
   const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
   server[REGISTRY].notices.subscribe(() => {
@@ -315,7 +315,7 @@ test("B4 a listener that throws is reported to onError, and the others get the n
   expect(errors).toMatchObject([{ message: "deaf" }]);
 });
 
-test("B5 progress and logs for a peer that does not read are limited; answers and questions are all sent", async () => {
+test("progress and logs for a peer that does not read are limited; answers and questions are all sent", async () => {
   const sent: Json[] = [];
   const [serverEnd, clientEnd] = createPair();
   const letGo: (() => void)[] = [];

@@ -21,50 +21,50 @@ interface Env {
 
 const server = () => new McpServer<Env>({ name: "s", version: "1.0.0" });
 
-describe("T5", () => {
-  test("T5 a handler's arguments have the types of the zod schema", () => {
+describe("types of arguments", () => {
+  test("a handler's arguments have the types of the zod schema", () => {
     server().tool("t", { input: z.object({ a: z.number(), b: z.string().optional() }) }, (args) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number; b?: string | undefined }>();
       return "x";
     });
   });
 
-  test("T5 an argument with a default is never undefined", () => {
+  test("an argument with a default is never undefined", () => {
     server().tool("t", { input: z.object({ unit: z.enum(["c", "f"]).default("c") }) }, (args) => {
       expectTypeOf(args.unit).toEqualTypeOf<"c" | "f">();
       return "x";
     });
   });
 
-  test("T5 a transformed argument has the type it is transformed to", () => {
+  test("a transformed argument has the type it is transformed to", () => {
     server().tool("t", { input: z.object({ at: z.string().transform((text) => text.length) }) }, (args) => {
       expectTypeOf(args.at).toEqualTypeOf<number>();
       return "x";
     });
   });
 
-  test("T5 raw JSON Schema has the type that is given beside it", () => {
+  test("raw JSON Schema has the type that is given beside it", () => {
     server().tool("t", { input: jsonSchema<{ a: number }>({ type: "object" }) }, (args) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number }>();
       return "x";
     });
   });
 
-  test("T5 raw JSON Schema without a given type is unknown", () => {
+  test("raw JSON Schema without a given type is unknown", () => {
     server().tool("t", { input: jsonSchema({ type: "object" }) }, (args) => {
       expectTypeOf(args).toBeUnknown();
       return "x";
     });
   });
 
-  test("T5 a tool without input has arguments without members", () => {
+  test("a tool without input has arguments without members", () => {
     server().tool("t", {}, (args) => {
       expectTypeOf(args).toEqualTypeOf<Record<string, never>>();
       return "x";
     });
   });
 
-  test("T5 an argument the schema lacks does not compile", () => {
+  test("an argument the schema lacks does not compile", () => {
     server().tool("t", { input: z.object({ a: z.number() }) }, (args) => {
       // @ts-expect-error: there is no such argument.
       return String(args.b);
@@ -72,43 +72,43 @@ describe("T5", () => {
   });
 });
 
-describe("T7", () => {
+describe("types of results", () => {
   const output = z.object({ n: z.number(), unit: z.string().default("c") });
 
-  test("T7 a value that matches output compiles, with or without members that have a default", () => {
+  test("a value that matches output compiles, with or without members that have a default", () => {
     server().tool("a", { output }, () => ({ n: 1 }));
     server().tool("b", { output }, async () => ({ n: 1, unit: "f" }));
   });
 
-  test("T7 a full result compiles where output is declared", () => {
+  test("a full result compiles where output is declared", () => {
     server().tool("t", { output }, () => ({ content: [{ type: "text", text: "x" }], structuredContent: { n: 1 } }));
   });
 
-  test("T7 an error result compiles where output is declared", () => {
+  test("an error result compiles where output is declared", () => {
     server().tool("t", { output }, async () => ({ content: [{ type: "text", text: "x" }], isError: true }));
   });
 
-  test("T7 a value of another type than output does not compile", () => {
+  test("a value of another type than output does not compile", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output }, () => ({ n: "one" }));
   });
 
-  test("T7 a promise of another type than output does not compile", () => {
+  test("a promise of another type than output does not compile", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output }, async () => ({ n: "one" }));
   });
 
-  test("T7 a string does not compile where output is declared", () => {
+  test("a string does not compile where output is declared", () => {
     // @ts-expect-error: the output is an object.
     server().tool("t", { output }, () => "one");
   });
 
-  test("T7 returning nothing does not compile where output is declared", () => {
+  test("returning nothing does not compile where output is declared", () => {
     // @ts-expect-error: the output is an object.
     server().tool("t", { output }, () => {});
   });
 
-  test("T7 every return kind compiles without output", () => {
+  test("every return kind compiles without output", () => {
     const bare = server();
     bare.tool("string", {}, () => "x");
     bare.tool("block", {}, () => ({ type: "text", text: "x" }));
@@ -119,46 +119,46 @@ describe("T7", () => {
     expect(bare[REGISTRY].tools.size).toBe(6);
   });
 
-  test("T7 a number does not compile without output", () => {
+  test("a number does not compile without output", () => {
     // @ts-expect-error: text, blocks or an object.
     server().tool("t", {}, () => 7);
   });
 });
 
-describe("T8", () => {
-  test("T8 an array output accepts a list of its members", () => {
+describe("types of structured content", () => {
+  test("an array output accepts a list of its members", () => {
     server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: 1 }]);
   });
 
-  test("T8 an array output refuses a list of another type", () => {
+  test("an array output refuses a list of another type", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: "one" }]);
   });
 });
 
-describe("T1", () => {
-  test("T1 ctx.env has the bindings of the server", () => {
+describe("types of the context", () => {
+  test("ctx.env has the bindings of the server", () => {
     server().tool("t", {}, (_, ctx) => {
       expectTypeOf(ctx.env).toEqualTypeOf<Env>();
       return "x";
     });
   });
 
-  test("T1 ctx.env is unknown if no bindings are declared", () => {
+  test("ctx.env is unknown if no bindings are declared", () => {
     new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, (_, ctx) => {
       expectTypeOf(ctx.env).toBeUnknown();
       return "x";
     });
   });
 
-  test("T1 ctx.signal is an AbortSignal", () => {
+  test("ctx.signal is an AbortSignal", () => {
     server().tool("t", {}, (_, ctx) => {
       expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>();
       return "x";
     });
   });
 
-  test("T1 defineTool infers arguments like server.tool", () => {
+  test("defineTool infers arguments like server.tool", () => {
     const tool = defineTool("t", { input: z.object({ a: z.number().default(1) }) }, (args, ctx) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number }>();
       expectTypeOf(ctx).toEqualTypeOf<HandlerContext<unknown>>();
@@ -167,7 +167,7 @@ describe("T1", () => {
     expectTypeOf(tool).toEqualTypeOf<ToolDefinition<unknown>>();
   });
 
-  test("T1 defineTool takes its bindings from the annotated context", () => {
+  test("defineTool takes its bindings from the annotated context", () => {
     const tool = defineTool("t", { input: z.object({ a: z.number() }) }, (args, ctx: HandlerContext<Env>) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number }>();
       return ctx.env.API_KEY;
@@ -175,47 +175,47 @@ describe("T1", () => {
     expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Env>>();
   });
 
-  test("T1 a tool that needs no bindings can be added to a server with bindings", () => {
+  test("a tool that needs no bindings can be added to a server with bindings", () => {
     const tool = defineTool("t", {}, () => "x");
     expect(server().add(tool)[REGISTRY].tools.size).toBe(1);
     expect(new McpServer<Env>({ name: "s", version: "1.0.0", tools: [tool] })[REGISTRY].tools.size).toBe(1);
   });
 
-  test("T1 a tool that needs bindings cannot be added to a server without them", () => {
+  test("a tool that needs bindings cannot be added to a server without them", () => {
     const tool = defineTool("t", {}, (_, ctx: HandlerContext<Env>) => ctx.env.API_KEY);
     // @ts-expect-error: this server has other bindings.
     new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" }).add(tool);
   });
 
-  test("T1 defineTool refuses a return value of another type than output", () => {
+  test("defineTool refuses a return value of another type than output", () => {
     // @ts-expect-error: n is a number.
     defineTool("t", { output: z.object({ n: z.number() }) }, () => ({ n: "one" }));
   });
 });
 
-describe("T4", () => {
-  test("T4 a hint of another type does not compile", () => {
+describe("types of annotations", () => {
+  test("a hint of another type does not compile", () => {
     // @ts-expect-error: hints are booleans.
     server().tool("t", { annotations: { readOnlyHint: "yes" } }, () => "x");
   });
 
-  test("T4 hints are the four of the specification and a title", () => {
+  test("hints are the four of the specification and a title", () => {
     expectTypeOf<keyof NonNullable<ToolOptions["annotations"]>>().toEqualTypeOf<
       "title" | "readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint"
     >();
   });
 });
 
-describe("T11", () => {
-  test("T11 timeoutMs is an optional number", () => {
+describe("types of time limits", () => {
+  test("timeoutMs is an optional number", () => {
     expectTypeOf<ToolOptions["timeoutMs"]>().toEqualTypeOf<number | undefined>();
   });
 });
 
-describe("K1", () => {
+describe("types of a completer's context", () => {
   const typed = z.object({ city: z.string() });
 
-  test("K1 a completer's context has the bindings of the server, with typed arguments and with a list", () => {
+  test("a completer's context has the bindings of the server, with typed arguments and with a list", () => {
     const completing = {
       city: (value: string, chosen: { readonly [name: string]: string }, ctx: HandlerContext<Env>) => {
         return [ctx.env.API_KEY, value, ...Object.keys(chosen)];
@@ -241,7 +241,7 @@ describe("K1", () => {
       );
   });
 
-  test("K1 without declared bindings a completer's env is unknown", () => {
+  test("without declared bindings a completer's env is unknown", () => {
     const complete = {
       city: (_: string, __: object, ctx: HandlerContext) => {
         expectTypeOf(ctx.env).toBeUnknown();
@@ -254,7 +254,7 @@ describe("K1", () => {
     server().prompt("p", { arguments: typed, complete }, () => "x");
   });
 
-  test("K1 definePrompt and defineResourceTemplate take their bindings from a completer, too", () => {
+  test("definePrompt and defineResourceTemplate take their bindings from a completer, too", () => {
     const complete = { city: (_: string, __: object, ctx: HandlerContext<Env>) => [ctx.env.API_KEY] };
     const prompt = definePrompt("p", { arguments: typed, complete }, () => "x");
     expectTypeOf(prompt).toEqualTypeOf<PromptDefinition<Env>>();
@@ -268,7 +268,7 @@ describe("K1", () => {
     other.add(template);
   });
 
-  test("K1 a completer for other bindings, or that does not return strings, does not compile", () => {
+  test("a completer for other bindings, or that does not return strings, does not compile", () => {
     const complete = { city: (_: string, __: object, ctx: HandlerContext<{ OTHER: number }>) => [`${ctx.env.OTHER}`] };
     // @ts-expect-error: this server has other bindings.
     server().prompt("p", { arguments: typed, complete }, () => "x");

@@ -21,7 +21,7 @@ interface Report {
   readonly where: ErrorPlace;
 }
 
-describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
+describe.each(LEGACY_VERSIONS)("in %s", (version) => {
   /** A connection whose client cannot receive this method; every message it does receive passes an oracle. */
   async function deafTo(method: string, server: McpServer, runtime: unknown[] = []) {
     const [serverEnd, clientEnd] = createPair();
@@ -56,42 +56,37 @@ describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
     ["notifications/progress", { progressToken: "p" }, (_, ctx) => ctx.progress(1)],
   ];
 
-  test.each(CASES)(
-    "B4 %s that cannot be delivered fails no call and no other delivery",
-    async (method, _meta, tell) => {
-      const reports: Report[] = [];
-      const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
-      const server = new McpServer({ ...IDENTITY, onError }).resource("test://r", {}, () => "r");
-      server.tool("tells", {}, (_, ctx) => {
-        tell(server, ctx);
-        return "told";
-      });
-      const runtime: unknown[] = [];
-      const deaf = await deafTo(method, server, runtime);
-      const peer = await openPeer(server, version);
-      for (const [id, asked, params] of [
-        ["s", "resources/subscribe", { uri: "test://r" }],
-        ["l", "logging/setLevel", { level: "error" }],
-      ] as const) {
-        await deaf.say({ id, method: asked, params });
-        resultOf(await peer.request(asked, params));
-      }
-      await deaf.say({ id: "call", method: "tools/call", params: { name: "tells", _meta } });
-      await expect
-        .poll(() => deaf.answers.at(-1))
-        .toMatchObject({ id: "call", result: { content: [{ text: "told" }] } });
-      await expect.poll(() => reports).toMatchObject([{ error: { message: "no way out" }, where: { method } }]);
-      // Progress belongs to the call; the others reach the other client.
-      const heard = method === "notifications/progress" ? [] : [method];
-      await expect.poll(() => peer.notifications.map((notification) => notification.method)).toEqual(heard);
-      expect([runtime, peer.reports]).toEqual([[], []]);
-      await deaf.connection.close();
-      deaf.oracle.expectClean();
-      peer.oracle.expectClean();
-    },
-  );
+  test.each(CASES)("%s that cannot be delivered fails no call and no other delivery", async (method, _meta, tell) => {
+    const reports: Report[] = [];
+    const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
+    const server = new McpServer({ ...IDENTITY, onError }).resource("test://r", {}, () => "r");
+    server.tool("tells", {}, (_, ctx) => {
+      tell(server, ctx);
+      return "told";
+    });
+    const runtime: unknown[] = [];
+    const deaf = await deafTo(method, server, runtime);
+    const peer = await openPeer(server, version);
+    for (const [id, asked, params] of [
+      ["s", "resources/subscribe", { uri: "test://r" }],
+      ["l", "logging/setLevel", { level: "error" }],
+    ] as const) {
+      await deaf.say({ id, method: asked, params });
+      resultOf(await peer.request(asked, params));
+    }
+    await deaf.say({ id: "call", method: "tools/call", params: { name: "tells", _meta } });
+    await expect.poll(() => deaf.answers.at(-1)).toMatchObject({ id: "call", result: { content: [{ text: "told" }] } });
+    await expect.poll(() => reports).toMatchObject([{ error: { message: "no way out" }, where: { method } }]);
+    // Progress belongs to the call; the others reach the other client.
+    const heard = method === "notifications/progress" ? [] : [method];
+    await expect.poll(() => peer.notifications.map((notification) => notification.method)).toEqual(heard);
+    expect([runtime, peer.reports]).toEqual([[], []]);
+    await deaf.connection.close();
+    deaf.oracle.expectClean();
+    peer.oracle.expectClean();
+  });
 
-  test("B4 a connection's onError that throws does not end anything", async () => {
+  test("a connection's onError that throws does not end anything", async () => {
     const server = new McpServer(IDENTITY).tool("tells", {}, () => {
       server.toolsChanged();
       return "told";

@@ -41,7 +41,7 @@ async function call(server: McpServer, args: Json, version: string = "2025-11-25
 const serverOf = (input: AnySchema) =>
   new McpServer({ name: "s", version: "1.0.0" }).add(defineTool("t", { input }, () => "ran"));
 
-describe("A11", () => {
+describe("how many issues are named", () => {
   test.each(LIBRARIES)("%s: 20 issues are named, then the number of the others", async (_, input) => {
     const { text, isError } = await call(serverOf(input), { list: Array(5000).fill(7) });
     expect(isError).toBe(true);
@@ -135,7 +135,7 @@ describe("A11", () => {
   });
 });
 
-describe("A16", () => {
+describe("validators that throw", () => {
   const secret = (): never => {
     throw new Error("no database at 10.0.0.7");
   };
@@ -205,7 +205,7 @@ describe("A16", () => {
   });
 });
 
-test("A11: a long path is truncated, and the message is still included", () => {
+test("a long path is truncated, and the message is still included", () => {
   const text = describeIssues([{ message: "is not a string", path: ["p".repeat(100_000)] }]);
   expect(text).toMatch(/^p{200}\.\.\.: is not a string$/);
 });

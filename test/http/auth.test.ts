@@ -50,7 +50,7 @@ const unreadable = new Proxy(
   },
 );
 
-describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", (era) => {
   test.each<[string, () => unknown]>([
     ["undefined", () => undefined],
     ["a promise of undefined", async () => undefined],
@@ -169,7 +169,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
   });
 });
 
-describe("A0: the principal", () => {
+describe("the principal", () => {
   test("keeps its additional members", async () => {
     const principal = { ...ALICE, scopes: ["read"], claims: { team: "red" }, extra: 7 };
     const { send, calls } = endpoint(() => principal);
@@ -227,16 +227,13 @@ describe("A0: the principal", () => {
   });
 });
 
-test.each([null, false, 0, "", "hook", {}, true])(
-  "A0: an auth option that is not a function (%j) is refused",
-  (auth) => {
-    const server = new McpServer({ name: "auth", version: "1.0.0" });
-    const make = () => createHttpHandler(server, { auth: auth as never, onError: () => undefined });
-    expect(make).toThrow(/auth/);
-  },
-);
+test.each([null, false, 0, "", "hook", {}, true])("an auth option that is not a function (%j) is refused", (auth) => {
+  const server = new McpServer({ name: "auth", version: "1.0.0" });
+  const make = () => createHttpHandler(server, { auth: auth as never, onError: () => undefined });
+  expect(make).toThrow(/auth/);
+});
 
-describe.each(["modern", "legacy"] as const)("A0: what the option visible returns (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("what the option visible returns (%s)", (era) => {
   function serve(visible: () => unknown) {
     const reports: string[] = [];
     const own = defineTool("own", {}, () => "served");
@@ -298,7 +295,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the option visible return
   });
 });
 
-test("A0: inherited hooks in a server's options also apply where each caller has its own view", async () => {
+test("inherited hooks in a server's options also apply where each caller has its own view", async () => {
   class Options {
     readonly name = "inherited";
     readonly version = "1.0.0";
@@ -321,7 +318,7 @@ test("A0: inherited hooks in a server's options also apply where each caller has
   expect(reports).toEqual(["Error: refused by around"]);
 });
 
-test.each([null, false, 0, "", {}, true])("A0: a visible option that is not a function (%j) is refused", (visible) => {
+test.each([null, false, 0, "", {}, true])("a visible option that is not a function (%j) is refused", (visible) => {
   const make = () => new McpServer({ name: "visible", version: "1.0.0", visible: visible as never });
   expect(make).toThrow(/visible .*must be a function/);
 });

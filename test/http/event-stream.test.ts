@@ -26,7 +26,7 @@ test("nothing is inserted into a frame that arrives in parts: heartbeats are ski
   expect(await text).toMatch(/^(: keepalive\n\n)+data: one event\n\ndata: hint\n\n(: keepalive\n\n)*$/);
 });
 
-test("A5: while a reader does not read, one frame per changed subject waits beyond streamBufferBytesMax", async () => {
+test("while a reader does not read, one frame per changed subject waits beyond streamBufferBytesMax", async () => {
   const max = 1_000;
   const stream = new EventStream(resolveHttpLimits({ limits: { streamBufferBytesMax: max } }));
   const body = stream.respond().body as ReadableStream<Uint8Array>;

@@ -71,7 +71,7 @@ describe("origins of schemes that URL does not know", () => {
 
 test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
   ["E1 elicit", (ctx) => ctx.elicit("Who?", { type: "object", properties: {} })],
-  ["E2 elicitUrl", (ctx) => ctx.elicitUrl("Pay", "https://pay.example/")],
+  ["elicitUrl", (ctx) => ctx.elicitUrl("Pay", "https://pay.example/")],
   [
     "S1 sample",
     (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 }),
@@ -134,7 +134,7 @@ describe("arguments that are mirrored into headers", () => {
   });
 });
 
-test("H4 H5 the handshake runs the hooks, over HTTP as well", async () => {
+test("the handshake runs the hooks, over HTTP as well", async () => {
   const seen: string[] = [];
   const ends: RequestEnd[] = [];
   const server = new McpServer({
@@ -154,7 +154,7 @@ test("H4 H5 the handshake runs the hooks, over HTTP as well", async () => {
   expect(ends).toMatchObject([{ method: "initialize", errorCode: undefined, client: { name: "ladder" } }]);
 });
 
-describe("H7 the protocolVersions option", () => {
+describe("the protocolVersions option", () => {
   test("a request without version is refused if its assumed version is not served, naming the served versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-11-25", "2026-07-28"] });
     server.tool("plain", {}, () => "plain");
@@ -229,7 +229,7 @@ test("a resource with an invalid URI is refused when it is defined", () => {
   server.resource("test://gr%C3%B6%C3%9Fe", {}, () => "fine");
 });
 
-test("Z3 a provider that repeats a defined resource, or lists one twice, breaks no cursor", async () => {
+test("a provider that repeats a defined resource, or lists one twice, breaks no cursor", async () => {
   const server = new McpServer({ ...IDENTITY, pageSize: 1 });
   server.resource("test://a", {}, () => "a");
   const listed = ["test://a", "test://b", "test://b", "test://c"].map((uri) => ({ uri, name: uri }));

@@ -29,7 +29,7 @@ async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unk
   return (await (await handle(asked, bindings)).json()) as Json;
 }
 
-describe("A20: a server answers according to its own options", () => {
+describe("a server answers according to its own options", () => {
   const asks = { result: { resultType: "input_required" } };
   const fails = { result: { isError: true } };
 

@@ -41,7 +41,7 @@ describe("readBody", () => {
     expect(refusal).toEqual({ reason: "body-too-large", bytesMax: 10 });
   });
 
-  test("A19: refuses a chunked body that ends within a character", async () => {
+  test("refuses a chunked body that ends within a character", async () => {
     const bytes = Uint8Array.of(...new TextEncoder().encode("{}"), 0xe2, 0x82);
     const body = new ReadableStream({
       start: (controller) => {

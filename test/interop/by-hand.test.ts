@@ -160,7 +160,7 @@ describe("lines piped into the weather template", () => {
     };
   }
 
-  // W2: a call takes longer than reading the input; its answer still arrives before the end.
+  // A call takes longer than reading the input; its answer still arrives before the end.
   test("ping, tools/list and tools/call without a handshake print three answers and exit 0", async () => {
     const { code, answers } = await pipe([
       `{"jsonrpc":"2.0","id":1,"method":"ping"}`,

@@ -88,7 +88,7 @@ beforeAll(async () => {
   flagged = await wranglerDev("flagged", "--local-upstream", "localhost");
 }, 2 * START_MS);
 
-describe("A24: wrangler dev with a custom domain", () => {
+describe("wrangler dev with a custom domain", () => {
   test("serves a client: initialize, list, call, end of the session", async () => {
     const url = new URL(`http://localhost:${plain}/mcp`);
     const client = new Client({ name: "custom-domain", version: "1.0.0" });

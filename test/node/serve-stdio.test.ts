@@ -29,7 +29,7 @@ const _typesOfEnv = async () => {
 };
 
 describe("serveStdio", () => {
-  test("W2 answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
+  test("answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
     const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
     const { code, messages } = await serve(write(`${ping(1)}\n${list}\n${call(3, "echo", { text: "hi" })}\n`));
     expect(messages.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
@@ -120,7 +120,7 @@ describe("serveStdio", () => {
   });
 });
 
-test("W2 standard output is restored: a second serving answers there, and so does the program after both", async () => {
+test("standard output is restored: a second serving answers there, and so does the program after both", async () => {
   const { code, messages } = await runChild(join(import.meta.dirname, "fixtures/twice.ts"), () => undefined);
   expect(messages).toMatchObject([
     { id: 1, result: {} },
@@ -130,7 +130,7 @@ test("W2 standard output is restored: a second serving answers there, and so doe
   expect(code).toBe(0);
 });
 
-test("B6 a line nested deeper than the limit is answered with an error, and the next one is served", async () => {
+test("a line nested deeper than the limit is answered with an error, and the next one is served", async () => {
   const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(70)}${"]".repeat(70)}}}`;
   const { messages } = await serve(write(`${deep}\n${ping(2)}\n`));
   expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-deep" } } }, { id: 2, result: {} }]);
@@ -139,7 +139,7 @@ test("B6 a line nested deeper than the limit is answered with an error, and the 
 test.each([
   ["too-deep", { bodyDepthMax: 4 }, { deep: [[[]]] }],
   ["too-many-values", { bodyValuesMax: 10 }, { many: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }],
-] as const)("B6 the limits of serveStdio() hold for each line: %s", async (reason, limits, params) => {
+] as const)("the limits of serveStdio() hold for each line: %s", async (reason, limits, params) => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const said = output.toArray();
   const served = serveStdio(new McpServer({ name: "limited", version: "1.0.0" }), { input, output, limits });

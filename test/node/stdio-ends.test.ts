@@ -34,7 +34,7 @@ function textOf(message: Message | undefined): unknown {
   return block?.text;
 }
 
-describe("W2 at the end of input", () => {
+describe("at the end of input", () => {
   test("an answer that arrived before the end is used", async () => {
     const { code, messages } = await serve(async (child, next) => {
       await openSession(child, next);
@@ -47,7 +47,7 @@ describe("W2 at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("C9 a question that can no longer be answered rejects, its request is answered, and the process ends", async () => {
+  test("a question that can no longer be answered rejects, its request is answered, and the process ends", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks"));
@@ -57,7 +57,7 @@ describe("W2 at the end of input", () => {
     expect(messages.find(({ id }) => id === 1)).toHaveProperty("result");
   });
 
-  test("C9 a question asked after the end rejects as well, and its request is answered", async () => {
+  test("a question asked after the end rejects as well, and its request is answered", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       const working = new Promise((resolve) => child.stderr.once("data", resolve));
@@ -68,7 +68,7 @@ describe("W2 at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error$/);
   });
 
-  test("C9 a handler that asks again after its question was rejected is answered", async () => {
+  test("a handler that asks again after its question was rejected is answered", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks-again"));
@@ -78,7 +78,7 @@ describe("W2 at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error .*Error$/);
   });
 
-  test("C9 an open subscription is answered, so its client knows that it has ended", async () => {
+  test("an open subscription is answered, so its client knows that it has ended", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -120,7 +120,7 @@ describe("W2 at the end of input", () => {
   });
 });
 
-test("W2 C9 questions, both eras and an open subscription satisfy the oracle until the end", async () => {
+test("questions, both eras and an open subscription satisfy the oracle until the end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-ends-"));
   try {
     const tapped = join(folder, "report.json");
@@ -152,7 +152,7 @@ test("W2 C9 questions, both eras and an open subscription satisfy the oracle unt
   }
 });
 
-describe("W2 while it serves", () => {
+describe("while it serves", () => {
   test("encodings and callbacks of process.stdout.write work, and nothing of it reaches standard output", async () => {
     const { lines, stderr, messages } = await serve((child) => say(child, call(1, "writes")));
     expect(lines).toHaveLength(1);
@@ -171,7 +171,7 @@ describe("W2 while it serves", () => {
     expect(stderr).toContain("a secret of the server");
   });
 
-  test("C6 an array on one line is answered by an array on one line in 2025-03-26", async () => {
+  test("an array on one line is answered by an array on one line in 2025-03-26", async () => {
     const { lines } = await serve(async (child, next) => {
       await openSession(child, next, "2025-03-26");
       say(child, [ping("a"), initialized, { ...ping("b"), params: [] }]);
@@ -189,12 +189,12 @@ describe("W2 while it serves", () => {
     expect(lines).toHaveLength(3);
   });
 
-  test("C6 an array without a handshake is -32600, and the next line is served", async () => {
+  test("an array without a handshake is -32600, and the next line is served", async () => {
     const { messages } = await serve((child) => say(child, [ping("a")], ping("b")));
     expect(messages).toMatchObject([{ error: { code: -32600 } }, { id: "b", result: {} }]);
   });
 
-  test("C9 when the reader of its output disconnects, running handlers are aborted and the process ends silently", async () => {
+  test("when the reader of its output disconnects, running handlers are aborted and the process ends silently", async () => {
     const { code, signal, stderr } = await serve(async (child) => {
       child.stdin.on("error", () => undefined);
       say(child, call(1, "waits"));

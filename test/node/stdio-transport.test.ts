@@ -28,7 +28,7 @@ async function end({ transport, input }: Awaited<ReturnType<typeof start>>): Pro
   await transport.ended;
 }
 
-test("W1 an invalid message is refused before it is written, and onerror is called", async () => {
+test("an invalid message is refused before it is written, and onerror is called", async () => {
   const { transport, output, errors } = await start();
   const invalid = { jsonrpc: "2.0", id: null, method: "ping" } as unknown as JSONRPCMessage;
   await expect(transport.send(invalid)).rejects.toMatchObject({ code: "message-invalid" });
@@ -38,7 +38,7 @@ test("W1 an invalid message is refused before it is written, and onerror is call
   expect(String(output.read())).toBe('{"jsonrpc":"2.0","id":1,"result":{}}\n');
 });
 
-test("W1 a send after close rejects and calls onerror; onclose is called once", async () => {
+test("a send after close rejects and calls onerror; onclose is called once", async () => {
   const { transport, errors } = await start();
   let closed = 0;
   transport.onclose = () => {
@@ -65,13 +65,13 @@ test.each([
   ["an error without a code", { jsonrpc: "2.0", id: 1, error: { message: "" } }],
   ["params that are an array", { jsonrpc: "2.0", method: "x", params: [] }],
   ["a result without an id", { jsonrpc: "2.0", result: {} }],
-])("W1 %s is refused before it is written", async (_, value) => {
+])("%s is refused before it is written", async (_, value) => {
   const { transport, output, errors } = await start();
   await expect(transport.send(value as JSONRPCMessage)).rejects.toMatchObject({ code: "message-invalid" });
   expect([errors.length, output.read()]).toEqual([1, null]);
 });
 
-test("W1 a write that fails rejects, calls onerror once, and ends the transport", async () => {
+test("a write that fails rejects, calls onerror once, and ends the transport", async () => {
   const error = Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
   const { transport, errors } = await start({ output: failing(error) });
   let closed = 0;
@@ -85,7 +85,7 @@ test("W1 a write that fails rejects, calls onerror once, and ends the transport"
   expect(closed).toBe(1);
 });
 
-test("W1 a reader that disconnects rejects the send and ends the transport, and is not reported as an error", async () => {
+test("a reader that disconnects rejects the send and ends the transport, and is not reported as an error", async () => {
   const error = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
   const { transport, errors } = await start({ output: failing(error) });
   await expect(transport.sendText("{}")).rejects.toBe(error);
@@ -93,7 +93,7 @@ test("W1 a reader that disconnects rejects the send and ends the transport, and 
   expect(errors).toEqual([]);
 });
 
-test("W1 an input that fails calls onerror and ends the transport", async () => {
+test("an input that fails calls onerror and ends the transport", async () => {
   const { transport, input, errors } = await start();
   const closed = new Promise<void>((resolve) => {
     transport.onclose = resolve;
@@ -104,7 +104,7 @@ test("W1 an input that fails calls onerror and ends the transport", async () => 
   expect(errors).toMatchObject([{ message: "the terminal is gone" }]);
 });
 
-test("C9 after close nothing is delivered, and no listener is left on the input", async () => {
+test("after close nothing is delivered, and no listener is left on the input", async () => {
   const { transport, input, received } = await start();
   await transport.close();
   input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
@@ -113,7 +113,7 @@ test("C9 after close nothing is delivered, and no listener is left on the input"
   expect([input.listenerCount("data"), input.listenerCount("error")]).toEqual([0, 0]);
 });
 
-test("C9 a close between two lines of one chunk stops after the first", async () => {
+test("a close between two lines of one chunk stops after the first", async () => {
   const { transport, input, received } = await start();
   transport.onmessage = (message) => {
     received.push(message);
@@ -124,7 +124,7 @@ test("C9 a close between two lines of one chunk stops after the first", async ()
   expect(received).toEqual([{ id: 1 }]);
 });
 
-describe("W2 lines", () => {
+describe("lines", () => {
   test("many in one chunk, one in many chunks, in order", async () => {
     const open = await start();
     for (const chunk of ['{"a":1}\n{"a":2}\n{"a"', ":3", "}", '\n\r\n{"a":4}\r\n{"a":5}']) open.input.write(chunk);
@@ -227,7 +227,7 @@ test("what arrives while reading is paused is read afterwards", async () => {
   expect(received).toEqual([{ a: 1 }]);
 });
 
-describe("W2 serveStdio with streams of the author", () => {
+describe("serveStdio with streams of the author", () => {
   test("answers, passes the env to handlers, and resolves at the end of input; the output stays open", async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const server = new McpServer<{ greeting: string }>({ name: "streams", version: "1.0.0" });
@@ -249,7 +249,7 @@ describe("W2 serveStdio with streams of the author", () => {
   });
 });
 
-test("B6 a line nested too deep is skipped as a whole; brackets in strings and in other lines do not count", async () => {
+test("a line nested too deep is skipped as a whole; brackets in strings and in other lines do not count", async () => {
   const { input, received, unreadable } = await start({ limits: { bodyDepthMax: 2 } });
   input.write('{"a":{"b":');
   input.write('{}}}\n{"a":"{{{{"}\n{"b":[]}\n{"c":{}}\n');
@@ -257,7 +257,7 @@ test("B6 a line nested too deep is skipped as a whole; brackets in strings and i
   expect(unreadable).toEqual(["too-deep"]);
 });
 
-test("B6 a line that is not UTF-8 is not JSON, as over HTTP", async () => {
+test("a line that is not UTF-8 is not JSON, as over HTTP", async () => {
   const { input, received, unreadable } = await start();
   input.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
   input.write('"\u00fc"\n"ü"\n');
@@ -271,7 +271,7 @@ test.each([
   ["a truncated character at the end", '"\xf0\x9f\x98'],
   ["an overlong form", '"\xc0\xaf"'],
   ["a pair of encoded surrogates", '"\xed\xa0\xbd\xed\xb8\x80"'],
-])("A19: a line with %s is not JSON, and the next one is read", async (_, line) => {
+])("a line with %s is not JSON, and the next one is read", async (_, line) => {
   const { input, received, unreadable } = await start();
   input.write(Buffer.from(`${line}\n`, "latin1"));
   input.write('\ufeff"a\ufffdb😀"\n');
@@ -279,7 +279,7 @@ test.each([
   expect(unreadable).toEqual(["not-json"]);
 });
 
-test("A11: a line with too many values is skipped, wherever it was split, and the next one is read", async () => {
+test("a line with too many values is skipped, wherever it was split, and the next one is read", async () => {
   const { input, received, unreadable } = await start({ limits: { bodyValuesMax: 4 } });
   input.write("[1,2");
   input.write(',3,{"a":1},5]\n{"a":",,,,,,,,"}\n[1,2,3,4]\n[1,2,3,4,5]\n{"a":1,"b":[1,2]}\n');

@@ -150,7 +150,7 @@ describe("DepthGauge counts values", () => {
     return members ? members.reduce((sum: number, member) => sum + count(member), Math.max(1, members.length)) : 0;
   };
 
-  test("A11: as many as the parsed JSON has, wherever it is split", () => {
+  test("as many as the parsed JSON has, wherever it is split", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, place) => {
         const bytes = utf8.encode(JSON.stringify(value));

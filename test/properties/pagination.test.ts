@@ -130,7 +130,7 @@ describe("pageOf", () => {
   });
 });
 
-test("A23: the first page of a list has a different cursor at each endpoint and for each server", () => {
+test("the first page of a list has a different cursor at each endpoint and for each server", () => {
   const newServer = () => new McpServer({ name: "paged", version: "1.0.0", pageSize: 1 })[REGISTRY];
   const [rules] = VERSIONS;
   const server = newServer();

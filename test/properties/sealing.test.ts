@@ -183,7 +183,7 @@ describe("session facts", () => {
     );
   });
 
-  test("H3: name and version are truncated between characters, and the longer one gets the space that the other leaves", () => {
+  test("name and version are truncated between characters, and the longer one gets the space that the other leaves", () => {
     fc.assert(
       fc.property(words, words, (name, version) => {
         const fitted = fitInfo({ name, version });
@@ -211,7 +211,7 @@ describe("session facts", () => {
     expect(fitInfo({ name: "漢".repeat(40), version: "" })).toEqual({ name: "漢".repeat(31), version: "" });
   });
 
-  test("H3: a sealed id has at most 256 visible characters, and 130 if the client is not known", async () => {
+  test("a sealed id has at most 256 visible characters, and 130 if the client is not known", async () => {
     const ring = await KeyRing.ephemeral("session");
     await fc.assert(
       fc.asyncProperty(facts, async (each) => {

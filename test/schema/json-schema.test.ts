@@ -167,12 +167,12 @@ describe("defaults", () => {
     expect(given).toEqual({});
   });
 
-  test("T5 defaults of the items of an array are filled in", async () => {
+  test("defaults of the items of an array are filled in", async () => {
     const schema = { type: "array", items: { type: "object", properties: { a: { default: 1 } } } };
     expect(await check(schema, [{}])).toEqual({ value: [{ a: 1 }] });
   });
 
-  test("T5 defaults behind a $ref are filled in", async () => {
+  test("defaults behind a $ref are filled in", async () => {
     const schema = {
       type: "object",
       properties: { place: { $ref: "#/$defs/place" } },
@@ -291,7 +291,7 @@ describe("invalid values", () => {
     expect(JSON.stringify(await check(schema, { name: "a", extra: 1 }))).toContain("extra");
   });
 
-  test("T5 two invalid fields are both named", async () => {
+  test("two invalid fields are both named", async () => {
     const two = { type: "object", properties: { a: { type: "string" }, longer: { type: "string" } } };
     const outcome = await check(two, { a: 1, longer: 1 });
     expect("paths" in outcome && outcome.paths?.toSorted()).toEqual(["a", "longer"]);
@@ -334,7 +334,7 @@ describe("hostile values", () => {
     expect(await outcome(schema, list)).toBe("misfit");
   });
 
-  test("T5 200,000 invalid entries give an error that names a field", async () => {
+  test("200,000 invalid entries give an error that names a field", async () => {
     const schema = { type: "array", items: { type: "integer" } };
     expect(
       await outcome(

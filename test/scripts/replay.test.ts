@@ -9,7 +9,7 @@ import { NODE } from "../oracle/node.ts";
 const SCRIPT = join(import.meta.dirname, "../../scripts/replay.ts");
 const run = (...args: string[]) => promisify(execFile)(NODE, [SCRIPT, ...args]);
 
-test("A22: npm run replay runs handlers in each place and prints counts and seeds", { timeout: 120_000 }, async () => {
+test("npm run replay runs handlers in each place and prints counts and seeds", { timeout: 120_000 }, async () => {
   const places = "rounds,connection,asked,stdio,sessions,tasks,sessions-near,tasks-near";
   const { stdout } = await run("--place", places, "--runs", "8", "--seed", "7");
   for (const place of places.split(",")) {
@@ -22,7 +22,7 @@ test("A22: npm run replay runs handlers in each place and prints counts and seed
   }
 });
 
-test("A22: npm run replay fails for an unknown place", async () => {
+test("npm run replay fails for an unknown place", async () => {
   await expect(run("--place", "elsewhere")).rejects.toThrow(
     "--place elsewhere is unknown; use one of rounds, connection",
   );

@@ -91,7 +91,7 @@ beforeAll(() => {
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 test.each(NODES)(
-  "A26: mcp-edge/testing of the packed package runs a server on Node %d",
+  "mcp-edge/testing of the packed package runs a server on Node %d",
   { timeout: INSTALL_MS },
   async (major) => {
     const { stdout } = await run(nodeOf(major), ["test.js"], { cwd: PROJECT });
@@ -99,22 +99,18 @@ test.each(NODES)(
   },
 );
 
-test.each(NODES)(
-  "A26: npm on Node %d chooses a wrangler that is new enough",
-  { timeout: INSTALL_MS },
-  async (major) => {
-    const folder = join(FOLDER, `chosen-${major}`);
-    // As in many projects: by itself npm on Node 20 chooses a version of this range that declares support for it.
-    writeProject(folder, { wrangler: "^4.0.0" });
-    const npm = join(execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim(), "npm/bin/npm-cli.js");
-    await run(nodeOf(major), [npm, "install", "--package-lock-only", ...QUIETLY], { cwd: folder });
-    const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
-      packages: Record<string, { version: string }>;
-    };
-    const [, minor = ""] = /^4\.(\d+)\./.exec(packages["node_modules/wrangler"]?.version ?? "") ?? [];
-    expect(Number(minor)).toBeGreaterThanOrEqual(155);
-  },
-);
+test.each(NODES)("npm on Node %d chooses a wrangler that is new enough", { timeout: INSTALL_MS }, async (major) => {
+  const folder = join(FOLDER, `chosen-${major}`);
+  // As in many projects: by itself npm on Node 20 chooses a version of this range that declares support for it.
+  writeProject(folder, { wrangler: "^4.0.0" });
+  const npm = join(execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim(), "npm/bin/npm-cli.js");
+  await run(nodeOf(major), [npm, "install", "--package-lock-only", ...QUIETLY], { cwd: folder });
+  const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { version: string }>;
+  };
+  const [, minor = ""] = /^4\.(\d+)\./.exec(packages["node_modules/wrangler"]?.version ?? "") ?? [];
+  expect(Number(minor)).toBeGreaterThanOrEqual(155);
+});
 
 test.each([
   [
@@ -127,21 +123,18 @@ test.each([
     {},
     'mcp-edge/testing needs the package "wrangler" in version 4.155.0 or newer, and found none. Write: npm install --save-dev wrangler@^4.155.0\n',
   ],
-])(
-  "A26: a wrangler that is too old, or missing, is named with what to install (Node %d)",
-  async (major, old, message) => {
-    const folder = join(FOLDER, `old-${major}`);
-    writeProject(folder, {});
-    for (const name of ["mcp-edge", "hono", "@cfworker/json-schema", "eventsource-parser"]) {
-      cpSync(join(PROJECT, "node_modules", name), join(folder, "node_modules", name), { recursive: true });
-    }
-    for (const [name, version] of Object.entries(old)) {
-      const place = join(folder, "node_modules", name);
-      mkdirSync(place, { recursive: true });
-      writeFileSync(join(place, "package.json"), JSON.stringify({ name, version, main: "index.js" }));
-      writeFileSync(join(place, "index.js"), "");
-    }
-    const failed = run(nodeOf(major), ["test.js"], { cwd: folder });
-    await expect(failed).rejects.toMatchObject({ stderr: expect.stringContaining(message) });
-  },
-);
+])("a wrangler that is too old, or missing, is named with what to install (Node %d)", async (major, old, message) => {
+  const folder = join(FOLDER, `old-${major}`);
+  writeProject(folder, {});
+  for (const name of ["mcp-edge", "hono", "@cfworker/json-schema", "eventsource-parser"]) {
+    cpSync(join(PROJECT, "node_modules", name), join(folder, "node_modules", name), { recursive: true });
+  }
+  for (const [name, version] of Object.entries(old)) {
+    const place = join(folder, "node_modules", name);
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, "package.json"), JSON.stringify({ name, version, main: "index.js" }));
+    writeFileSync(join(place, "index.js"), "");
+  }
+  const failed = run(nodeOf(major), ["test.js"], { cwd: folder });
+  await expect(failed).rejects.toMatchObject({ stderr: expect.stringContaining(message) });
+});

@@ -241,7 +241,7 @@ test("a tool that is not installed is named with the command that installs it", 
   );
 });
 
-test("A26: a tool that is too old is skipped if there is one that is new enough", async () => {
+test("a tool that is too old is skipped if there is one that is new enough", async () => {
   const folder = mkdtempSync(join(tmpdir(), "old-tool-"));
   const place = join(folder, "node_modules/esbuild");
   mkdirSync(place, { recursive: true });

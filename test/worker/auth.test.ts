@@ -59,7 +59,7 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-describe("A0: a hook that fails to decide", () => {
+describe("a hook that fails to decide", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
     "%s is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
@@ -133,7 +133,7 @@ const ALIKE: readonly (readonly [string, object, object])[] = [
   ["nobody", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
 ];
 
-describe("A0: similar principals", () => {
+describe("similar principals", () => {
   test.each(ALIKE)("%s: neither can use the session, the task or the outcome of the other", async (_, one, other) => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
@@ -180,7 +180,7 @@ describe("A0: similar principals", () => {
   });
 });
 
-describe("A28: hooks have the bindings, and their work may continue after the answer", () => {
+describe("hooks have the bindings, and their work may continue after the answer", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);

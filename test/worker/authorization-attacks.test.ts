@@ -119,7 +119,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
   });
 });
 
-describe("10.10 the authorization endpoint is no open redirector (RFC 9700, 4.11.2)", () => {
+describe("the authorization endpoint is no open redirector (RFC 9700, 4.11.2)", () => {
   const site = async () => String((await register(worker.origin, { redirect_uris: [SITE] })).client_id);
 
   test.each<[string, Record<string, string | undefined>]>([

@@ -18,7 +18,7 @@ setUp();
 
 const REDIRECT = "https://known.example/callback";
 
-describe("10.10 a request that cannot be trusted gets a page and no redirect", () => {
+describe("a request that cannot be trusted gets a page and no redirect", () => {
   test.each<[string, Partial<Asked>, string?]>([
     ["an unknown client", { client_id: "unknown" }],
     ["no client", { client_id: undefined as never }],
@@ -45,7 +45,7 @@ describe("10.10 a request that cannot be trusted gets a page and no redirect", (
   });
 });
 
-describe("10.10 a request with a mistake is refused at the redirect URI, with state and iss", () => {
+describe("a request with a mistake is refused at the redirect URI, with state and iss", () => {
   test.each<[string, Partial<Asked>, string, string?]>([
     ["the implicit flow", { response_type: "token" }, "unsupported_response_type"],
     ["no response type", { response_type: undefined }, "unsupported_response_type"],
@@ -138,7 +138,7 @@ describe("consent", () => {
   });
 });
 
-describe("10.10 forged answers", () => {
+describe("forged answers", () => {
   const ask = async (user: string) => {
     const browser = new Browser();
     const { page } = await outcomeOf({}, { browser, user });

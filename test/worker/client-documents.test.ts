@@ -32,7 +32,7 @@ async function ask(client_id: string, redirect_uri = REDIRECT) {
   return visit(new Browser(), to, "ada");
 }
 
-describe("10.10 a client with a metadata document", () => {
+describe("a client with a metadata document", () => {
   test("signs a user in, without having registered", async () => {
     const client_id = publish(GOOD);
     const tokens = await signIn(worker.origin, { client_id, redirect_uri: REDIRECT });

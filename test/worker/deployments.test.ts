@@ -64,7 +64,7 @@ function newKey(): string {
 }
 
 describe.each(VERSIONS)("a server for each request (%s)", (version) => {
-  test("C10 is chosen by header, by binding and by principal; its list is its own", async () => {
+  test("is chosen by header, by binding and by principal; its list is its own", async () => {
     const url = await at("/chosen");
     const anonymous = await open(version, url);
     const headers = { "x-team": "green" };
@@ -82,7 +82,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     }
   });
 
-  test("C10 runs a modern call in its isolate and a session's call in its object, in any isolate", async () => {
+  test("runs a modern call in its isolate and a session's call in its object, in any isolate", async () => {
     const [here, there] = [await text("/isolate"), await text("/twin/isolate")];
     expect(here).not.toBe(there);
     const client = await open(version, await at("/twin/chosen"), { token: "carol" });
@@ -90,7 +90,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     expect((await readAnswer(client.call("which"))).text).toBe("carol");
   });
 
-  test("C10 is chosen by the route that it is mounted at, as in C11", async () => {
+  test("is chosen by the route that it is mounted at", async () => {
     for (const tenant of ["acme", "umbrella"]) {
       const client = await open(version, await at(`/tenants/${tenant}/api/mcp`));
       expect((await readAnswer(client.call("which"))).text).toBe(tenant);
@@ -98,7 +98,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     }
   });
 
-  test("C10 has its own hooks and limits beside others of the Worker", async () => {
+  test("has its own hooks and limits beside others of the Worker", async () => {
     const [red, blue] = [await open(version, await at("/red/mcp")), await open(version, await at("/deep/er/blue/mcp"))];
     const before = (await heard()).length;
     expect((await readAnswer(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
@@ -116,7 +116,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
   });
 });
 
-test("C10 a session of one server is unknown to another of the Worker", async () => {
+test("a session of one server is unknown to another of the Worker", async () => {
   const red = await LegacyClient.open(await at("/red/mcp"));
   expect((await readAnswer(red.call("which"))).text).toBe("red");
   const stray = red.at(await at("/deep/er/blue/mcp"));
@@ -125,7 +125,7 @@ test("C10 a session of one server is unknown to another of the Worker", async ()
   expect((await readAnswer(red.call("which"))).text).toBe("red");
 });
 
-describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C11 mounted at %s", (path) => {
+describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("mounted at %s", (path) => {
   test("POST, GET, DELETE and OPTIONS need no further routes", async () => {
     const url = await at(path);
     const page = { origin: new URL(url).origin, "access-control-request-headers": "mcp-session-id" };
@@ -147,7 +147,7 @@ describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C
   });
 });
 
-test("C11 app.fetch is a plain (Request) => Response", async () => {
+test("app.fetch is a plain (Request) => Response", async () => {
   const url = await at("/plain/mcp");
   for (const version of VERSIONS) {
     const answer = await readAnswer((await open(version, url)).call("work", {}, { progressToken: "t" }));
@@ -168,7 +168,7 @@ const contextOf = async (client: Client, team: string) => {
   return [result.contents[0].text, asked.messages[0].content.text].map((each) => JSON.parse(each) as unknown);
 };
 
-describe.each(VERSIONS)("H2 a context made of request, bindings and principal (%s)", (version) => {
+describe.each(VERSIONS)("a context made of request, bindings and principal (%s)", (version) => {
   test("reaches a tool, and never that of a concurrent caller", async () => {
     const url = await at("/facts");
     const key = newKey();
@@ -204,7 +204,7 @@ describe.each(VERSIONS)("H2 a context made of request, bindings and principal (%
   });
 });
 
-describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
+describe.each(LEGACY_VERSIONS)("without sessions (%s)", (version) => {
   const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
   const opened = async () => LegacyClient.open(await at("/bare"), { version, capabilities });
 
@@ -258,7 +258,7 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
   });
 });
 
-test("M2 without sessions and notifications, modern clients are promised none either", async () => {
+test("without sessions and notifications, modern clients are promised none either", async () => {
   const client = new ModernClient(await at("/bare"));
   const { messages } = await readAnswer(client.request("server/discover"));
   const [{ result }] = messages as [{ result: { capabilities: Members } }];
@@ -267,7 +267,7 @@ test("M2 without sessions and notifications, modern clients are promised none ei
   expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
 });
 
-test("H2 onRootsChanged has the context of the request that reported the change", async () => {
+test("onRootsChanged has the context of the request that reported the change", async () => {
   const client = await LegacyClient.open(await at("/facts"), {
     token: "erin",
     capabilities: { roots: { listChanged: true } },

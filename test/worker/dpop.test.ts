@@ -90,7 +90,7 @@ const refused = (error: string, reason: string) => ({
   nonce: null,
 });
 
-describe("10.10 DPoP: a bound token", () => {
+describe("DPoP: a bound token", () => {
   test("is accepted with a proof, and reaches handlers with its claims", async () => {
     const token = await tokenFor();
     const answer = await readAnswer(who(proven(token, await proofFor(token))));
@@ -166,7 +166,7 @@ describe("10.10 DPoP: a bound token", () => {
   });
 });
 
-describe("10.10 DPoP: a token that is bound to no key", () => {
+describe("DPoP: a token that is bound to no key", () => {
   test("is accepted as Bearer", async () => {
     const token = await tokenFor("/mcp", "none");
     expect(await statusOf({ authorization: `Bearer ${token}` })).toBe(200);
@@ -269,7 +269,7 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
   ],
 ];
 
-describe("10.10 DPoP: a proof that is refused", () => {
+describe("DPoP: a proof that is refused", () => {
   test.each(FAULTS)("%s: 401 invalid_dpop_proof with the reason", async (_, changesOf, reason) => {
     const token = await tokenFor();
     const proof = await proofFor(token, "/mcp", await changesOf(token));
@@ -303,7 +303,7 @@ describe("10.10 DPoP: a proof that is refused", () => {
   });
 });
 
-describe("10.10 DPoP: a proof that is accepted", () => {
+describe("DPoP: a proof that is accepted", () => {
   test.each<[string, () => Members]>([
     ["almost 5 minutes old", () => ({ iat: nowS() - 297 })],
     ["almost 5 minutes in the future", () => ({ iat: nowS() + 297 })],
@@ -340,7 +340,7 @@ describe("10.10 DPoP: a proof that is accepted", () => {
   });
 });
 
-describe("10.10 DPoP: a proof that was used before", () => {
+describe("DPoP: a proof that was used before", () => {
   const used = refused("invalid_dpop_proof", "The proof was used before.");
 
   test("is refused, also by concurrent requests and after the object was evicted", async () => {
@@ -386,7 +386,7 @@ describe("10.10 DPoP: a proof that was used before", () => {
   });
 });
 
-describe("10.10 DPoP: a nonce of the server", () => {
+describe("DPoP: a nonce of the server", () => {
   const demanded = {
     status: 401,
     challenge: expect.stringMatching(/^DPoP algs="ES256", error="use_dpop_nonce", .*scope="read", resource_metadata=/),
@@ -502,7 +502,7 @@ test("an endpoint without a class for objects, or without keys for nonces, says 
   ]);
 });
 
-test("10.10 DPoP: a proof that was used at one isolate is refused at another", async () => {
+test("DPoP: a proof that was used at one isolate is refused at another", async () => {
   const entry = "test/worker/fixtures/dpop.ts";
   const bindings = { ISSUER: issuer.url };
   await using both = await startWorker({ entry, objects: { MCP: "McpObject" }, bindings, twin: true });

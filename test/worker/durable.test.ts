@@ -165,7 +165,7 @@ describe("limits", () => {
     listening.cut();
   });
 
-  test("A14: a session whose logs are full refuses the first call after its object was reset, too", async () => {
+  test("a session whose logs are full refuses the first call after its object was reset, too", async () => {
     const before = await worker.worker.objects("FullObject", "session");
     const session = await Session.open(await at("Full"));
     for (let call = 0; call < 2; call += 1) {
@@ -207,7 +207,7 @@ describe("lifetime", () => {
     expect((await session.request("ping")).status).toBe(404);
   });
 
-  test("M1 a session that is not used for idleTimeoutMs ends: 404, and nothing stored", async () => {
+  test("a session that is not used for idleTimeoutMs ends: 404, and nothing stored", async () => {
     const session = await Session.open(await at("Idle"));
     for (let uses = 0; uses < 5; uses += 1) {
       expect([uses, (await session.request("ping")).status]).toEqual([uses, 200]);
@@ -220,7 +220,7 @@ describe("lifetime", () => {
     });
   });
 
-  test("M1 an open stream counts as use", async () => {
+  test("an open stream counts as use", async () => {
     const session = await Session.open(await at("Idle"));
     const stream = await session.get();
     await pause(4_000);
@@ -408,7 +408,7 @@ describe("several sessions in one object", () => {
     expect((await one.request("ping")).status).toBe(200);
   });
 
-  test("D2: an object drops sessions that are idle, and none that is in use", async () => {
+  test("an object drops sessions that are idle, and none that is in use", async () => {
     const before = (await look("Shared")).length;
     const made = async () => (await look("Shared")).slice(before).filter((each) => each.sessionsHeld !== undefined);
     const [calling, listening, ended] = [await open("crowd"), await open("crowd"), await open("crowd")];

@@ -33,13 +33,13 @@ function watchMessages(): void {
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: { form: {}, url: {} } } });
 
-describe("E3 the completion of a URL elicitation", () => {
+describe("the completion of a URL elicitation", () => {
   watchMessages();
 
   test.each([
     ["is sent from the handler that asked, to its session only", async () => undefined],
     ["is sent by a run that continues after its object was evicted, with the same id", () => worker.evict("McpObject")],
-  ])("E3 %s", async (_, lose) => {
+  ])("%s", async (_, lose) => {
     const [session, other] = [await openSession(), await openSession()];
     const [standing, elsewhere] = [await session.get(), await other.get()];
     const stream = await session.stream("pay", {});
@@ -57,32 +57,29 @@ describe("E3 the completion of a URL elicitation", () => {
   });
 });
 
-describe("E3 the completion of URL elicitations after the error -32042", () => {
+describe("the completion of URL elicitations after the error -32042", () => {
   watchMessages();
 
   const required = { code: -32042 };
 
-  test.each(["/mcp", "/json"])(
-    "E3, M3: is sent to the session that got the error, on its GET stream (%s)",
-    async (path) => {
-      await tap.close();
-      tap = await startHttpTap(worker.url(path));
-      const [session, other] = [await openSession(), await openSession()];
-      const [standing, elsewhere] = [await session.get(), await other.get()];
-      const refused = (await (await session.request("tools/call", { name: "sync", arguments: {} })).json()) as Refused;
-      expect(refused).toMatchObject({ error: required });
-      for (const { elicitationId } of refused.error.data.elicitations) {
-        await other.request("tools/call", { name: "visited", arguments: { id: elicitationId } });
-        await standing.has(elicitationId, ({ messages }) =>
-          messages.some(({ params }) => (params as { elicitationId?: string }).elicitationId === elicitationId),
-        );
-      }
-      expect(standing.messages.map(({ method }) => method)).toEqual([COMPLETE, COMPLETE]);
-      expect(elsewhere.messages).toEqual([]);
-    },
-  );
+  test.each(["/mcp", "/json"])("is sent to the session that got the error, on its GET stream (%s)", async (path) => {
+    await tap.close();
+    tap = await startHttpTap(worker.url(path));
+    const [session, other] = [await openSession(), await openSession()];
+    const [standing, elsewhere] = [await session.get(), await other.get()];
+    const refused = (await (await session.request("tools/call", { name: "sync", arguments: {} })).json()) as Refused;
+    expect(refused).toMatchObject({ error: required });
+    for (const { elicitationId } of refused.error.data.elicitations) {
+      await other.request("tools/call", { name: "visited", arguments: { id: elicitationId } });
+      await standing.has(elicitationId, ({ messages }) =>
+        messages.some(({ params }) => (params as { elicitationId?: string }).elicitationId === elicitationId),
+      );
+    }
+    expect(standing.messages.map(({ method }) => method)).toEqual([COMPLETE, COMPLETE]);
+    expect(elsewhere.messages).toEqual([]);
+  });
 
-  test("E3: is sent on a GET stream that was opened after the error, and after the object was evicted", async () => {
+  test("is sent on a GET stream that was opened after the error, and after the object was evicted", async () => {
     const session = await openSession();
     const refused = await session.request("resources/read", { uri: "sync://all" });
     expect(await refused.json()).toMatchObject({ error: required });
@@ -94,9 +91,9 @@ describe("E3 the completion of URL elicitations after the error -32042", () => {
   });
 });
 
-describe("E3 over HTTP+SSE", () => {
+describe("over HTTP+SSE", () => {
   test.each(["pay", "sync"])(
-    "E3: the completion is sent on the only stream of the client that was asked (%s)",
+    "the completion is sent on the only stream of the client that was asked (%s)",
     async (name) => {
       const [reader, other] = [await openReader(), await openReader()];
       await reader.post(request("tools/call", { name, arguments: {} }, 1));

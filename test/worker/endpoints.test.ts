@@ -31,9 +31,9 @@ async function problemsOf(part: string, which: number): Promise<string[]> {
   return ((await response.json()) as { error: { data: { problems: string[] } } }).error.data.problems;
 }
 
-describe("A23: two endpoints with one class", () => {
+describe("two endpoints with one class", () => {
   test.each(["sessions", "once", "tasks", "notices", "keys"])(
-    "A23: both are refused, with the name of the class and what to write (%s)",
+    "both are refused, with the name of the class and what to write (%s)",
     async (part) => {
       for (const which of [0, 1]) {
         expect(await problemsOf(part, which)).toContain(
@@ -44,7 +44,7 @@ describe("A23: two endpoints with one class", () => {
     },
   );
 
-  test("A23: two endpoints with one Workflow binding are both refused", async () => {
+  test("two endpoints with one Workflow binding are both refused", async () => {
     for (const which of [0, 1]) {
       expect(await problemsOf("workflow", which)).toContainEqual(
         expect.stringMatching(/^\[name-taken\] .* Workflow binding MCP_TASK_WORKFLOW.*binding: "/),
@@ -52,7 +52,7 @@ describe("A23: two endpoints with one class", () => {
     }
   });
 
-  test("A23: a binding to the class of another endpoint serves no client, and the log names both classes", async () => {
+  test("a binding to the class of another endpoint serves no client, and the log names both classes", async () => {
     const client = await LegacyClient.open(at("/crossed/mcp"), { silent: true });
     expect(await readAnswer(client.call("which"))).toMatchObject({ status: 500 });
     expect(await readAnswer(client.request("ping"))).toMatchObject({ status: 500 });
@@ -67,8 +67,8 @@ describe("A23: two endpoints with one class", () => {
   });
 });
 
-describe("A23: two endpoints with their own classes", () => {
-  test("A23: each serves its own clients", async () => {
+describe("two endpoints with their own classes", () => {
+  test("each serves its own clients", async () => {
     for (const [path, name] of [
       [PUBLIC, "public"],
       [ADMIN, "admin"],
@@ -80,25 +80,22 @@ describe("A23: two endpoints with their own classes", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)(
-    "A23: the session id of one is unknown at another, for every method (%s)",
-    async (version) => {
-      const client = await LegacyClient.open(at(PUBLIC), { version });
-      expect((await readAnswer(client.call("which"))).text).toBe("public");
-      for (const path of [ADMIN, ALIAS]) {
-        const other = client.at(at(path));
-        expect((await readAnswer(other.call("which"))).status).toBe(404);
-        expect((await readAnswer(other.request("ping"))).status).toBe(404);
-        expect((await readAnswer(other.request("tools/list"))).status).toBe(404);
-        expect((await other.get()).status).toBe(404);
-        expect((await other.delete()).status).toBe(404);
-      }
-      // The session was not ended by these requests.
-      expect((await readAnswer(client.call("which"))).text).toBe("public");
-    },
-  );
+  test.each(LEGACY_VERSIONS)("the session id of one is unknown at another, for every method (%s)", async (version) => {
+    const client = await LegacyClient.open(at(PUBLIC), { version });
+    expect((await readAnswer(client.call("which"))).text).toBe("public");
+    for (const path of [ADMIN, ALIAS]) {
+      const other = client.at(at(path));
+      expect((await readAnswer(other.call("which"))).status).toBe(404);
+      expect((await readAnswer(other.request("ping"))).status).toBe(404);
+      expect((await readAnswer(other.request("tools/list"))).status).toBe(404);
+      expect((await other.get()).status).toBe(404);
+      expect((await other.delete()).status).toBe(404);
+    }
+    // The session was not ended by these requests.
+    expect((await readAnswer(client.call("which"))).text).toBe("public");
+  });
 
-  test("A23: a session id that was never used at its own endpoint is unknown at another path of the same app", async () => {
+  test("a session id that was never used at its own endpoint is unknown at another path of the same app", async () => {
     const client = await LegacyClient.open(at(PUBLIC), { silent: true });
     expect((await readAnswer(client.at(at(ALIAS)).call("which"))).status).toBe(404);
     expect((await readAnswer(client.call("which"))).status).toBe(200);
@@ -107,7 +104,7 @@ describe("A23: two endpoints with their own classes", () => {
   test.each([
     [PUBLIC, "/public/mcp", [ADMIN, ALIAS, "/public/messages"]],
     ["/public/sse", "/public/messages", [ADMIN, ALIAS, PUBLIC, "/alias/messages"]],
-  ])("A23: the session id of an HTTP+SSE stream at %s is valid at %s only", async (path, own, others) => {
+  ])("the session id of an HTTP+SSE stream at %s is valid at %s only", async (path, own, others) => {
     const leave = new AbortController();
     const stream = new Reading(
       await fetch(at(path), { headers: { accept: "text/event-stream" }, signal: leave.signal }),
@@ -129,7 +126,7 @@ describe("A23: two endpoints with their own classes", () => {
     [PUBLIC, ADMIN],
     [PUBLIC, ALIAS],
     ["/north", "/south"],
-  ])("A23: a request state of %s is refused at %s", async (path, other) => {
+  ])("a request state of %s is refused at %s", async (path, other) => {
     const params = { name: "ask", arguments: {} };
     const { requestState } = await new TaskClient(at(path)).result("tools/call", params);
     const again = { ...params, requestState };
@@ -138,7 +135,7 @@ describe("A23: two endpoints with their own classes", () => {
     expect((await readAnswer(new ModernClient(at(path)).request("tools/call", again))).text).toMatch(/^asked by/);
   });
 
-  test.each([ADMIN, ALIAS])("A23: a task of the public endpoint is unknown at %s", async (path) => {
+  test.each([ADMIN, ALIAS])("a task of the public endpoint is unknown at %s", async (path) => {
     const client = new TaskClient(at(PUBLIC));
     const taskId = await client.start("work");
     const other = client.as({}, at(path));
@@ -152,19 +149,15 @@ describe("A23: two endpoints with their own classes", () => {
     expect(await client.reaches(taskId, "completed")).toMatchObject({ status: "completed" });
   });
 
-  test.each([ADMIN, ALIAS])(
-    "A23: the key of a call that ran once does not affect the same call at %s",
-    async (path) => {
-      const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
-      const run = async (where: string) =>
-        (await readAnswer(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
-      const first = await run(PUBLIC);
-      expect(await run(PUBLIC)).toBe(first);
-      expect(await run(path)).not.toBe(first);
-    },
-  );
+  test.each([ADMIN, ALIAS])("the key of a call that ran once does not affect the same call at %s", async (path) => {
+    const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
+    const run = async (where: string) => (await readAnswer(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
+    const first = await run(PUBLIC);
+    expect(await run(PUBLIC)).toBe(first);
+    expect(await run(path)).not.toBe(first);
+  });
 
-  test.each([ADMIN, ALIAS, "/north"])("A23: a list cursor of the public endpoint is refused at %s", async (path) => {
+  test.each([ADMIN, ALIAS, "/north"])("a list cursor of the public endpoint is refused at %s", async (path) => {
     for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
       const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
       const first = (await readAnswer(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };

@@ -5,14 +5,14 @@ import { decodeCursor, encodeCursor, sipHash, tagsOf } from "../../src/worker/se
 const OBJECT = "0123456789abcdef".repeat(4);
 const STREAM = Date.UTC(2026, 10, 22);
 
-test("A1: the tag is SipHash-2-4, according to its authors' test vectors", () => {
+test("the tag is SipHash-2-4, according to its authors' test vectors", () => {
   const key = [0x0706050403020100n, 0x0f0e0d0c0b0a0908n] as const;
   expect(sipHash(key, [])).toBe(0x726fdb47dd0e0e31n);
   expect(sipHash(key, [0x0706050403020100n])).toBe(0x93f5f5799a932462n);
   expect(sipHash(key, [0x0706050403020100n, 0x0f0e0d0c0b0a0908n])).toBe(0x3f2acc7f57c29bdbn);
 });
 
-test("A1: a tag differs for each stream, session and object", () => {
+test("a tag differs for each stream, session and object", () => {
   const tags = [
     tagsOf(OBJECT, 1)(STREAM),
     tagsOf(OBJECT, 1)(STREAM + 2),
@@ -23,7 +23,7 @@ test("A1: a tag differs for each stream, session and object", () => {
   expect(new Set(tags).size).toBe(tags.length);
 });
 
-test("A1: an id has at most 64 characters and can be decoded again", () => {
+test("an id has at most 64 characters and can be decoded again", () => {
   const tagOf = tagsOf("f".repeat(64), 2 ** 48 - 1);
   const cursor = { stream: Number.MAX_SAFE_INTEGER, seq: 36 ** 10 - 1 };
   const id = encodeCursor(tagOf(cursor.stream), cursor);

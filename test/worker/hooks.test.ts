@@ -37,17 +37,14 @@ async function introduce(clientInfo: Members, capabilities: Members = {}, versio
   return { id, call, client: async () => JSON.parse((await call("client")).text ?? "null") as Members };
 }
 
-describe("H3: the client in a legacy session", () => {
-  test.each(LEGACY_VERSIONS)(
-    "H3: has the name and version of its handshake, and nothing else (%s)",
-    async (version) => {
-      const { client } = await introduce({ name: "näme 漢", version: "1.2.3-β", title: "not kept" }, {}, version);
-      const info = { name: "näme 漢", version: "1.2.3-β" };
-      expect(await client()).toEqual({ info, ...info, capabilities: {}, protocolVersion: version });
-    },
-  );
+describe("the client in a legacy session", () => {
+  test.each(LEGACY_VERSIONS)("has the name and version of its handshake, and nothing else (%s)", async (version) => {
+    const { client } = await introduce({ name: "näme 漢", version: "1.2.3-β", title: "not kept" }, {}, version);
+    const info = { name: "näme 漢", version: "1.2.3-β" };
+    expect(await client()).toEqual({ info, ...info, capabilities: {}, protocolVersion: version });
+  });
 
-  test("H3: has the capabilities `experimental` and `roots.listChanged`", async () => {
+  test("has the capabilities `experimental` and `roots.listChanged`", async () => {
     const info = { name: "able", version: "1" };
     const all = { experimental: { "example.com/feature": {} }, roots: { listChanged: true }, sampling: {} };
     expect(await (await introduce(info, all)).client()).toMatchObject({
@@ -57,13 +54,13 @@ describe("H3: the client in a legacy session", () => {
     expect(some.capabilities).toEqual({ roots: {} });
   });
 
-  test("H3: has name and version truncated if they are too long, so that the id stays within 256 characters", async () => {
+  test("has name and version truncated if they are too long, so that the id stays within 256 characters", async () => {
     const { id, client } = await introduce({ name: "😀".repeat(2_000), version: "v".repeat(2_000) });
     expect(id).toMatch(/^[\x21-\x7e]{250,256}$/);
     expect(await client()).toMatchObject({ name: "😀".repeat(15), version: "v".repeat(34) });
   });
 
-  test("H3: has both after the object was evicted, and in a task", async () => {
+  test("has both after the object was evicted, and in a task", async () => {
     const { call, client } = await introduce({ name: "lasting", version: "2" });
     await client();
     await worker.worker.evict("McpObject");
@@ -78,7 +75,7 @@ describe("H3: the client in a legacy session", () => {
     expect(created.task.taskId).toBeTypeOf("string");
   });
 
-  test("H3: has both in a session over HTTP+SSE, truncated in the same way", async () => {
+  test("has both in a session over HTTP+SSE, truncated in the same way", async () => {
     const leave = new AbortController();
     const headers = { accept: "text/event-stream" };
     const stream = new Reading(await fetch(at("/mcp"), { headers, signal: leave.signal }));
@@ -97,7 +94,7 @@ describe("H3: the client in a legacy session", () => {
     leave.abort();
   });
 
-  test("H3: a session id without client info is answered 404 if it was not created here", async () => {
+  test("a session id without client info is answered 404 if it was not created here", async () => {
     const { id } = await introduce({ name: "a", version: "1" });
     for (const other of [id.slice(0, 124), id.slice(0, 130), `${id}AAAA`, `B${id.slice(1)}`]) {
       const client = (await LegacyClient.open(at("/mcp"))).request(
@@ -110,10 +107,10 @@ describe("H3: the client in a legacy session", () => {
   });
 });
 
-describe("H5: the end of a request over HTTP", () => {
+describe("the end of a request over HTTP", () => {
   const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
 
-  test.each(places)("H5: is reported once, with its subject and outcome (%s, %s)", async (path, version) => {
+  test.each(places)("is reported once, with its subject and outcome (%s, %s)", async (path, version) => {
     const client: Client = await clientOf(version, at(path));
     await takeEnds();
     await readAnswer(client.call("client"));
@@ -141,7 +138,7 @@ describe("H5: the end of a request over HTTP", () => {
     expect(new Set(ends.map(({ client }) => client))).toEqual(new Set([knows ? "ladder" : undefined]));
   });
 
-  test("H5: a call that its client cancelled in a session is not reported as a success", async () => {
+  test("a call that its client cancelled in a session is not reported as a success", async () => {
     const client = await LegacyClient.open(at("/mcp"));
     await takeEnds();
     const called = client.call("wait", {}, { id: "cancelled" });
@@ -151,7 +148,7 @@ describe("H5: the end of a request over HTTP", () => {
     expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("H5: a call whose modern client has disconnected is not reported as a success", async () => {
+  test("a call whose modern client has disconnected is not reported as a success", async () => {
     const leave = new AbortController();
     const called = new ModernClient(at("/stateless")).call("wait", {}, { id: "left", signal: leave.signal });
     called.catch(() => undefined);
@@ -163,11 +160,11 @@ describe("H5: the end of a request over HTTP", () => {
   });
 });
 
-describe("U1: custom methods and notifications over HTTP", () => {
+describe("custom methods and notifications over HTTP", () => {
   const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
 
   test.each(places)(
-    "U1: a notification handler gets context, bindings, principal and client (%s, %s)",
+    "a notification handler gets context, bindings, principal and client (%s, %s)",
     async (path, version) => {
       const method = "notifications/example.com/tick";
       const headers = { "x-subject": "anna" };
@@ -191,7 +188,7 @@ describe("U1: custom methods and notifications over HTTP", () => {
   );
 
   test.each(places)(
-    "U1: a method that never returns ends with -32603 and the reason timeout (%s, %s)",
+    "a method that never returns ends with -32603 and the reason timeout (%s, %s)",
     async (path, version) => {
       const client = await clientOf(version, at(path));
       const answer = await readAnswer(client.request("example.com/hang"));

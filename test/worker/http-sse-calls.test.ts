@@ -122,7 +122,7 @@ const held = async () => {
 };
 
 describe("a call that was answered 202", () => {
-  test("A2: gets the interrupted outcome when its object is reset, and the stream continues", async () => {
+  test("gets the interrupted outcome when its object is reset, and the stream continues", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     expect(await reader.call(1, "hold")).toBe(202);
@@ -141,7 +141,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("A2: is answered after its object has hibernated, whether or not its sockets were closed", async () => {
+  test("is answered after its object has hibernated, whether or not its sockets were closed", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (const webSockets of ["hibernate", "close"] as const) {
@@ -152,7 +152,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("A2: that is posted right after a reset waits for the Worker to reconnect", async () => {
+  test("that is posted right after a reset waits for the Worker to reconnect", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (let turn = 0; turn < 5; turn += 1) {
@@ -165,7 +165,7 @@ describe("a call that was answered 202", () => {
 });
 
 describe("an answer that cannot be stored", () => {
-  test("D5: is replaced by an error at once, and the stream continues", async () => {
+  test("is replaced by an error at once, and the stream continues", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event WHEN NEW.frames LIKE '%"said 1"%'`;
@@ -182,7 +182,7 @@ describe("an answer that cannot be stored", () => {
 });
 
 describe("limits", () => {
-  test("A3: beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
+  test("beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     expect([await reader.call(1, "hold"), await reader.call(2, "hold")]).toEqual([202, 202]);
@@ -197,7 +197,7 @@ describe("limits", () => {
     reader.stream.cut();
   });
 
-  test("A3: concurrent calls do not exceed inFlightMax", async () => {
+  test("concurrent calls do not exceed inFlightMax", async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     const statuses = await Promise.all(Array.from({ length: 20 }, (_, id) => reader.call(id, "hold")));
     expect(statuses.filter((status) => status === 202)).toHaveLength(2);
@@ -205,20 +205,20 @@ describe("limits", () => {
     reader.stream.cut();
   });
 
-  test("A3: messages that wait for the Worker to reconnect count as requests in flight", async () => {
+  test("messages that wait for the Worker to reconnect count as requests in flight", async () => {
     // Each session has its own object, which starts with the first of these messages.
     const refused = async () => (await postAtOnce(await openWithoutStream("/small"))).filter((each) => each === 429);
     await expect.poll(async () => (await refused()).length).toBe(18);
   });
 
-  test("D1: once no Worker can be reconnecting any more, a message without a stream is refused at once", async () => {
+  test("once no Worker can be reconnecting any more, a message without a stream is refused at once", async () => {
     const session = await openWithoutStream("/small");
     // Only two may be in flight: if any of them waited, others would be refused with 429.
     await expect.poll(() => postAtOnce(session), { timeout: 10_000 }).toEqual(Array(20).fill(404));
     expect(await postAtOnce(session)).toEqual(Array(20).fill(404));
   });
 
-  test("A3: a request that is repeated while it is served runs once and is answered once", async () => {
+  test("a request that is repeated while it is served runs once and is answered once", async () => {
     const { reader } = await openAlone("McpObject");
     expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);
     await held();
@@ -232,7 +232,7 @@ describe("limits", () => {
     reader.stream.cut();
   });
 
-  test("A3: the log of a reader that does not read is limited, and then calls are refused", async () => {
+  test("the log of a reader that does not read is limited, and then calls are refused", async () => {
     const { reader, id } = await openAlone("SmallObject", { path: "/small", subject: "slow" });
     await reader.initialize();
     await worker.worker.abort("SmallObject", id);
@@ -265,7 +265,7 @@ describe("where HTTP+SSE cannot be served", () => {
 });
 
 describe("limits on streams", () => {
-  test("D3: one principal cannot use all of them, anonymous callers count as one, and closing one makes room", async () => {
+  test("one principal cannot use all of them, anonymous callers count as one, and closing one makes room", async () => {
     const open = (subject?: string) =>
       openStream(`${worker.origin}/places`, { headers: subject === undefined ? {} : { authorization: subject } });
     const refusalOf = async (subject?: string) => {
@@ -289,7 +289,7 @@ describe("limits on streams", () => {
 });
 
 describe("notifications beyond the limits", () => {
-  test("A3: are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
+  test("are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     reader.stream.pause();
@@ -309,7 +309,7 @@ describe("notifications beyond the limits", () => {
 });
 
 describe("events that a reader has received", () => {
-  test("A3: are dropped from the log, even large results, so that a client that reads is never refused", async () => {
+  test("are dropped from the log, even large results, so that a client that reads is never refused", async () => {
     const { reader, id } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     for (let turn = 0; turn < 12; turn += 1) {
@@ -322,7 +322,7 @@ describe("events that a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("A3: arrive once, in order and without event ids, through resets of the object", async () => {
+  test("arrive once, in order and without event ids, through resets of the object", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     const progress = { _meta: { progressToken: "p" } };
@@ -343,7 +343,7 @@ describe("events that a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("A3: are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", async () => {
+  test("are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", async () => {
     const { reader } = await openAlone("McpObject");
     await reader.initialize();
     reader.stream.pause();
@@ -356,7 +356,7 @@ describe("events that a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("A3: nothing is left of a session whose client has disconnected", async () => {
+  test("nothing is left of a session whose client has disconnected", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     await reader.call(1, "hold");
@@ -373,7 +373,7 @@ describe("events that a reader has received", () => {
 });
 
 describe("initialize over HTTP+SSE", () => {
-  test("H5: passes around and onRequestEnd, with the client's name", async () => {
+  test("passes around and onRequestEnd, with the client's name", async () => {
     const reader = await Reader.open();
     expect(await reader.initialize()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
     expect(await seen()).toEqual([
@@ -383,7 +383,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("H5: a hook may refuse it, and then the client may repeat it, once", async () => {
+  test("a hook may refuse it, and then the client may repeat it, once", async () => {
     const reader = await Reader.open();
     expect(await reader.initialize({ sampling: {} })).toMatchObject({ error: { code: 4401 } });
     expect((await seen()).at(-1)).toMatchObject({ ended: "initialize", errorCode: 4401 });
@@ -394,7 +394,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("H5: a handshake that lacks required members is answered with -32602", async () => {
+  test("a handshake that lacks required members is answered with -32602", async () => {
     const reader = await Reader.open();
     await reader.post(request("initialize", { protocolVersion: "2025-06-18" }, "bad"));
     expect(await reader.answer("bad")).toMatchObject({ error: { code: -32602 } });

@@ -26,7 +26,7 @@ afterAll(() => worker?.stop());
 
 const ME = { name: "http-sse", version: "1.0.0" };
 
-describe("W3 the HTTP+SSE transport", () => {
+describe("the HTTP+SSE transport", () => {
   test("serves the release of 2024-11-05: list, call, progress, notifications", async () => {
     const oracle = new WireOracle();
     const client = new Client2024(ME);

@@ -105,8 +105,8 @@ function newUri(): string {
   return `test://uri-${uris}`;
 }
 
-describe("B2 a notification published in one isolate reaches the streams of both, once", () => {
-  test.each(["/publish/one", "/twin/publish/one"])("B2 through %s", async (path) => {
+describe("a notification published in one isolate reaches the streams of both, once", () => {
+  test.each(["/publish/one", "/twin/publish/one"])("through %s", async (path) => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const urls = [tap?.url, twin?.url];
     const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
@@ -123,21 +123,21 @@ describe("B2 a notification published in one isolate reaches the streams of both
   });
 });
 
-describe("B2 outside of a client's request", () => {
-  test("B2 from a cron", async () => {
+describe("outside of a client's request", () => {
+  test("from a cron", async () => {
     const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
     await worker.worker.runCron();
     for (const listener of both) await listener.hears("test://cron");
   });
 
-  test("B2 from a queue", async () => {
+  test("from a queue", async () => {
     const uri = newUri();
     const both = [await listen(["tools"], [uri]), (await session([uri], twin?.url)).listener];
     await worker.worker.runQueue("subjects", ["tools", uri]);
     for (const listener of both) await Promise.all([listener.hears(TOOLS), listener.hears(uri)]);
   });
 
-  test("B2 from the alarm of an object", async () => {
+  test("from the alarm of an object", async () => {
     const uri = newUri();
     const both = [await listen([], [uri]), (await session([uri], twin?.url)).listener];
     await harm("alarm", [uri], "another object");
@@ -145,7 +145,7 @@ describe("B2 outside of a client's request", () => {
   });
 });
 
-test("B2 a burst in one turn is one call of the hub, and equal notifications are one", async () => {
+test("a burst in one turn is one call of the hub, and equal notifications are one", async () => {
   const all = Array.from({ length: 50 }, newUri);
   const listener = await listen(["tools"], all);
   const { published } = await seen();
@@ -286,7 +286,7 @@ test("hub: whatever happens to sockets and hub, every subject that changed is no
   );
 });
 
-test("B3 a filter too large to be stored with a socket still admits only its subjects, even after hibernation", async () => {
+test("a filter too large to be stored with a socket still admits only its subjects, even after hibernation", async () => {
   const all = Array.from({ length: 100 }, () => `${newUri()}-${"x".repeat(100)}`);
   const [first = "", second = ""] = all;
   const listener = await listen([], all);
@@ -299,7 +299,7 @@ test("B3 a filter too large to be stored with a socket still admits only its sub
   expect(listener.notices).toEqual([first, second]);
 });
 
-describe("B3 the completion of an elicitation", () => {
+describe("the completion of an elicitation", () => {
   const COMPLETE = "notifications/elicitation/complete";
 
   /** The GET stream of a session that was asked to visit a URL. */
@@ -312,7 +312,7 @@ describe("B3 the completion of an elicitation", () => {
     return listener;
   }
 
-  test("B3 is notified after a loss if it is known, and is never guessed", async () => {
+  test("is notified after a loss if it is known, and is never guessed", async () => {
     const listener = await visitor();
     await harm("reset");
     await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notice) => listener.hears(notice)));
@@ -328,8 +328,8 @@ describe("B3 the completion of an elicitation", () => {
   });
 });
 
-describe("B4 notifications that cannot be delivered", () => {
-  test("B4 a socket that fails does not affect others, is reported to onError, and its stream is notified later", async () => {
+describe("notifications that cannot be delivered", () => {
+  test("a socket that fails does not affect others, is reported to onError, and its stream is notified later", async () => {
     const all = [await listen(["tools"], []), await listen(["tools"], []), await listen(["tools"], [], twin?.url)];
     await harm("spoil");
     const before = (await errors()).length;
@@ -340,7 +340,7 @@ describe("B4 notifications that cannot be delivered", () => {
     for (const { notices } of all) expect(notices).toEqual([TOOLS]);
   });
 
-  test("B4 a publish that meets a reset is retried", async () => {
+  test("a publish that meets a reset is retried", async () => {
     const a = newUri();
     const listener = await listen([], [a]);
     const before = (await errors()).length;
@@ -351,7 +351,7 @@ describe("B4 notifications that cannot be delivered", () => {
     expect((await errors()).slice(before)).toEqual([]);
   });
 
-  test("B4 log data without a JSON form does not prevent other notifications of its turn", async () => {
+  test("log data without a JSON form does not prevent other notifications of its turn", async () => {
     const { client, listener } = await session([]);
     await readAnswer(client.request("logging/setLevel", { level: "debug" }));
     await publish("log", "tools");

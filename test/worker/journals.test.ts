@@ -67,7 +67,7 @@ describe("in requestState", () => {
     });
   });
 
-  test("A10: a question for which there is no room fails, and the handler continues", async () => {
+  test("a question for which there is no room fails, and the handler continues", async () => {
     const asked = await call("trying", 1_200);
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
     const text = textOf({ result: await call("trying", 1_200, long) });
@@ -75,7 +75,7 @@ describe("in requestState", () => {
     expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
   });
 
-  test("A10: once a question had no room, the call asks nothing more, because each run would differ", async () => {
+  test("once a question had no room, the call asks nothing more, because each run would differ", async () => {
     const text = textOf({ result: await call("hoping", 1_000) });
     expect(text.split("; ")).toEqual([1, 2, 3].map(() => expect.stringMatching(/^limit: .* 2000\.$/)));
   });
@@ -144,7 +144,7 @@ describe("in a session", () => {
   ] as const;
 
   test.each(lossesOf)(
-    "A10: a question whose answer is too large fails, and the call continues (its run %s)",
+    "a question whose answer is too large fails, and the call continues (its run %s)",
     async (_, lose) => {
       const session = await open();
       const stream = await session.stream("trying", { size: 500_000 });
@@ -157,7 +157,7 @@ describe("in a session", () => {
     },
   );
 
-  test.each(lossesOf)("A10: so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
+  test.each(lossesOf)("so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
     const session = await open();
     const excessIn = (said: string | undefined) => Number(/characters, not (\d+)/.exec(said ?? "")?.[1]) - 900_000;
     await readAnswer(session.call("trying", { size: 900_000 }));
@@ -222,12 +222,12 @@ describe("in a task", () => {
     return client.finish(taskId, () => "Ada");
   };
 
-  test("A10: a question whose answer is too large fails, and the task continues", async () => {
+  test("a question whose answer is too large fails, and the task continues", async () => {
     const text = await tryWith({ size: 4 * MIB - 1_000, steps: 4 }, "y".repeat(10_000));
     expect(text).toMatch(/^invalid-answer: A task stores at most .* 16777216 characters\.; 3$/);
   });
 
-  test("A10: so does each question for which no answer has room", async () => {
+  test("so does each question for which no answer has room", async () => {
     for (const args of [
       { size: 4 * MIB - 50, steps: 4 },
       { size: 1, steps: 10_000 },
@@ -236,7 +236,7 @@ describe("in a task", () => {
     }
   });
 
-  test("A10: an answer of a 2025-11-25 client that exceeds the session's limit: the question fails, and the task continues", async () => {
+  test("an answer of a 2025-11-25 client that exceeds the session's limit: the question fails, and the task continues", async () => {
     const session = await Session.open(tap.url, { capabilities: { elicitation: {} } });
     const created = await readAnswer(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
     const { task } = (created.messages.at(-1) as { result: { task: Members } }).result;

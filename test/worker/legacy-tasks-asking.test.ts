@@ -151,7 +151,7 @@ describe("hooks", () => {
     expect(await ends()).toEqual([{ taskId, taskStatus: "completed", tool: "patient", version: "2025-11-25" }]);
   });
 
-  test("S4: get the sampling requests of the task once, with the tool that asked", async () => {
+  test("get the sampling requests of the task once, with the tool that asked", async () => {
     const samples = () => heard(({ outcome }) => outcome !== undefined);
     const { length } = await samples();
     const result = { role: "assistant", model: "m-1", content: { type: "text", text: "!" } };
@@ -187,7 +187,7 @@ describe("questions that fail", () => {
     expect(textOf(messages)).toMatch(/^unsupported: /);
   });
 
-  test("A10: when the session's sampling limit is reached, the handler gets the error and the task continues", async () => {
+  test("when the session's sampling limit is reached, the handler gets the error and the task continues", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const content = { type: "text", text: "!" };
     const answer = () => ({ result: { role: "assistant", model: "m", content } });

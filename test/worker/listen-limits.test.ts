@@ -1,4 +1,4 @@
-/** A8: which resources a listen stream is granted, and the limits of subscriptions. */
+/** Which resources a listen stream is granted, and the limits of subscriptions. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LegacyClient, ModernClient } from "./client.ts";
@@ -69,7 +69,7 @@ const tooMany = (option: string) => ({
 });
 const INVALID = { error: { code: -32602 } };
 
-test("A8: a listen stream is granted what resources/subscribe would grant, and gets nothing else", async () => {
+test("a listen stream is granted what resources/subscribe would grant, and gets nothing else", async () => {
   const uris = ["test://secret", "test://invented", "test://open", "secrets://a", "many://a", "none"];
   const [stranger, owner] = [await listen(uris), await listen(uris, "owner")];
   expect(await stranger.until("acknowledged")).toContain('"resourceSubscriptions":["test://open","many://a"]');
@@ -87,7 +87,7 @@ test("A8: a listen stream is granted what resources/subscribe would grant, and g
   }
 });
 
-test("A8: more URIs or characters than allowed per stream are -32602, in both eras", async () => {
+test("more URIs or characters than allowed per stream are -32602, in both eras", async () => {
   const uris = (count: number, length = 1) =>
     Array.from({ length: count }, (_, at) => `many://${"x".repeat(length)}${at}`);
   const granted = await listen(uris(20));
@@ -106,7 +106,7 @@ test("A8: more URIs or characters than allowed per stream are -32602, in both er
   expect(await subscribe("many://one-more")).toMatchObject(INVALID);
 });
 
-test("A8: the number of streams per principal is limited, and closing one makes room", async () => {
+test("the number of streams per principal is limited, and closing one makes room", async () => {
   const [first, second] = [await listen(undefined, "a"), await listen(undefined, "a")];
   await Promise.all([first.until("acknowledged"), second.until("acknowledged")]);
   const third = await listen(undefined, "a");
@@ -117,12 +117,12 @@ test("A8: the number of streams per principal is limited, and closing one makes 
   await expect.poll(async () => (await listen(undefined, "a")).status).toBe(200);
 });
 
-test("A8: streams opened at the same time cannot exceed the limit together", async () => {
+test("streams opened at the same time cannot exceed the limit together", async () => {
   const streams = await Promise.all(Array.from({ length: 8 }, () => listen(undefined, "a")));
   expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429, 429, 429, 429]);
 });
 
-test("A8: the number of streams of the hub is limited, including those of sessions", async () => {
+test("the number of streams of the hub is limited, including those of sessions", async () => {
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen()));
   await Promise.all(streams.map((stream) => stream.until("acknowledged")));
   const more = await listen(undefined, "a");
@@ -144,7 +144,7 @@ test("A8: the number of streams of the hub is limited, including those of sessio
     .toBe(200);
 });
 
-test("A8: the characters of all subscriptions of the hub are limited together", async () => {
+test("the characters of all subscriptions of the hub are limited together", async () => {
   const many = Array.from({ length: 15 }, (_, at) => `many://${"x".repeat(50)}${at}`);
   const streams = [await listen(many), await listen(many)];
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);

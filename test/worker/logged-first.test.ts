@@ -71,7 +71,7 @@ test("no part of an event of several rows is sent or kept if one of them cannot 
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
 
-test("D5: a call whose answer cannot be stored ends with an error at once, also when it is resumed", async () => {
+test("a call whose answer cannot be stored ends with an error at once, also when it is resumed", async () => {
   for (const when of ["NEW.kind = 1", `NEW.frames LIKE '%"result"%'`]) {
     const { session, object } = await open();
     await refuse(object, when);

@@ -59,7 +59,7 @@ async function visitor(id: string) {
   return { client, stream, call };
 }
 
-describe("E3 the completion of a URL elicitation, announced by another route", () => {
+describe("the completion of a URL elicitation, announced by another route", () => {
   test.each(["", "/twin"])("reaches only the session that asked (through %j)", async (way) => {
     const [one, two] = [newKey(), newKey()];
     const [asker, other] = [await visitor(one), await visitor(two)];
@@ -112,7 +112,7 @@ describe("E3 the completion of a URL elicitation, announced by another route", (
   });
 });
 
-describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
+describe.each(VERSIONS)("progress and logs of %s", (version) => {
   test("go to the stream of their own request, even if ids and tokens are equal", async () => {
     const bystander = await LegacyClient.open(tap.url);
     await readAnswer(bystander.request("logging/setLevel", { level: "debug" }));
@@ -159,7 +159,7 @@ describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
   });
 });
 
-describe.each(LEGACY_VERSIONS)("B3 updates of a resource (%s)", (version) => {
+describe.each(LEGACY_VERSIONS)("updates of a resource (%s)", (version) => {
   test("reach only its subscribers, in both eras", async () => {
     const subscriber = await LegacyClient.open(tap.url, { version });
     const other = await LegacyClient.open(tap.url, { version });

@@ -71,22 +71,15 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 describe("the class", () => {
-  test.each(Object.keys(TEXTS))(
-    "A27: %s: every request of either era is answered with what to write",
-    async (className) => {
-      for (const send of [
-        initialize,
-        (path: string) => call(path, "hello"),
-        (path: string) => fetch(worker.url(path)),
-      ]) {
-        expect(await problemsOf(send(`/${className}`))).toEqual([TEXTS[className]]);
-      }
-      const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
-      expect(log).toHaveLength(1);
-    },
-  );
+  test.each(Object.keys(TEXTS))("%s: every request of either era is answered with what to write", async (className) => {
+    for (const send of [initialize, (path: string) => call(path, "hello"), (path: string) => fetch(worker.url(path))]) {
+      expect(await problemsOf(send(`/${className}`))).toEqual([TEXTS[className]]);
+    }
+    const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
+    expect(log).toHaveLength(1);
+  });
 
-  test("A27: one that edge() did not make is named when it is first called", async () => {
+  test("one that edge() did not make is named when it is first called", async () => {
     await call("/Foreign", "once");
     await expect
       .poll(() => reported("/Foreign"))
@@ -98,7 +91,7 @@ describe("the class", () => {
 
 describe("other mistakes", () => {
   test.each(["/keyless", "/keyless/replay"])(
-    "A27: missing sealing keys are named in the answer to every request of either era (%s)",
+    "missing sealing keys are named in the answer to every request of either era (%s)",
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
@@ -108,17 +101,17 @@ describe("other mistakes", () => {
     },
   );
 
-  test("A27: an endpoint whose parts seal nothing needs no keys", async () => {
+  test("an endpoint whose parts seal nothing needs no keys", async () => {
     expect((await call("/bare", "hello")).status).toBe(200);
   });
 
-  test("A27: a missing Workflow binding: the lines to write are named", async () => {
+  test("a missing Workflow binding: the lines to write are named", async () => {
     expect(await problemsOf(call("/missing/workflow", "background"))).toEqual([
       '[binding-wrong] The Workflow binding MISSING_WORKFLOW is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"',
     ]);
   });
 
-  test("A27: mistakes in options are reported together with what the Worker lacks", async () => {
+  test("mistakes in options are reported together with what the Worker lacks", async () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
       '[option-unknown] edge() has no option "endpont". Did you mean "endpoint"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
@@ -131,14 +124,14 @@ describe("other mistakes", () => {
 });
 
 describe("tools that need a part", () => {
-  test.each(["/bare", "/varying"])('A27: task: "required" without tasks() is reported once (%s)', async (path) => {
+  test.each(["/bare", "/varying"])('task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
       'options-invalid: No client can call background: task: "required" needs tasks() of "mcp-edge/worker/tasks" in the option use.',
     ]);
   });
 
-  test("A27: once: true without once() names the option", async () => {
+  test("once: true without once() names the option", async () => {
     await call("/task", "once");
     expect(await reported("/task")).toContainEqual(
       'options-invalid: Tool "once" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".',
@@ -169,7 +162,7 @@ function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWo
 
 const logOf = async (at: TestWorker) => (await (await fetch(at.url("/log"))).json()) as string[];
 
-test("A27: an old compatibility date is reported, with the line to write", async () => {
+test("an old compatibility date is reported, with the line to write", async () => {
   await using old = await logging("{ use: [hub()] }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
   for (let times = 0; times < 3; times += 1) {
     expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
@@ -182,7 +175,7 @@ test("A27: an old compatibility date is reported, with the line to write", async
   }
 });
 
-test("A27: a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
+test("a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
   await using plain = await logging("{ use: [hub()] }", { compatibilityFlags: [] });
   // GET is only for sessions.
   for (let times = 0; times < 3; times += 1) expect((await fetch(plain.url("/mcp"))).status).toBe(405);
@@ -191,7 +184,7 @@ test("A27: a Worker without the flag enable_request_signal is served, and the lo
   ]);
 });
 
-test("A27: a service binding with the name of the object binding is no Durable Object binding", async () => {
+test("a service binding with the name of the object binding is no Durable Object binding", async () => {
   const options = { objects: { OWN: "McpObject" }, twin: true };
   await using served = await logging('{ use: [hub(), objects({ binding: "TWIN" })] }', options);
   expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);

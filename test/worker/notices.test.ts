@@ -53,7 +53,7 @@ async function listen(notifications: Members, id: string | number = 7, leave = n
 }
 
 describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) => {
-  test("B2 is notified of changed lists from another isolate, and the session declares it", async () => {
+  test("is notified of changed lists from another isolate, and the session declares it", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     expect(client.greeting.capabilities).toMatchObject({
       tools: { listChanged: true },
@@ -65,7 +65,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     await reading.has("a notice", (each) => methodsOf(each).includes("notifications/tools/list_changed"));
   });
 
-  test("R7 gets only updates of subscribed resources, each once, and none after unsubscribing", async () => {
+  test("gets only updates of subscribed resources, each once, and none after unsubscribing", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
     const request = async (method: string, uri: string) =>
@@ -84,7 +84,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     expect(await request("resources/subscribe", "test://refused")).toMatchObject({ error: { code: 4403 } });
   });
 
-  test("G3 server.log() reaches it according to its own level", async () => {
+  test("server.log() reaches it according to its own level", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
     await readAnswer(client.call("say", { name: "unasked" }));
@@ -108,7 +108,7 @@ describe("the GET stream of a session", () => {
     expect(older.ids).toEqual([]);
   });
 
-  test("ends with DELETE, and the session's subscriptions are released (R6)", async () => {
+  test("ends with DELETE, and the session's subscriptions are released", async () => {
     const client = await LegacyClient.open(tap.url);
     const reading = new Reading(await client.get());
     await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
@@ -119,7 +119,7 @@ describe("the GET stream of a session", () => {
     expect((await client.get()).status).toBe(404);
   });
 
-  test("continues after the process died, with subscriptions and level kept (R6, G2)", async () => {
+  test("continues after the process died, with subscriptions and level kept", async () => {
     const own = await Workerd.start({
       entry: "test/worker/fixtures/changing.ts",
       objects: ["McpObject", "JsonObject"],
@@ -138,7 +138,7 @@ describe("the GET stream of a session", () => {
     await own.stop();
   });
 
-  test("O2 roots that changed are requested on it, from the session that reported the change", async () => {
+  test("roots that changed are requested on it, from the session that reported the change", async () => {
     const capabilities = { roots: { listChanged: true } };
     const [client, other] = [
       await LegacyClient.open(tap.url, { capabilities }),
@@ -178,7 +178,7 @@ describe("subscriptions/listen", () => {
     expect(updates.reading.messages).toHaveLength(2);
   });
 
-  test("R6 the hooks run when it opens and when its client disconnects", async () => {
+  test("the hooks run when it opens and when its client disconnects", async () => {
     const before = (await heard()).length;
     const { leave } = await listen({ resourceSubscriptions: ["test://b"] });
     expect((await heard()).slice(before)).toEqual(["+test://b"]);
@@ -194,7 +194,7 @@ describe("subscriptions/listen", () => {
   });
 });
 
-describe("M3 JSON mode", () => {
+describe("JSON mode", () => {
   const url = () => jsonTap.url;
 
   test("answers every POST with one JSON object, without progress, and modern clients can still be asked", async () => {

@@ -118,7 +118,7 @@ const resultOf = ({ messages }: Awaited<ReturnType<typeof present>>) => (message
 const accept = { action: "accept", content: { yes: true } };
 const decline = { action: "decline" };
 
-describe("A12: a call with a key", () => {
+describe("a call with a key", () => {
   test.each(VERSIONS)("runs once, whatever inputResponses it is repeated with (%s)", async (version) => {
     const client = await clientOf(version, url);
     const key = newKey();
@@ -465,7 +465,7 @@ describe("when something is lost", () => {
 });
 
 // This test and the next are the last ones, because the clock cannot be set back.
-test("A12: an expired state gets its outcome if it was answered in time, and is refused otherwise", async () => {
+test("an expired state gets its outcome if it was answered in time, and is refused otherwise", async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
   const rounds = new Map<string, Members>();
@@ -485,7 +485,7 @@ test("A12: an expired state gets its outcome if it was answered in time, and is 
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });
 
-test("A12: a call of several rounds is forgotten ttlMs after its first request", async () => {
+test("a call of several rounds is forgotten ttlMs after its first request", async () => {
   const client = new ModernClient(await at("/stateless"));
   const key = newKey();
   const asks = async (inputResponses: Members) => {

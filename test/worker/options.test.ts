@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => worker.stop());
 
 describe("numbers of options", () => {
-  test("A7: every duration, size and count of every part has a range, and the message names option, value and range", () => {
+  test("every duration, size and count of every part has a range, and the message names option, value and range", () => {
     const wrong = answers.tried.filter(({ option, value, isAllowed, said }) => {
       if (isAllowed) return said !== undefined;
       const isNamed = said?.startsWith(`options-invalid: ${option} `) && said.includes(value === "60000" ? "" : value);
@@ -32,7 +32,7 @@ describe("numbers of options", () => {
     expect(answers.tried.length).toBeGreaterThan(300);
   });
 
-  test("A7: a range is given in numbers and in words", () => {
+  test("a range is given in numbers and in words", () => {
     const said = (option: string, value: string) =>
       answers.tried.find((each) => each.option === option && each.value === value)?.said;
     expect(said("sessions(): ttlMs", "Infinity")).toBe(
@@ -55,7 +55,7 @@ describe("names of options", () => {
     answers.unknown.find((each) => each.where === where && JSON.stringify(each.options) === JSON.stringify(options))
       ?.said;
 
-  test("A27: an option that does not exist is refused by every part, with a similar name", () => {
+  test("an option that does not exist is refused by every part, with a similar name", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
     expect(parts).toHaveLength(11);
     for (const where of parts) {
@@ -79,11 +79,11 @@ describe("names of options", () => {
         "edge(): use[0] is a function without (context, next); write a plugin such as durable(), or Hono middleware.",
       "a text in place of a list": "edge(): use is a value of type string; write a list.",
     }),
-  )("A27: edge() with %s says so", (what, message) => {
+  )("edge() with %s says so", (what, message) => {
     expect(answers.misused[what]).toBe(`options-invalid: ${message}`);
   });
 
-  test("A27: a server function that returns nothing is named in the log, and the client gets a reference", async () => {
+  test("a server function that returns nothing is named in the log, and the client gets a reference", async () => {
     const response = await fetch(worker.url("/nothing"), { method: "POST", body: "{}" });
     expect(response.status).toBe(500);
     const { errors } = (await (await fetch(worker.url("/errors"))).json()) as { errors: string[] };

@@ -166,7 +166,7 @@ describe("a reader that is behind", () => {
   });
 });
 
-test("A5: a GET stream that is not read keeps a limited amount of memory; one notification per subject replaces the rest", async () => {
+test("a GET stream that is not read keeps a limited amount of memory; one notification per subject replaces the rest", async () => {
   const session = await Session.open(plain());
   await session.request("logging/setLevel", { level: "error" });
   const headers = { ...session.headers, accept: "text/event-stream" } as Record<string, string>;

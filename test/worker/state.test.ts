@@ -111,7 +111,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect(await instance(kind, id)).not.toBe(before);
   }
 
-  test("the log level (G2)", async () => {
+  test("the log level", async () => {
     const kept = await Kept.open("Plain", {}, (session) => session.request("logging/setLevel", { level: "warning" }));
     await die(kept);
     const key = newKey();
@@ -122,7 +122,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect(messages).toHaveLength(2);
   });
 
-  test("the client's subscriptions, whose updates are sent on its GET stream (R6)", async () => {
+  test("the client's subscriptions, whose updates are sent on its GET stream", async () => {
     const uri = "test://a";
     const kept = await Kept.open("Plain", {}, (session) => session.request("resources/subscribe", { uri }));
     const before = await kept.session.get();
@@ -193,7 +193,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect((await kept.session.request("ping")).status).toBe(200);
   });
 
-  test("pending URL elicitations: their completion is notified (E3)", async () => {
+  test("pending URL elicitations: their completion is notified", async () => {
     const capabilities = { elicitation: { form: {}, url: {} } };
     const key = newKey();
     const kept = await Kept.open("Plain", { capabilities }, async (session) => {

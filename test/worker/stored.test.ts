@@ -77,7 +77,7 @@ async function waiting(name: string, args: Members, request?: string) {
 
 const CANCELLED = notification("notifications/cancelled", { requestId: "waits" });
 
-describe("A4: the stored request", () => {
+describe("the stored request", () => {
   test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});
@@ -160,7 +160,7 @@ describe("A4: the stored request", () => {
   });
 });
 
-describe("A17: the journal of a call in a session", () => {
+describe("the journal of a call in a session", () => {
   const written = async (id: string) =>
     (await (await fetch(`${worker.origin}/written/${id}`)).json()) as { puts: number; units: number };
   const sumTo = (steps: number) => (steps * (steps - 1)) / 2;

@@ -55,7 +55,7 @@ const said = ({ messages }: Cuttable) => messages.filter(({ method }) => method 
 const partsOf = (id: string) => id.split("-") as [tag: string, stream: string, seq: string];
 const withStream = (id: string, stream: string, seq = "0") => [partsOf(id)[0], stream, seq].join("-");
 
-test("A1: a made-up event id cannot attach to the GET stream of another session", async () => {
+test("a made-up event id cannot attach to the GET stream of another session", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const [hers, his] = [await listen(alice), await listen(mallory)];
   const number = partsOf(hers.id)[1];
@@ -72,7 +72,7 @@ test("A1: a made-up event id cannot attach to the GET stream of another session"
   his.stream.cut();
 });
 
-test("A1: event ids of another session's call are refused, while it runs and afterwards", async () => {
+test("event ids of another session's call are refused, while it runs and afterwards", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const call = await alice.stream("count", { key: "hers", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -86,7 +86,7 @@ test("A1: event ids of another session's call are refused, while it runs and aft
   his.stream.cut();
 });
 
-test("A1: a stream number that was never issued is 400, and later numbers do not derive from it", async () => {
+test("a stream number that was never issued is 400, and later numbers do not derive from it", async () => {
   const session = await open("alice");
   const { stream, id } = await listen(session);
   const number = Number.parseInt(partsOf(id)[1], 36);
@@ -108,7 +108,7 @@ test("A1: a stream number that was never issued is 400, and later numbers do not
   next.stream.cut();
 });
 
-test("A1: a GET stream without events can be resumed, even after a restart, and stores nothing for it", async () => {
+test("a GET stream without events can be resumed, even after a restart, and stores nothing for it", async () => {
   const session = await open("alice");
   const first = await listen(session);
   first.stream.cut();
@@ -124,7 +124,7 @@ test("A1: a GET stream without events can be resumed, even after a restart, and 
   again.cut();
 });
 
-test("A1: a GET stream whose log was deleted continues after the last event that its client saw", async () => {
+test("a GET stream whose log was deleted continues after the last event that its client saw", async () => {
   const session = await open("alice");
   const first = await listen(session);
   for (const times of [1, 2, 3]) {
@@ -145,7 +145,7 @@ test("A1: a GET stream whose log was deleted continues after the last event that
   again.cut();
 });
 
-test("A1: an object gives nobody a socket to a stream of another session, whatever a Worker requests", async () => {
+test("an object gives nobody a socket to a stream of another session, whatever a Worker requests", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const call = await alice.stream("count", { key: "asked", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -167,7 +167,7 @@ test("A1: an object gives nobody a socket to a stream of another session, whatev
   hers.stream.cut();
 });
 
-test("A9: when a principal takes over an anonymous session, its open GET streams end and get nothing of the principal", async () => {
+test("when a principal takes over an anonymous session, its open GET streams end and get nothing of the principal", async () => {
   const anonymous = await open();
   const [older, newer] = [await listen(anonymous), await listen(anonymous)];
   const alice = anonymous.with({ authorization: "Bearer alice" });
@@ -184,7 +184,7 @@ test("A9: when a principal takes over an anonymous session, its open GET streams
   hers.cut();
 });
 
-test("A9: a call that runs while its session is taken over ends on its own stream and stays its caller's", async () => {
+test("a call that runs while its session is taken over ends on its own stream and stays its caller's", async () => {
   const anonymous = await open();
   const call = await anonymous.stream("count", { key: "taken", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -196,7 +196,7 @@ test("A9: a call that runs while its session is taken over ends on its own strea
   expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: "taken" }] } });
 });
 
-test("A9: an anonymous HTTP+SSE stream ends when a principal takes over its session", async () => {
+test("an anonymous HTTP+SSE stream ends when a principal takes over its session", async () => {
   const cutter = new AbortController();
   const url = `${worker.origin}/team/mcp`;
   const stream = await fetch(url, { headers: { accept: "text/event-stream" }, signal: cutter.signal });
@@ -217,7 +217,7 @@ test("A9: an anonymous HTTP+SSE stream ends when a principal takes over its sess
   expect((await post(3)).status).toBe(404);
 });
 
-test("A9: a message that waits for a stream while its session is taken over is not answered on the principal's", async () => {
+test("a message that waits for a stream while its session is taken over is not answered on the principal's", async () => {
   const anonymous = await open();
   const endpoint = new URL(`/team/mcp?sessionId=${anonymous.id}`, worker.origin);
   const headers = { "content-type": "application/json" };

@@ -162,7 +162,7 @@ describe("onSample", () => {
   test.each([
     ["sampling", 9, "m-1"],
     ["sampling_by_returning", 8, "sampled"],
-  ])("S4: is called once for an answer to what %s asked", async (tool, maxTokens, text) => {
+  ])("is called once for an answer to what %s asked", async (tool, maxTokens, text) => {
     const count = await soFar();
     const taskId = await client.start(tool, { key: newKey() });
     const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));
@@ -177,7 +177,7 @@ describe("onSample", () => {
     expect(record?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test("S4: is called for a request that was cancelled with its task", async () => {
+  test("is called for a request that was cancelled with its task", async () => {
     const count = await soFar();
     const taskId = await client.start("sampling", { key: newKey() });
     await client.reaches(taskId, "input_required");
@@ -186,7 +186,7 @@ describe("onSample", () => {
   });
 });
 
-test("E5: a form of a task that asks for a secret is reported once for its tool", async () => {
+test("a form of a task that asks for a secret is reported once for its tool", async () => {
   for (let times = 0; times < 2; times += 1) {
     const taskId = await client.start("secret", { key: newKey() });
     await client.reaches(taskId, "input_required");

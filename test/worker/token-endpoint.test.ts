@@ -33,7 +33,7 @@ async function codeFor(asked: Asked = KNOWN, user = "ada") {
 const redeem = (form: Record<string, string | undefined>, headers = {}) => postForm(url("/token"), form, headers);
 const refused = (status: number, error: string) => ({ status, body: { error, error_description: expect.any(String) } });
 
-describe("10.10 a code", () => {
+describe("a code", () => {
   test.each<[string, Record<string, string | undefined>, string]>([
     ["of another client", { client_id: "other" }, "invalid_client"],
     ["without a client", { client_id: undefined }, "invalid_request"],
@@ -287,7 +287,7 @@ describe("a client with a secret", () => {
   });
 });
 
-describe("10.10 revocation", () => {
+describe("revocation", () => {
   const revoke = (token: string, client_id = "known") => postForm(url("/revoke"), { token, client_id });
 
   test.each(["refresh_token", "access_token"] as const)("of the %s ends the access", async (kind) => {
@@ -312,7 +312,7 @@ describe("10.10 revocation", () => {
   });
 });
 
-describe("10.10 an access token", () => {
+describe("an access token", () => {
   test("is refused when it has expired", async () => {
     const { access_token } = await signIn(worker.origin, KNOWN);
     await worker.advance(60 * 60_000 + 1_000);
@@ -334,7 +334,7 @@ describe("10.10 an access token", () => {
   });
 });
 
-describe("10.10 DPoP at the authorization server", () => {
+describe("DPoP at the authorization server", () => {
   let own: SigningKey;
   let foreign: SigningKey;
   beforeAll(async () => {

@@ -29,7 +29,7 @@ async function open(user: string): Promise<Record<string, string>> {
 
 const secret = request("tools/call", { name: "secret", arguments: {} });
 
-test("A0: a tool that visible hides from a principal is neither listed nor called in its session", async () => {
+test("a tool that visible hides from a principal is neither listed nor called in its session", async () => {
   const [alice, bob] = [await open("alice"), await open("bob")];
   const names = async (session: Record<string, string>) => {
     const { result } = (await (await post(request("tools/list"), session)).json()) as { result: { tools: unknown[] } };

@@ -14,7 +14,7 @@ import { ME } from "../places.ts";
 import type { Reply } from "./authority.ts";
 import { join, reasonOf, start } from "./lab.ts";
 
-describe("Y5: credentials", () => {
+describe("credentials", () => {
   test("are refused over plain HTTP beyond this machine, before anything is sent", async () => {
     const asked: string[] = [];
     const auth = oauth({ redirect: hostedRedirect("https://app.example/callback") });
@@ -105,7 +105,7 @@ describe("Y5: credentials", () => {
   });
 });
 
-describe("D1: no error contains", () => {
+describe("no error contains", () => {
   test("the credentials that a token endpoint quotes", async () => {
     const authority = await start();
     authority.onToken = ({ parameters }) => {

@@ -6,7 +6,7 @@ const TOKENS = ["test/worker/token-endpoint.test.ts"];
 const CLIENTS = ["test/worker/client-documents.test.ts"];
 const UPSTREAM = ["test/worker/upstream-tokens.test.ts"];
 const ATTACKS = ["test/worker/authorization-attacks.test.ts"];
-const ROWS = ["test/conformance/10-10-authorization-server.test.ts"];
+const ROWS = ["test/conformance/authorization-server.test.ts"];
 const RATES = ["test/worker/authorization-rates.test.ts"];
 const LOGINS = ["test/worker/oauth/login-attempts.test.ts"];
 

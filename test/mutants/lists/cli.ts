@@ -20,7 +20,7 @@ export const CLI_ROOM: readonly Mutant[] = [
     find: "return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;",
     replace: "return annotations?.readOnlyHint !== true && annotations?.destructiveHint === true;",
     tests: CALL,
-    title: "L5: a call that may destroy",
+    title: "a call that may destroy",
   },
   {
     id: "cli-authorization-not-secret",
@@ -28,7 +28,7 @@ export const CLI_ROOM: readonly Mutant[] = [
     find: "/authori[sz]ation|(^|[-_])auth($|[-_])|cookie",
     replace: "/(^|[-_])auth($|[-_])|cookie",
     tests: CALL,
-    title: "D1: --debug",
+    title: "--debug",
   },
   {
     id: "cli-sign-in-without-terminal",
@@ -68,7 +68,7 @@ export const CLI_ROOM: readonly Mutant[] = [
     find: 'if (protocol === "https:" || isLoopback(hostname)) return;',
     replace: "return;",
     tests: CALL,
-    title: "Y5: secrets",
+    title: "secrets",
   },
   {
     id: "cli-tool-failure-exits-zero",

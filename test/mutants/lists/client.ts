@@ -231,7 +231,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "[...this.extensions, { onEvent }]",
     replace: "[{ onEvent }]",
     tests: ["test/client/state.test.ts"],
-    title: "D2 the state says that the connection is being opened",
+    title: "the state says that the connection is being opened",
   },
   {
     id: "client-state-keeps-requests",
@@ -239,7 +239,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "tracked.requests.delete(entry);",
     replace: "",
     tests: ["test/client/state.test.ts"],
-    title: "D2 the state names the transport",
+    title: "the state names the transport",
   },
   {
     id: "client-state-ignores-close",
@@ -247,7 +247,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "if (this.#context.signal.aborted) return ",
     replace: "if (false) return ",
     tests: ["test/client/state.test.ts"],
-    title: "D2 a closed client says so",
+    title: "a closed client says so",
   },
   {
     id: "client-state-session-of-all",
@@ -255,7 +255,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "sessionId !== undefined",
     replace: "sessionId !== null",
     tests: ["test/client/state.test.ts"],
-    title: "D2 the state names the transport",
+    title: "the state names the transport",
   },
   {
     id: "client-state-keeps-given-up-streams",
@@ -263,7 +263,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "filter(isWanted)",
     replace: "filter(() => true)",
     tests: ["test/client/state.test.ts"],
-    title: "D2 the state says whether a session exists",
+    title: "the state says whether a session exists",
   },
   {
     id: "client-cache-never-stale",

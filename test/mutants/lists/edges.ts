@@ -11,8 +11,8 @@ const IN_MEMORY = ["test/testing/in-memory.test.ts"];
 const STREAMS = ["test/testing/streams.test.ts"];
 const LADDER = ["test/http/ladder.test.ts"];
 const HANDLER = ["test/http/handler.test.ts"];
-const CONFORMANCE_10_7_HEADERS = ["test/conformance/10-7-headers.test.ts"];
-const ORIGIN_10_4_ORIGIN_AND_HOST = ["test/http/origin.test.ts", "test/conformance/10-4-origin-and-host.test.ts"];
+const CONFORMANCE_10_7_HEADERS = ["test/conformance/headers.test.ts"];
+const ORIGIN_10_4_ORIGIN_AND_HOST = ["test/http/origin.test.ts", "test/conformance/origin-and-host.test.ts"];
 
 export const EDGES: readonly Mutant[] = [
   {
@@ -491,14 +491,14 @@ export const EDGES: readonly Mutant[] = [
     file: "src/http/classify.ts",
     find: 'if (method === null) return "Mcp-Method is missing";',
     replace: "if (method === null) return undefined;",
-    tests: ["test/http/ladder.test.ts", "test/conformance/10-7-headers.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/conformance/headers.test.ts"],
   },
   {
     id: "ladder-broken-name-header",
     file: "src/http/classify.ts",
     find: 'if (decoded === undefined) return "Mcp-Name has',
     replace: 'if (decoded === inBody) return "Mcp-Name has',
-    tests: ["test/http/ladder.test.ts", "test/conformance/10-7-headers.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/conformance/headers.test.ts"],
   },
   {
     id: "param-header-missing",
@@ -624,7 +624,7 @@ export const EDGES: readonly Mutant[] = [
     file: "src/http/headers.ts",
     find: "fatal: true, ignoreBOM: true",
     replace: "fatal: false, ignoreBOM: true",
-    tests: ["test/properties/http.test.ts", "test/conformance/10-7-headers.test.ts"],
+    tests: ["test/properties/http.test.ts", "test/conformance/headers.test.ts"],
   },
   {
     id: "accept-any-when-absent",
@@ -645,14 +645,14 @@ export const EDGES: readonly Mutant[] = [
     file: "src/http/sse.ts",
     find: 'return `${id === undefined ? "" : `id: ${id}\\n`}event: message',
     replace: "return `event: message",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
   },
   {
     id: "sse-buffered-by-proxies",
     file: "src/http/sse.ts",
     find: '"X-Accel-Buffering": "no",',
     replace: "",
-    tests: ["test/conformance/10-3-frames.test.ts"],
+    tests: ["test/conformance/frames.test.ts"],
   },
   {
     id: "a24-post-checked",

@@ -5,19 +5,19 @@ const PROMPTS = ["test/features/prompts.test.ts"];
 const RESOURCES = ["test/features/resources.test.ts"];
 const DECLARED = ["test/features/declared.test.ts"];
 const SUBSCRIPTIONS = ["test/features/subscriptions.test.ts"];
-const CONFORMANCE_10_5_LISTEN = ["test/conformance/10-5-listen.test.ts"];
+const CONFORMANCE_10_5_LISTEN = ["test/conformance/listen.test.ts"];
 const QUESTIONS = ["test/features/questions.test.ts"];
 const QUESTIONS_SAMPLING_AUDIT = ["test/features/questions.test.ts", "test/features/sampling-audit.test.ts"];
 const SAMPLING_AUDIT = ["test/features/sampling-audit.test.ts"];
-const CONFORMANCE_10_6_REQUEST_STATE = ["test/conformance/10-6-request-state.test.ts"];
+const CONFORMANCE_10_6_REQUEST_STATE = ["test/conformance/request-state.test.ts"];
 const WORKER_ONCE = ["test/worker/once.test.ts"];
 const ONCE = ["test/features/once.test.ts"];
 const RETRYING = ["test/features/retrying.test.ts"];
 const ELICITATION_REPLAY = ["test/features/elicitation-replay.test.ts"];
-const CONFORMANCE_10_7_ANNOTATIONS = ["test/conformance/10-7-annotations.test.ts"];
+const CONFORMANCE_10_7_ANNOTATIONS = ["test/conformance/annotations.test.ts"];
 const REPLAY_REPLAY_EDGES = ["test/features/replay.test.ts", "test/features/replay-edges.test.ts"];
 const WORKER_OWN_TASKS = ["test/worker/legacy-tasks.test.ts"];
-const CONFORMANCE_10_9_TASKS = ["test/conformance/10-9-tasks.test.ts"];
+const CONFORMANCE_10_9_TASKS = ["test/conformance/tasks.test.ts"];
 
 export const FEATURES: readonly Mutant[] = [
   {
@@ -397,7 +397,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/run/request-state.ts",
     find: "if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();",
     replace: "",
-    tests: ["test/conformance/10-6-request-state.test.ts", "test/worker/state.test.ts"],
+    tests: ["test/conformance/request-state.test.ts", "test/worker/state.test.ts"],
   },
   {
     id: "state-unsealed-is-absent",
@@ -467,14 +467,14 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/run/input-required-result.ts",
     find: "if (missing.length > 0) throw missingCapabilities(missing);",
     replace: "",
-    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
+    tests: ["test/conformance/input-required.test.ts", "test/features/input-required.test.ts"],
   },
   {
     id: "rounds-show-elicitation-id",
     file: "src/core/run/input-required-result.ts",
     find: "const { elicitationId: _, ...rest } = params ?? {};",
     replace: "const rest = params ?? {};",
-    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/elicit-url.test.ts"],
+    tests: ["test/conformance/input-required.test.ts", "test/features/elicit-url.test.ts"],
   },
   {
     id: "rounds-unbounded",
@@ -516,7 +516,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/run/run-rounds.ts",
     find: "if (isObject(inputResponses) && Object.values(inputResponses).every(isObject)) return",
     replace: "if (isObject(inputResponses)) return",
-    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
+    tests: ["test/conformance/input-required.test.ts", "test/features/input-required.test.ts"],
   },
   {
     id: "once-of-another-principal",
@@ -1010,7 +1010,7 @@ export const FEATURES: readonly Mutant[] = [
     find: 'if (task === "forbidden") return callTool(server, request, call);',
     replace: "",
     tests: CONFORMANCE_10_9_TASKS,
-    title: "10.9 declared",
+    title: "declared",
   },
   {
     id: "task-headers-unchecked",
@@ -1045,7 +1045,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/tasks/run-task.ts",
     find: "if (isTyped && error.missing.length > 0) throw missingCapabilities(error.missing);",
     replace: "",
-    tests: ["test/conformance/10-9-tasks.test.ts", "test/worker/tasks.test.ts"],
+    tests: ["test/conformance/tasks.test.ts", "test/worker/tasks.test.ts"],
   },
   {
     id: "task-step-after-cut",

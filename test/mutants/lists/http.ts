@@ -3,8 +3,8 @@ import type { Mutant } from "../mutant.ts";
 
 const LADDER = ["test/http/ladder.test.ts"];
 const HTTP = ["test/properties/http.test.ts"];
-const HEADERS = ["test/conformance/10-7-headers.test.ts"];
-const ORIGINS = ["test/http/origin.test.ts", "test/conformance/10-4-origin-and-host.test.ts"];
+const HEADERS = ["test/conformance/headers.test.ts"];
+const ORIGINS = ["test/http/origin.test.ts", "test/conformance/origin-and-host.test.ts"];
 
 const classify = "src/http/classify.ts";
 const headers = "src/http/headers.ts";
@@ -143,13 +143,13 @@ export const HTTP_ROOM: readonly Mutant[] = [
     file: "src/http/sse.ts",
     find: '"Cache-Control": "no-cache, no-transform",',
     replace: '"Cache-Control": "no-cache",',
-    tests: ["test/conformance/10-3-frames.test.ts"],
+    tests: ["test/conformance/frames.test.ts"],
   },
   {
     id: "sse-priming-without-data",
     file: "src/http/sse.ts",
     find: "\\ndata:\\n\\n`;",
     replace: "\\n\\n`;",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
   },
 ];

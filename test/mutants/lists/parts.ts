@@ -98,7 +98,7 @@ export const PARTS: readonly Mutant[] = [
     find: "notices.filter(this.#admits).forEach(this.#listener);",
     replace: "notices.forEach(this.#listener);",
     tests: ["test/worker/hub.test.ts"],
-    title: "B3 a filter too large",
+    title: "a filter too large",
   },
   {
     id: "hub-back-without-its-place",
@@ -520,7 +520,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/core/tasks/task-methods.ts",
     find: 'server.notices.publish({ kind: "task", id });',
     replace: "undefined;",
-    tests: ["test/conformance/10-9-tasks.test.ts"],
+    tests: ["test/conformance/tasks.test.ts"],
     title: "an answer to one of two questions is reported",
   },
   {
@@ -576,7 +576,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/tasks/index.ts",
     find: 'if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;',
     replace: 'if (typeof taskId !== "string" || header !== null) return;',
-    tests: ["test/conformance/10-9-tasks.test.ts"],
+    tests: ["test/conformance/tasks.test.ts"],
     title: "the routing header is the id",
   },
   {
@@ -584,7 +584,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/tasks/index.ts",
     find: 'if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;',
     replace: 'if (typeof taskId !== "string" || header === null || decodeHeaderValue(header) === taskId) return;',
-    tests: ["test/conformance/10-9-tasks.test.ts"],
+    tests: ["test/conformance/tasks.test.ts"],
     title: "the routing header is the id",
   },
   {
@@ -625,7 +625,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (this.#id !== undefined) streams.answered(this.#id);",
     replace: "",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "A3: arrive once, in order",
+    title: "arrive once, in order",
   },
   {
     id: "link-lost-is-the-end",
@@ -640,7 +640,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/reconnecting-socket.ts",
     find: "if (code === 1000 || code === OVER || code === SUPERSEDED) this.#end();",
     replace: "if (code === 1000 || code === OVER) this.#end();",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "duplicate delivery",
   },
   {
@@ -665,7 +665,7 @@ export const PARTS: readonly Mutant[] = [
     find: "...(keys ? [] : ((sessions ?? replay ?? given.auth?.roles)?.findProblems?.(env) ?? [])),",
     replace: "",
     tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27: missing sealing keys",
+    title: "missing sealing keys",
   },
   {
     id: "edge-server-function-unchecked",
@@ -673,7 +673,7 @@ export const PARTS: readonly Mutant[] = [
     find: 'checkServer(server, "edge(): the result of the server function");',
     replace: "",
     tests: ["test/worker/options.test.ts"],
-    title: "A27: a server function that returns nothing",
+    title: "a server function that returns nothing",
   },
   {
     id: "a4-tasks-store-what-may-be",
@@ -681,7 +681,7 @@ export const PARTS: readonly Mutant[] = [
     find: "storable(plain(call))",
     replace: "plain(call)",
     tests: ["test/worker/stored.test.ts"],
-    title: "A4:",
+    title: "",
   },
   {
     id: "a4-sessions-store-what-may-be",
@@ -689,7 +689,7 @@ export const PARTS: readonly Mutant[] = [
     find: "post: this.#host.storable(this.#call.post)",
     replace: "post: this.#call.post",
     tests: ["test/worker/stored.test.ts"],
-    title: "A4:",
+    title: "",
   },
   {
     id: "a17-rows-are-bounded",
@@ -697,7 +697,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (this.#row === 0 && (!this.isStored || this.#units <= ROW_MAX)) {",
     replace: "if (this.#row === 0) {",
     tests: ["test/worker/stored.test.ts"],
-    title: "A17:",
+    title: "",
   },
   {
     id: "a17-all-rows-go",
@@ -705,7 +705,7 @@ export const PARTS: readonly Mutant[] = [
     find: "for (let row = 0; this.#host.kv.delete(this.#keyOf(stream, row)); row += 1);",
     replace: "this.#host.kv.delete(this.#keyOf(stream, 0));",
     tests: ["test/worker/stored.test.ts"],
-    title: "A17:",
+    title: "",
   },
   {
     id: "a17-all-rows-read",
@@ -713,7 +713,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (!row) return this.#durableCall(call, rows);",
     replace: "return this.#durableCall(call, rows);",
     tests: ["test/worker/stored.test.ts"],
-    title: "A17:",
+    title: "",
   },
   {
     id: "a10-task-answer-too-large",
@@ -721,7 +721,7 @@ export const PARTS: readonly Mutant[] = [
     find: "else this.#store.addAnswer({ key: own, digest, answer: responses[key] });",
     replace: "else this.#store.addEntry({ key: own, digest, answer: responses[key] });",
     tests: ["test/worker/journals.test.ts"],
-    title: "A10:",
+    title: "",
   },
   {
     id: "a10-session-failure-always-fits",
@@ -729,7 +729,7 @@ export const PARTS: readonly Mutant[] = [
     find: 'this.#record(failedEntry(entry.key, entry.digest ?? "", failure), true);',
     replace: 'this.#record(failedEntry(entry.key, entry.digest ?? "", failure), false);',
     tests: ["test/worker/journals.test.ts"],
-    title: "A10:",
+    title: "",
   },
   {
     id: "a12-expired-claims-nothing",
@@ -737,7 +737,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (round?.isExpired && (!found || isNext)) return new Response(null, { status: 404 });",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "A12:",
+    title: "",
   },
   {
     id: "a28-hono-context",
@@ -745,7 +745,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return context.executionCtx;",
     replace: "return undefined;",
     tests: ["test/worker/auth.test.ts"],
-    title: "A28:",
+    title: "",
   },
   {
     id: "a27-server-checked",
@@ -753,7 +753,7 @@ export const PARTS: readonly Mutant[] = [
     find: 'if (typeof source !== "function") {',
     replace: 'if (source === "") {',
     tests: ["test/worker/options.test.ts"],
-    title: "A27:",
+    title: "",
   },
   {
     id: "a27-wrong-class-socket",
@@ -761,7 +761,7 @@ export const PARTS: readonly Mutant[] = [
     find: 'if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());',
     replace: "",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23: a binding to the class",
+    title: "a binding to the class",
   },
   {
     id: "a27-wrong-class-call",
@@ -769,7 +769,7 @@ export const PARTS: readonly Mutant[] = [
     find: 'if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;',
     replace: "if (text) return error;",
     tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27:",
+    title: "",
   },
   {
     id: "a27-no-namespace",
@@ -777,7 +777,7 @@ export const PARTS: readonly Mutant[] = [
     find: "else if (!isNamespace(found))",
     replace: "else if (found === null)",
     tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27:",
+    title: "",
   },
   {
     id: "a27-old-date",
@@ -785,7 +785,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return needsObjects && rpc === false",
     replace: "return needsObjects && rpc === undefined",
     tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27:",
+    title: "",
   },
   {
     id: "a27-required-without-tasks",
@@ -793,7 +793,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (names.length === 0) return;",
     replace: "if (names.length >= 0) return;",
     tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27:",
+    title: "",
   },
   {
     id: "a23-claim",
@@ -801,7 +801,7 @@ export const PARTS: readonly Mutant[] = [
     find: "else if (!isInRequest()) owners.set(name, undefined);",
     replace: "",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "a23-object-binding",
@@ -809,7 +809,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (className !== this.#className) throw crossed(`the class ${this.#className}`, `the class ${className}`);",
     replace: "",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "a23-task-owner",
@@ -817,7 +817,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return JSON.stringify([className, endpoint, principal?.issuer, principal?.subject]);",
     replace: "return JSON.stringify([className, principal?.issuer, principal?.subject]);",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "h3-sse-info",
@@ -825,7 +825,7 @@ export const PARTS: readonly Mutant[] = [
     find: "info: client.info && fitInfo(client.info),",
     replace: "",
     tests: ["test/worker/hooks.test.ts"],
-    title: "H3:",
+    title: "",
   },
   {
     id: "workflow-ended-is-not-begun-anew",

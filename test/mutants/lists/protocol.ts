@@ -95,7 +95,7 @@ export const PROTOCOL: readonly Mutant[] = [
     file: versions,
     find: "  primingEvent: true,",
     replace: "  primingEvent: false,",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
   },
   {
     id: "versions-url-required-is-no-error",
@@ -292,7 +292,7 @@ export const PROTOCOL: readonly Mutant[] = [
     file: "src/core/seal/canonical.ts",
     find: "      .sort()",
     replace: "      .slice()",
-    tests: ["test/features/once.test.ts", "test/conformance/10-6-request-state.test.ts"],
+    tests: ["test/features/once.test.ts", "test/conformance/request-state.test.ts"],
   },
   {
     id: "schemas-converted-again",

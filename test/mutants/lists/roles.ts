@@ -4,7 +4,7 @@ import type { Mutant } from "../mutant.ts";
 const ROLES = ["test/worker/roles.test.ts"];
 const MISCONFIGURED = ["test/worker/misconfigured.test.ts"];
 const UNSERVED = ["test/worker/unserved.test.ts"];
-const TASKS = ["test/conformance/10-9-tasks.test.ts"];
+const TASKS = ["test/conformance/tasks.test.ts"];
 
 export const ROLE_CHANGES: readonly Mutant[] = [
   {

@@ -24,7 +24,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (count >= max) return",
     replace: "if (count >= max * 1e6) return",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "D3: one principal cannot",
+    title: "one principal cannot",
   },
   {
     id: "a3-streams-never-freed",
@@ -54,7 +54,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: "if (isBatch && !session.client.rules.batch) {",
     replace: "if (isBatch && !session.client.rules) {",
-    tests: ["test/conformance/10-1-batches-and-versions.test.ts"],
+    tests: ["test/conformance/batches-and-versions.test.ts"],
   },
   {
     id: "session-initialized-twice",
@@ -77,7 +77,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: 'if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });',
     replace: "",
-    tests: ["test/conformance/10-3-sessions-and-streams.test.ts"],
+    tests: ["test/conformance/sessions-and-streams.test.ts"],
     title: "GET streams require an Accept",
   },
   {
@@ -101,7 +101,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: 'if (id === null) return refuse({ reason: "session-missing" });',
     replace: "if (id === null) return refuse(SESSION_UNKNOWN);",
-    tests: ["test/conformance/10-3-sessions-and-streams.test.ts"],
+    tests: ["test/conformance/sessions-and-streams.test.ts"],
     title: "missing session is 400",
   },
   {
@@ -109,7 +109,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: "return (await gateway.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);",
     replace: 'return (await gateway.find(id, admitted)) ?? refuse({ reason: "session-missing" });',
-    tests: ["test/conformance/10-3-sessions-and-streams.test.ts"],
+    tests: ["test/conformance/sessions-and-streams.test.ts"],
     title: "unknown session",
   },
   {
@@ -208,21 +208,21 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/endpoint.ts",
     find: "if (problem) return refuse(problem);",
     replace: 'if (problem) return readableBy(origin ?? "", refuse(problem));',
-    tests: ["test/conformance/10-4-origin-and-host.test.ts"],
+    tests: ["test/conformance/origin-and-host.test.ts"],
   },
   {
     id: "origin-unchecked",
     file: "src/http/endpoint.ts",
     find: "if (problem) return refuse(problem);",
     replace: "",
-    tests: ["test/conformance/10-4-origin-and-host.test.ts"],
+    tests: ["test/conformance/origin-and-host.test.ts"],
   },
   {
     id: "cors-missing",
     file: "src/http/endpoint.ts",
     find: "return origin === null ? response : readableBy(origin, response);",
     replace: "return response;",
-    tests: ["test/conformance/10-4-origin-and-host.test.ts"],
+    tests: ["test/conformance/origin-and-host.test.ts"],
   },
   {
     id: "cors-two-origins",
@@ -253,7 +253,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/endpoint.ts",
     find: 'if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });',
     replace: "",
-    tests: ["test/http/ladder.test.ts", "test/conformance/10-1-transports.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/conformance/transports.test.ts"],
   },
   {
     id: "sessions-unavailable-is-500",
@@ -285,7 +285,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'const isAskedFor = typeof this.#source === "function" || server.asksForRequest;',
     replace: 'const isAskedFor = typeof this.#source === "function";',
     tests: ["test/worker/deployments.test.ts"],
-    title: "H2 a context made of request",
+    title: "a context made of request",
   },
   {
     id: "json-only-client-gets-a-stream",
@@ -308,7 +308,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/legacy.ts",
     find: "return CancelledError.is(cancellation.reason) ? undefined : text;",
     replace: "return text;",
-    tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
+    tests: ["test/conformance/questions-and-cancelling.test.ts"],
     title: "aborts the handler, and no message follows",
   },
   {
@@ -316,7 +316,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/legacy.ts",
     find: 'if (form === "json")',
     replace: 'if (form === ("jason" as string))',
-    tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
+    tests: ["test/conformance/questions-and-cancelling.test.ts"],
     title: "a client that accepts only JSON cannot be asked",
   },
   {
@@ -324,7 +324,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/legacy.ts",
     find: 'if (parsed.kind === "response") context.questions?.settle(parsed.message);',
     replace: "",
-    tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
+    tests: ["test/conformance/questions-and-cancelling.test.ts"],
     title: "a response arrives on another POST",
   },
   {
@@ -341,7 +341,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (CancelledError.is(cancellation.reason)) {",
     replace: "if (cancellation === undefined) {",
     tests: ["test/worker/in-flight.test.ts"],
-    title: "A6:",
+    title: "",
   },
   {
     id: "a5-bounded",
@@ -349,7 +349,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (this.#late.size === 0 && this.#left > 0) this.insert(frame);",
     replace: "if (this.#late.size === 0) this.insert(frame);",
     tests: ["test/http/event-stream.test.ts"],
-    title: "A5:",
+    title: "",
   },
   {
     id: "a5-one-waits",
@@ -357,7 +357,7 @@ export const SERVING: readonly Mutant[] = [
     find: "else this.#late.set(subject, late);",
     replace: "",
     tests: ["test/http/event-stream.test.ts"],
-    title: "A5:",
+    title: "",
   },
   {
     id: "a4-headers-filtered",
@@ -365,7 +365,7 @@ export const SERVING: readonly Mutant[] = [
     find: "request.headers.filter(([name]) => isStorable(name.toLowerCase(), headerNames))",
     replace: "request.headers",
     tests: ["test/worker/stored.test.ts"],
-    title: "A4:",
+    title: "",
   },
   {
     id: "a4-query-filtered",
@@ -373,7 +373,7 @@ export const SERVING: readonly Mutant[] = [
     find: "new URLSearchParams([...searchParams].filter(([name]) => queryNames.includes(name)))",
     replace: "new URLSearchParams(searchParams)",
     tests: ["test/worker/stored.test.ts"],
-    title: "A4:",
+    title: "",
   },
   {
     id: "a4-credential-names-refused",
@@ -381,7 +381,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (CREDENTIAL.test(name.toLowerCase())) throw",
     replace: "if (CREDENTIAL.test(name)) throw",
     tests: ["test/worker/stored.test.ts"],
-    title: "A4:",
+    title: "",
   },
   {
     id: "a0-auth-anything",
@@ -389,7 +389,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (principal) return principal;",
     replace: "return principal ?? (who as Principal);",
     tests: ["test/http/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-auth-text",
@@ -397,7 +397,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (who === "anonymous") return undefined;',
     replace: 'if (typeof who === "string") return undefined;',
     tests: ["test/http/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-auth-undefined",
@@ -405,7 +405,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (who === null) return refuse({ reason: "unauthorized"',
     replace: 'if (who === undefined) return undefined; if (who === null) return refuse({ reason: "unauthorized"',
     tests: ["test/http/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-auth-option",
@@ -413,7 +413,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'checkFunction("auth", options.auth);',
     replace: "",
     tests: ["test/http/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-cors-challenge",
@@ -421,7 +421,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'headers.append("Access-Control-Expose-Headers", EXPOSED);',
     replace: 'headers.set("Access-Control-Expose-Headers", EXPOSED);',
     tests: ["test/http/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a28-auth-context",
@@ -429,7 +429,7 @@ export const SERVING: readonly Mutant[] = [
     find: "await auth(request, env, execution);",
     replace: "await auth(request, env, undefined as never);",
     tests: ["test/features/hooks-work.test.ts"],
-    title: "A28:",
+    title: "",
   },
   {
     id: "late-notices-never-told",
@@ -464,14 +464,14 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/endpoint.ts",
     find: 'if (!sessions || server.versions.find(version)?.era === "modern") return',
     replace: "if (!sessions) return",
-    tests: ["test/http/ladder.test.ts", "test/conformance/10-2-era-boundary.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/conformance/era-boundary.test.ts"],
   },
   {
     id: "mirrored-headers-unchecked",
     file: "src/http/endpoint.ts",
     find: 'if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);',
     replace: "",
-    tests: ["test/conformance/10-7-headers.test.ts"],
+    tests: ["test/conformance/headers.test.ts"],
   },
   {
     id: "request-sent-to-objects-unasked",
@@ -508,14 +508,14 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/body.ts",
     find: "if (levels === 0) return true;",
     replace: "",
-    tests: ["test/http/ladder.test.ts", "test/properties/http.test.ts", "test/conformance/10-1-transports.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/properties/http.test.ts", "test/conformance/transports.test.ts"],
   },
   {
     id: "body-of-any-number-of-values",
     file: "src/http/body.ts",
     find: "return values > bodyValuesMax || members.some",
     replace: "return members.some",
-    tests: ["test/http/ladder.test.ts", "test/properties/http.test.ts", "test/conformance/10-1-transports.test.ts"],
+    tests: ["test/http/ladder.test.ts", "test/properties/http.test.ts", "test/conformance/transports.test.ts"],
   },
   {
     id: "a21-allow-get",

@@ -55,7 +55,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: "if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
     replace: "if (lastEventId === null && !services.notices) return refuse(NO_STREAM);",
-    tests: ["test/conformance/10-3-frames.test.ts"],
+    tests: ["test/conformance/frames.test.ts"],
     title: "keep-alive comment lines are sent on a GET stream",
   },
   {
@@ -104,7 +104,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const BYTES_MAX = 160;",
     replace: "const BYTES_MAX = 176;",
     tests: ["test/worker/hooks.test.ts"],
-    title: "H3: has name and version truncated",
+    title: "has name and version truncated",
   },
   {
     id: "session-name-leaves-no-version",
@@ -112,7 +112,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const kept = Math.min(encodeText(version).length, VERSION_MAX);",
     replace: "const kept = 0;",
     tests: ["test/worker/hooks.test.ts"],
-    title: "H3: has name and version truncated",
+    title: "has name and version truncated",
   },
   {
     id: "session-id-mark-is-dropped",
@@ -183,7 +183,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (isEnded || !this.#isHeld) await this.#forget();",
     replace: "if (!isEnded || !this.#isHeld) await this.#forget();",
     tests: ["test/worker/durable.test.ts"],
-    title: "M1 an open stream counts as use",
+    title: "an open stream counts as use",
   },
   {
     id: "session-in-flight-unbounded",
@@ -261,7 +261,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (!caller || this.#goodUntil(caller) > nowMs) return;",
     replace: "if (!caller || this.#goodUntil(caller) > 0) return;",
     tests: ["test/worker/durable.test.ts"],
-    title: "M1 a session that is not used for idleTimeoutMs",
+    title: "a session that is not used for idleTimeoutMs",
   },
   {
     id: "session-cancel-of-lost-call",
@@ -276,7 +276,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session.ts",
     find: "this.#posts.cancel(id, new CancelledError(params?.reason));",
     replace: "",
-    tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
+    tests: ["test/conformance/questions-and-cancelling.test.ts"],
     title: "aborts the handler, and no message follows",
   },
   {
@@ -292,7 +292,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session.ts",
     find: "disconnect: client.rules.primingEvent ? (retryMs)",
     replace: "disconnect: client.rules ? (retryMs)",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "is not ended; its answer is sent on the stream",
   },
   {
@@ -308,7 +308,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-object.ts",
     find: "const attached = await this.#use(caller, (session) => session.attach(caller, target), true);",
     replace: "const attached = this.#session(caller.session).attach(caller, target);",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "event ids of a deleted session are 404",
   },
   {
@@ -399,7 +399,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/stream-sockets.ts",
     find: "for (const older of this.of(stream)) older.close(SUPERSEDED);",
     replace: "",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "of six that resume at once",
   },
   {
@@ -407,7 +407,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "const frames = rules.primingEvent ? encodePriming(",
     replace: "const frames = rules ? encodePriming(",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "whose clients parse empty data",
   },
   {
@@ -431,7 +431,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "if (found.isFinal) return found.seq > seq;",
     replace: "if (found.isFinal) return true;",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "after the last event there is nothing to resume",
   },
   {
@@ -504,7 +504,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return encodeCursor(tagOf(cursor.stream), cursor) === text ? cursor : undefined;",
     replace: "return tagOf(cursor.stream) ? cursor : undefined;",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: a made-up event id cannot attach",
+    title: "a made-up event id cannot attach",
   },
   {
     id: "cursor-tag-of-any-session",
@@ -602,7 +602,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/stream-sender.ts",
     find: ".filter((frame) => (eventNumber(frame) ?? 0) > seq)",
     replace: "",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "resuming after each event of a finished stream",
   },
   {
@@ -665,7 +665,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/bridge.ts",
     find: 'for (const uri of offered.uris) this.#tell({ kind: "resource", uri });',
     replace: "",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "an update between the two streams",
   },
   {
@@ -674,14 +674,14 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (status === 400) return cursorInvalid(cursor);",
     replace: "",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: a made-up event id cannot attach",
+    title: "a made-up event id cannot attach",
   },
   {
     id: "bridge-stream-over-is-404",
     file: "src/worker/sessions/bridge.ts",
     find: "return status === 405 ? STREAM_OVER : SESSION_UNKNOWN;",
     replace: "return SESSION_UNKNOWN;",
-    tests: ["test/conformance/10-3-resume.test.ts"],
+    tests: ["test/conformance/resume.test.ts"],
     title: "after the last event there is nothing to resume",
   },
   {
@@ -735,7 +735,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/logged-stream.ts",
     find: "kind: rank < 0 && kind === EventKind.Final ? EventKind.Kept : kind",
     replace: "kind",
-    tests: ["test/conformance/10-3-frames.test.ts"],
+    tests: ["test/conformance/frames.test.ts"],
     title: "an answer larger than a row",
   },
   {
@@ -744,7 +744,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return row && row.session !== session ? undefined : { stream, seq, rank, row };",
     replace: "return { stream, seq, rank, row };",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1:",
+    title: "",
   },
   {
     id: "a1-tag-per-stream",
@@ -752,7 +752,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "[...rest, BigInt(session), BigInt(stream)]",
     replace: "[...rest, BigInt(session)]",
     tests: ["test/worker/event-id.test.ts", "test/worker/stream-owners.test.ts"],
-    title: "A1:",
+    title: "",
   },
   {
     id: "a1-unsent-event",
@@ -760,7 +760,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return start.seq > end.seq ? undefined : { ...start, end };",
     replace: "return { ...start, end };",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1:",
+    title: "",
   },
   {
     id: "a1-numbers-go-on",
@@ -768,7 +768,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "this.#seq = Math.max(after, log.last(id).seq);",
     replace: "this.#seq = log.last(id).seq;",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1:",
+    title: "",
   },
   {
     id: "a6-slot-reserved",
@@ -776,7 +776,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const slots = ids.map((id) => this.#posts.slot(id));",
     replace: "const slots: Slot[] = [];",
     tests: ["test/worker/in-flight.test.ts"],
-    title: "A6:",
+    title: "",
   },
   {
     id: "a6-slot-freed",
@@ -784,7 +784,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "} else for (const slot of slots) slot.free();",
     replace: "}",
     tests: ["test/worker/in-flight.test.ts"],
-    title: "A6:",
+    title: "",
   },
   {
     id: "a6-join-same-principal",
@@ -792,7 +792,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "by === principalHash && post.form === form",
     replace: 'by !== "" && principalHash !== "" && post.form === form',
     tests: ["test/worker/in-flight.test.ts"],
-    title: "A6:",
+    title: "",
   },
   {
     id: "a9-streams-end",
@@ -800,7 +800,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (binds) this.#streams.endOwn();",
     replace: "",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A9:",
+    title: "",
   },
   {
     id: "a14-size-known",
@@ -808,7 +808,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return this.#size() >= this.#host.caps.sessionBytesMax;",
     replace: "return (this.#bytes ?? 0) >= this.#host.caps.sessionBytesMax;",
     tests: ["test/worker/durable.test.ts"],
-    title: "A14:",
+    title: "",
   },
   {
     id: "a0-key-text",
@@ -816,7 +816,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: 'if (name === undefined || (typeof name === "string" && name !== "")) return name;',
     replace: 'if (name === undefined || name !== "") return name as string;',
     tests: ["test/worker/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-key-empty",
@@ -824,7 +824,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: '(typeof name === "string" && name !== "")',
     replace: 'typeof name === "string"',
     tests: ["test/worker/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a0-hash-joined",
@@ -832,7 +832,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "JSON.stringify([principal.issuer, principal.subject, ...named])",
     replace: "principal.issuer + principal.subject + named",
     tests: ["test/worker/auth.test.ts"],
-    title: "A0:",
+    title: "",
   },
   {
     id: "a7-ttl-or-idle",
@@ -855,7 +855,7 @@ export const SESSIONS: readonly Mutant[] = [
     replace:
       'const bytes = (await ring.open(id, this.#boundTo(endpoint))) ?? (await ring.open(id, this.#boundTo("/public/mcp")));',
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "a23-known-id-endpoint",
@@ -863,7 +863,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const facts = known?.endpoint === endpoint ? known.facts : await this.#unseal(id, env, endpoint);",
     replace: "const facts = known ? known.facts : await this.#unseal(id, env, endpoint);",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "a23-bound-endpoint",
@@ -871,7 +871,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return `${this.#options.place.className} ${endpoint}`;",
     replace: "return `${this.#options.place.className}`;",
     tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
+    title: "",
   },
   {
     id: "h3-info-in-session",
@@ -879,7 +879,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);",
     replace: "return new ClientFacts(rules, decodeCapabilities(capabilityBits));",
     tests: ["test/worker/hooks.test.ts"],
-    title: "H3:",
+    title: "",
   },
   {
     id: "h3-fit",
@@ -887,6 +887,6 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const fitted = cut(name, INFO_MAX - kept);",
     replace: "const fitted = cut(name, INFO_MAX);",
     tests: ["test/properties/sealing.test.ts"],
-    title: "H3:",
+    title: "",
   },
 ];

@@ -8,7 +8,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + RECONNECT_MS - Date.now();",
     replace: "return RECONNECT_MS;",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "D1: once no Worker",
+    title: "once no Worker",
   },
   {
     id: "sse-waits-for-nobody",
@@ -16,7 +16,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + RECONNECT_MS - Date.now();",
     replace: "return 0;",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "A2: that is posted right after a reset",
+    title: "that is posted right after a reset",
   },
   {
     id: "object-keeps-every-session",
@@ -24,7 +24,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "if (session.isIdle) this.#sessions.delete(number);",
     replace: "if (number < 0) this.#sessions.delete(number); else void session;",
     tests: ["test/worker/durable.test.ts"],
-    title: "D2: an object drops sessions",
+    title: "an object drops sessions",
   },
   {
     id: "object-lets-go-of-running-calls",
@@ -32,7 +32,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;",
     replace: "const isUsed = this.users + this.#handling > 0 || this.#roots.isRunning;",
     tests: ["test/worker/durable.test.ts"],
-    title: "D2: an object drops sessions",
+    title: "an object drops sessions",
   },
   {
     id: "sse-places-all-for-one-principal",
@@ -40,7 +40,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "if (own < perPrincipalMax) return undefined;",
     replace: "return undefined;",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "D3: one principal cannot",
+    title: "one principal cannot",
   },
   {
     id: "sse-places-of-a-principal-never-freed",
@@ -48,7 +48,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "const own = (byPrincipal.get(by) ?? 0) + more;",
     replace: "const own = (byPrincipal.get(by) ?? 0) + Math.max(0, more);",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "D3: one principal cannot",
+    title: "one principal cannot",
   },
   {
     id: "stream-goes-on-when-its-teller-leaves",
@@ -206,7 +206,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "this.#streams.fail(stream, requestIds(post.messages), error);",
     replace: "void error;",
     tests: ["test/worker/logged-first.test.ts"],
-    title: "D5:",
+    title: "",
   },
   {
     id: "sse-answer-that-is-not-stored-is-waited-for",
@@ -214,7 +214,7 @@ export const STREAMS: readonly Mutant[] = [
     find: 'const frames = requests.map((id) => encodeEvent(unstored(id))).join("");',
     replace: 'const frames = requests.length < 0 ? unstored(0) : "";',
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "D5:",
+    title: "",
   },
   {
     id: "unknown-kind-of-stream-is-served",

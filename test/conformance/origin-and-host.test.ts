@@ -1,4 +1,4 @@
-/** Conformance section 10.4: Origin and Host. */
+/** Origin and Host. */
 import { describe, expect, test } from "vitest";
 import { expectLogs } from "../harness/logs.ts";
 import { CONTENT, type Era, type Headers, isMembers, NEWEST_LEGACY, post, request } from "../http/messages.ts";
@@ -43,7 +43,7 @@ async function served(ask: Ask, endpoint?: Endpoint): Promise<void> {
   expectServed(await lab.send(ask, endpoint));
 }
 
-describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
+describe.each(ERAS)("Origin alone (%s)", (era) => {
   test.each([
     "https://evil.example",
     "http://evil.example",
@@ -54,20 +54,20 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     "file://",
     "chrome-extension://abcdefgh",
     "javascript:alert(1)",
-  ])("10.4 Origin alone: %j is 403", async (origin) => {
+  ])("Origin alone: %j is 403", async (origin) => {
     await refused(right(era, { origin }));
   });
 
-  test("10.4 null is 403 even on a local server, in any case", async () => {
+  test("null is 403 even on a local server, in any case", async () => {
     for (const origin of ["null", "NULL", "Null"]) await refused(right(era, { origin }));
   });
 
-  test("10.4 absent Origin is allowed", async () => {
+  test("absent Origin is allowed", async () => {
     await served(right(era));
     await served(right(era), "listed");
   });
 
-  test("10.4 own origin is allowed and gets CORS headers", async () => {
+  test("own origin is allowed and gets CORS headers", async () => {
     const { origin } = lab.worker;
     const answer = await lab.send(right(era, { origin }));
     expectServed(answer);
@@ -75,7 +75,7 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     expect(answer.headers.vary).toMatch(/\borigin\b/i);
   });
 
-  test("10.4 two Origin headers are 403, even if one of them is allowed", async () => {
+  test("two Origin headers are 403, even if one of them is allowed", async () => {
     await refused(right(era, { origin: [lab.worker.origin, "https://evil.example"] }));
     await refused(right(era, { origin: ["https://evil.example", lab.worker.origin] }));
   });
@@ -95,27 +95,27 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     "http://[::1].evil.example",
     "http://[::ffff:8.8.8.8]",
     "http://128.0.0.1",
-  ])("10.4 sub-domain tricks: %s is 403", async (origin) => {
+  ])("sub-domain tricks: %s is 403", async (origin) => {
     await refused(right(era, { origin }));
   });
 
   test.each(["http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:6274", "https://localhost"])(
-    "10.4 IPv6 and other loopback pages may call a loopback server: %s",
+    "IPv6 and other loopback pages may call a loopback server: %s",
     async (origin) => {
       await served(right(era, { origin }));
     },
   );
 
   test.each(["http://[::2]:6274", "http://[2001:db8::1]", "http://[fe80::1]", "http://[::1", "http://::1:6274"])(
-    "10.4 IPv6 that is not loopback, or not an address: %s is 403",
+    "IPv6 that is not loopback, or not an address: %s is 403",
     async (origin) => {
       await refused(right(era, { origin }));
     },
   );
 });
 
-describe.each(ERAS)("10.4 allow-list (%s)", (era) => {
-  test("10.4 allow-list: a listed origin is allowed, whatever the case of scheme and host", async () => {
+describe.each(ERAS)("allow-list (%s)", (era) => {
+  test("allow-list: a listed origin is allowed, whatever the case of scheme and host", async () => {
     for (const origin of ["https://app.example.com", "HTTPS://App.Example.COM", "https://app.example.com:443"]) {
       await served(right(era, { origin }), "listed");
     }
@@ -134,18 +134,18 @@ describe.each(ERAS)("10.4 allow-list (%s)", (era) => {
     ["the host without a scheme", "app.example.com"],
     ["null", "null"],
     ["a list", "https://app.example.com, https://evil.example"],
-  ])("10.4 scheme or port differences and others: %s is 403", async (_, origin) => {
+  ])("scheme or port differences and others: %s is 403", async (_, origin) => {
     await refused(right(era, { origin }), "listed");
   });
 
-  test("10.4 allow-list: a loopback page may not call a public host", async () => {
+  test("allow-list: a loopback page may not call a public host", async () => {
     await refused(right(era, { host: "mcp.example.com", origin: "http://localhost:3000" }), "listed");
     await refused(right(era, { host: "mcp.example.com", origin: "null" }), "listed");
     await served(right(era, { host: "mcp.example.com", origin: "https://app.example.com" }), "listed");
   });
 });
 
-describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
+describe.each(ERAS)("Host alone (%s)", (era) => {
   test.each([
     "evil.example",
     "evil.example:80",
@@ -158,7 +158,7 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     "0.0.0.0",
     "[2001:db8::1]",
     "mcp.example.com",
-  ])("10.4 Host alone: %s is 403 if a browser may have sent the request", async (host) => {
+  ])("Host alone: %s is 403 if a browser may have sent the request", async (host) => {
     await refused(right(era, { host, origin: `http://${host}` }));
     const headers = { host, accept: "text/event-stream" };
     for (const method of ["GET", "HEAD", "OPTIONS"]) {
@@ -166,21 +166,21 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     }
   });
 
-  test("A24: a POST without Origin does not come from a browser, so it is served whatever its Host", async () => {
+  test("a POST without Origin does not come from a browser, so it is served whatever its Host", async () => {
     for (const host of ["mcp.example.com", "evil.example:80", "10.0.0.1", "[2001:db8::1]"]) {
       await served(right(era, { host }));
     }
     await refused(right(era, { host: "evil.example", origin: "null" }));
   });
 
-  test("10.4 Host alone: loopback names are allowed, in any case, with and without a port", async () => {
+  test("Host alone: loopback names are allowed, in any case, with and without a port", async () => {
     const { port } = new URL(lab.worker.origin);
     for (const host of ["localhost", `localhost:${port}`, "LOCALHOST", "127.0.0.1", `[::1]:${port}`, "[::1]"]) {
       await served(right(era, { host }));
     }
   });
 
-  test("10.4 Host alone: an allow-list allows the listed hosts, not their sub-domains or relatives", async () => {
+  test("Host alone: an allow-list allows the listed hosts, not their sub-domains or relatives", async () => {
     for (const host of ["mcp.example.com", "MCP.Example.com", "mcp.example.com:8080"]) {
       await served(right(era, { host }), "listed");
     }
@@ -189,12 +189,12 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     }
   });
 
-  test("10.4 Host and Origin of one malicious page, as DNS rebinding sends them, are 403", async () => {
+  test("Host and Origin of one malicious page, as DNS rebinding sends them, are 403", async () => {
     const host = `evil.example:${new URL(lab.worker.origin).port}`;
     await refused(right(era, { host, origin: `http://${host}` }));
   });
 
-  test("10.4 Host and Origin: forwarding headers do not make a page allowed", async () => {
+  test("Host and Origin: forwarding headers do not make a page allowed", async () => {
     const forwarded = { "x-forwarded-host": "localhost", "x-forwarded-for": "127.0.0.1", forwarded: "host=localhost" };
     await refused(right(era, { host: "evil.example", origin: "http://evil.example", ...forwarded }));
     const get = { host: "evil.example", accept: "text/event-stream", ...forwarded };
@@ -205,9 +205,9 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
   });
 });
 
-describe("10.4 other methods", () => {
+describe("other methods", () => {
   test.each(["GET", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH"])(
-    "10.4 %s with an invalid Origin is 403",
+    "%s with an invalid Origin is 403",
     async (method) => {
       const headers = { origin: "https://evil.example", accept: "text/event-stream" };
       const answer = await lab.send({ method, headers });
@@ -217,7 +217,7 @@ describe("10.4 other methods", () => {
     },
   );
 
-  test("A24: DELETE without Origin does not come from a browser: its Host is not checked, its session is", async () => {
+  test("DELETE without Origin does not come from a browser: its Host is not checked, its session is", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const remove = async (id: string, more: Headers = {}) => {
       const headers = { host: "mcp.example.com", "mcp-session-id": id, ...more };
@@ -228,12 +228,12 @@ describe("10.4 other methods", () => {
     expect(await remove(session.id)).toBe(204);
   });
 
-  test.each(["GET", "OPTIONS", "HEAD"])("10.4 %s to an invalid Host is 403", async (method) => {
+  test.each(["GET", "OPTIONS", "HEAD"])("%s to an invalid Host is 403", async (method) => {
     const answer = await lab.send({ method, headers: { host: "evil.example", accept: "text/event-stream" } });
     expect(answer.status).toBe(403);
   });
 
-  test("10.4 GET and DELETE of a live session with an invalid Origin are 403 and have no effect", async () => {
+  test("GET and DELETE of a live session with an invalid Origin are 403 and have no effect", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const headers = { "mcp-session-id": session.id, origin: "https://evil.example", accept: "text/event-stream" };
     expect((await lab.send({ method: "GET", headers })).status).toBe(403);
@@ -244,7 +244,7 @@ describe("10.4 other methods", () => {
     local.cut();
   });
 
-  test("10.4 OPTIONS of an allowed page lists what it may send; of another page, nothing", async () => {
+  test("OPTIONS of an allowed page lists what it may send; of another page, nothing", async () => {
     const asked = { "access-control-request-method": "POST", "access-control-request-headers": "mcp-method" };
     const good = await lab.send(
       { method: "OPTIONS", headers: { ...asked, origin: "https://app.example.com" } },
@@ -258,7 +258,7 @@ describe("10.4 other methods", () => {
     expect(Object.keys(bad.headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
   });
 
-  test("10.4 an invalid Origin is 403 before anything else of the request is checked", async () => {
+  test("an invalid Origin is 403 before anything else of the request is checked", async () => {
     const origin = "https://evil.example";
     for (const ask of [
       { method: "POST", headers: { origin, "content-type": "text/plain" }, body: "not JSON" },

@@ -1,4 +1,4 @@
-/** Conformance section 10.8: completion, logging, progress, sampling with tools, and roots. */
+/** Completion, logging, progress, sampling with tools, and roots. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 const LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 const LEVEL = "io.modelcontextprotocol/logLevel";
 
-describe.each(VERSIONS)("10.8 completion in %s", (version) => {
+describe.each(VERSIONS)("completion in %s", (version) => {
   const complete = async (ref: Members, name: string, value: string, context?: Members) => {
     const client = await clientOf(version, tap.url);
     const params = { ref, argument: { name, value }, ...(context ? { context } : {}) };
@@ -37,12 +37,12 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
   };
   const template = { type: "ref/resource", uri: "db://{table}/{column}" };
 
-  test("10.8 a template's variable is completed from the typed value", async () => {
+  test("a template's variable is completed from the typed value", async () => {
     const { completion } = resultOf(await complete(template, "table", "c"));
     expect(completion).toMatchObject({ values: ["cities", "countries"] });
   });
 
-  test("10.8 the variables already chosen reach the completer", async () => {
+  test("the variables already chosen reach the completer", async () => {
     const context = { arguments: { table: "cities" } };
     const [without, withContext] = [
       await complete(template, "column", ""),
@@ -52,14 +52,14 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
     if (withContext) expect(resultOf(withContext).completion).toMatchObject({ values: ["cities.name", "cities.id"] });
   });
 
-  test("10.8 a prompt's argument is completed in the same way, and never with more than a hundred values", async () => {
+  test("a prompt's argument is completed in the same way, and never with more than a hundred values", async () => {
     const { completion } = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "150"));
     expect(completion).toEqual({ values: Array.from({ length: 100 }, (_, n) => `${n}`), total: 150, hasMore: true });
     const whole = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "100"));
     expect(whole.completion).toMatchObject({ total: 100, hasMore: false });
   });
 
-  test("10.8 an unknown reference is -32602", async () => {
+  test("an unknown reference is -32602", async () => {
     for (const ref of [
       { type: "ref/resource", uri: "db://{absent}" },
       { type: "ref/prompt", name: "absent" },
@@ -78,9 +78,9 @@ function levelsOf(messages: readonly Members[]): unknown[] {
     .map(({ params }) => (params as Members).level);
 }
 
-describe("10.8 the logging threshold", () => {
+describe("the logging threshold", () => {
   test.each(LEGACY.flatMap((version) => LEVELS.map((level) => [version, level] as const)))(
-    "10.8 in a session of %s: %s and more severe levels, until it is set again",
+    "in a session of %s: %s and more severe levels, until it is set again",
     async (version, level) => {
       const client = await LegacyClient.open(tap.url, { version });
       expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual([]);
@@ -91,21 +91,21 @@ describe("10.8 the logging threshold", () => {
     },
   );
 
-  test("10.8 of one session does not apply to another", async () => {
+  test("of one session does not apply to another", async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(loud.request("logging/setLevel", { level: "debug" }));
     expect(levelsOf((await readAnswer(silent.call("zebra"))).messages)).toEqual([]);
     expect(levelsOf((await readAnswer(loud.call("zebra"))).messages)).toEqual(LEVELS);
   });
 
-  test.each(LEVELS)("10.8 in 2026-07-28 applies to its request only: %s", async (level) => {
+  test.each(LEVELS)("in 2026-07-28 applies to its request only: %s", async (level) => {
     const call = (meta: Members) => modern(tap.url, "tools/call", { name: "zebra", arguments: {} }, { meta });
     expect(levelsOf((await call({ [LEVEL]: level })).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
     const after = await call({});
     expect([after.contentType, levelsOf(after.messages)]).toEqual(["application/json", []]);
   });
 
-  test("10.8 an invalid level is -32602 and the previous one still applies", async () => {
+  test("an invalid level is -32602 and the previous one still applies", async () => {
     const bad = ["verbose", "", "ERROR", "warn", 3, null, ["error"]];
     const headers = { [DELIBERATELY_BAD]: "1" };
     const session = await LegacyClient.open(tap.url);
@@ -123,9 +123,9 @@ describe("10.8 the logging threshold", () => {
   });
 });
 
-describe.each(VERSIONS)("10.8 progress in %s", (version) => {
+describe.each(VERSIONS)("progress in %s", (version) => {
   test.each([0, "", "token", -3])(
-    "10.8 with the token %j increases strictly and stops at the end",
+    "with the token %j increases strictly and stops at the end",
     async (progressToken) => {
       const client = await clientOf(version, tap.url);
       const { messages } = await readAnswer(client.call("climb", {}, { id: "climb", progressToken }));
@@ -143,18 +143,18 @@ describe.each(VERSIONS)("10.8 progress in %s", (version) => {
     },
   );
 
-  test("10.8 without a token none is sent", async () => {
+  test("without a token none is sent", async () => {
     const client = await clientOf(version, tap.url);
     const answer = await readAnswer(client.call("climb"));
     expect([answer.contentType, answer.messages.length]).toEqual(["application/json", 1]);
   });
 });
 
-describe("10.8 sampling with tools", () => {
+describe("sampling with tools", () => {
   const toolUse = [{ type: "tool_use", id: "use 1", name: "weather", input: { city: "Oslo" } }];
   const answer = () => ({ model: "m", role: "assistant", content: toolUse, stopReason: "toolUse" });
 
-  test("10.8 tools and toolChoice reach a client of 2025-11-25 that declared them, and its tool use reaches the handler", async () => {
+  test("tools and toolChoice reach a client of 2025-11-25 that declared them, and its tool use reaches the handler", async () => {
     const session = await openAsked(tap.url, "2025-11-25", { sampling: { tools: {} } }, answer);
     const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
     expect(session.asked).toMatchObject([
@@ -178,7 +178,7 @@ describe("10.8 sampling with tools", () => {
     ["2025-06-18", { sampling: {} }],
     ["2025-03-26", { sampling: {} }],
     ["2024-11-05", { sampling: {} }],
-  ])("10.8 a client of %s with %j is not asked; the call fails", async (version, capabilities) => {
+  ])("a client of %s with %j is not asked; the call fails", async (version, capabilities) => {
     const session = await openAsked(tap.url, version, capabilities, answer);
     const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
     expect(answered).toMatchObject({ result: { isError: true } });
@@ -186,8 +186,8 @@ describe("10.8 sampling with tools", () => {
   });
 });
 
-describe.each(LEGACY)("10.8 roots in %s", (version) => {
-  test("10.8 are requested within the call, and again after roots/list_changed", async () => {
+describe.each(LEGACY)("roots in %s", (version) => {
+  test("are requested within the call, and again after roots/list_changed", async () => {
     let roots = [{ uri: "file:///one", name: "one" }];
     const session = await openAsked(tap.url, version, { roots: { listChanged: true } }, () => ({ roots }));
     const call = () => session.request("tools/call", { name: "roots", arguments: {} });
@@ -202,7 +202,7 @@ describe.each(LEGACY)("10.8 roots in %s", (version) => {
     expect(new Set(session.asked.map(({ id }) => id)).size).toBe(2);
   });
 
-  test("10.8 a client that did not declare them is not asked", async () => {
+  test("a client that did not declare them is not asked", async () => {
     const session = await openAsked(tap.url, version, { sampling: {} }, () => ({ roots: [] }));
     const answered = await session.request("tools/call", { name: "roots", arguments: {} });
     expect(answered).toMatchObject({ result: { isError: true } });
@@ -210,7 +210,7 @@ describe.each(LEGACY)("10.8 roots in %s", (version) => {
   });
 });
 
-test("10.8 in 2026-07-28 no request is sent on the stream of a call", async () => {
+test("in 2026-07-28 no request is sent on the stream of a call", async () => {
   for (const name of ["roots", "ask_model"]) {
     const capabilities = { roots: {}, sampling: { tools: {} } };
     const { messages } = await modern(tap.url, "tools/call", { name, arguments: {} }, { capabilities });

@@ -1,4 +1,4 @@
-/** Conformance section 10.8: values, schemas, errors and links. */
+/** Values, schemas, errors and links. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type ErrorPlace, KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
@@ -58,8 +58,8 @@ const VALUES: readonly [string, unknown, Schema][] = [
   ["one of several", 7, { anyOf: [{ type: "integer" }, { type: "string" }] }],
 ];
 
-describe("10.8 structuredContent", () => {
-  test.each(VALUES)("10.8 may be any JSON value in 2026-07-28: %s", async (_, value, output) => {
+describe("structuredContent", () => {
+  test.each(VALUES)("may be any JSON value in 2026-07-28: %s", async (_, value, output) => {
     const { call, tool } = await serve(MODERN_VERSION, { output }, () => value);
     expect(tool.outputSchema).toMatchObject(output);
     const result = await call();
@@ -69,7 +69,7 @@ describe("10.8 structuredContent", () => {
   });
 
   test.each(["2025-06-18", "2025-11-25"].flatMap((version) => VALUES.map((row) => [version, ...row] as const)))(
-    "10.8 is an object in %s or absent: %s",
+    "is an object in %s or absent: %s",
     async (version, _, value, output) => {
       const { call, tool } = await serve(version, { output }, () => value);
       const result = await call();
@@ -83,7 +83,7 @@ describe("10.8 structuredContent", () => {
     },
   );
 
-  test.each(["2024-11-05", "2025-03-26"])("10.8 does not exist in %s, where the text contains it", async (version) => {
+  test.each(["2024-11-05", "2025-03-26"])("does not exist in %s, where the text contains it", async (version) => {
     const { call, tool } = await serve(version, { output: { type: "object" } }, () => ({ a: 1 }));
     const result = await call();
     expect([Object.hasOwn(result, "structuredContent"), Object.hasOwn(tool, "outputSchema")]).toEqual([false, false]);
@@ -91,10 +91,10 @@ describe("10.8 structuredContent", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("10.8 schemas are enforced in both directions in %s", (version) => {
+describe.each(ALL_VERSIONS)("schemas are enforced in both directions in %s", (version) => {
   const output: Schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 
-  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])("10.8 an invalid result %j is not sent", async (value) => {
+  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])("an invalid result %j is not sent", async (value) => {
     const { call, reports } = await serve(version, { output }, () => value);
     const result = await call();
     expect(result.isError).toBe(true);
@@ -102,7 +102,7 @@ describe.each(ALL_VERSIONS)("10.8 schemas are enforced in both directions in %s"
     expect(reports).toHaveLength(1);
   });
 
-  test("10.8 an invalid argument is a tool error naming it, and the handler does not run", async () => {
+  test("an invalid argument is a tool error naming it, and the handler does not run", async () => {
     let runs = 0;
     const input: Schema = {
       type: "object",
@@ -127,26 +127,26 @@ describe.each(ALL_VERSIONS)("10.8 schemas are enforced in both directions in %s"
     expect(textOf(await call({ city: "Oslo", days: 1 }))).toBe("ran");
   });
 
-  test.each([null, [], "text", 1])("10.8 arguments that are %j make a malformed request: -32602", async (args) => {
+  test.each([null, [], "text", 1])("arguments that are %j make a malformed request: -32602", async (args) => {
     const { peer } = await serve(version, {}, () => "ran");
     const answer = await peer.request("tools/call", { name: "t", arguments: args }, undefined, { bad: true });
     expect(errorOf(answer).code).toBe(-32602);
   });
 });
 
-describe("10.8 schema dialects and bounds", () => {
+describe("schema dialects and bounds", () => {
   const define = (schema: Schema) => () =>
     new McpServer({ name: "s", version: "1" }).tool("t", { input: jsonSchema(schema) }, () => "");
 
   test.each(["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema#", "urn:own", ""])(
-    "10.8 the dialect %j is refused when it is defined, naming it",
+    "the dialect %j is refused when it is defined, naming it",
     ($schema) => {
       expect(define({ $schema, type: "object" })).toThrow(KitError);
     },
   );
 
   test.each(["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])(
-    "10.8 the dialect %s is served unchanged",
+    "the dialect %s is served unchanged",
     async ($schema) => {
       const input = {
         $schema,
@@ -162,13 +162,13 @@ describe("10.8 schema dialects and bounds", () => {
   );
 
   test.each(["https://example.com/schema.json", "http://127.0.0.1:1/x", "other.json#/a", "file:///etc/passwd"])(
-    "10.8 a $ref to %s is not fetched but refused",
+    "a $ref to %s is not fetched but refused",
     ($ref) => {
       expect(define({ type: "object", properties: { a: { $ref } } })).toThrow(KitError);
     },
   );
 
-  test("10.8 a recursive schema neither overflows nor hangs", async () => {
+  test("a recursive schema neither overflows nor hangs", async () => {
     const tree: Schema = { type: "object", properties: { child: { $ref: "#" }, n: { type: "integer" } } };
     const { call } = await serve(MODERN_VERSION, { input: tree }, () => "ran");
     let deep: Json = { n: 1 };
@@ -180,7 +180,7 @@ describe("10.8 schema dialects and bounds", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
+describe.each(ALL_VERSIONS)("error codes in %s", (version) => {
   const notFound = version === MODERN_VERSION ? -32602 : -32002;
 
   async function open() {
@@ -192,7 +192,7 @@ describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
     return openPeer(server, version);
   }
 
-  test("10.8 an unknown tool and an unknown prompt are -32602 and named", async () => {
+  test("an unknown tool and an unknown prompt are -32602 and named", async () => {
     const peer = await open();
     for (const method of ["tools/call", "prompts/get"]) {
       for (const name of ["absent", "T", "t ", "__proto__", "constructor", ""]) {
@@ -202,20 +202,20 @@ describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
     }
   });
 
-  test("10.8 a prompt without a required argument is -32602 and names the argument", async () => {
+  test("a prompt without a required argument is -32602 and names the argument", async () => {
     const error = errorOf(await (await open()).request("prompts/get", { name: "p" }));
     expect([error.code, error.message]).toEqual([-32602, expect.stringContaining("needed")]);
   });
 
   test.each(["test://absent", "test://t/1", "test://R", "other:x"])(
-    "10.8 an unknown resource has its version's code and its URI: %s",
+    "an unknown resource has its version's code and its URI: %s",
     async (uri) => {
       const error = errorOf(await (await open()).request("resources/read", { uri }));
       expect(error).toMatchObject({ code: notFound, data: { uri } });
     },
   );
 
-  test("10.8 the kit's own errors never have a reserved or retired code", async () => {
+  test("the kit's own errors never have a reserved or retired code", async () => {
     const peer = await open();
     const asked: [string, Json][] = [
       ["tools/call", { name: "absent" }],
@@ -237,11 +237,11 @@ describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
   });
 });
 
-describe("10.8 resource links", () => {
+describe("resource links", () => {
   const link = { type: "resource_link", uri: "test://r", name: "r", title: "R", mimeType: "text/plain" } as const;
 
   test.each(["2025-06-18", "2025-11-25", MODERN_VERSION])(
-    "10.8 are sent unchanged in a tool's result in %s",
+    "are sent unchanged in a tool's result in %s",
     async (version) => {
       const { call } = await serve(version, {}, () => [link, { type: "text", text: "see there" }]);
       expect((await call()).content).toEqual([link, { type: "text", text: "see there" }]);
@@ -249,7 +249,7 @@ describe("10.8 resource links", () => {
   );
 
   test.each(["2024-11-05", "2025-03-26"])(
-    "10.8 are not content of %s, whose client gets the URI as text",
+    "are not content of %s, whose client gets the URI as text",
     async (version) => {
       const { call } = await serve(version, {}, () => [link]);
       const { content } = await call();
@@ -259,7 +259,7 @@ describe("10.8 resource links", () => {
   );
 });
 
-describe("10.8 _meta and trace context", () => {
+describe("_meta and trace context", () => {
   const trace = {
     traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
     tracestate: "vendor=value",
@@ -267,7 +267,7 @@ describe("10.8 _meta and trace context", () => {
   };
   const own = { "com.example/key": { a: 1 }, "com.example.mcp/key": 2, plain: 3, "a_b.c-d": [4] };
 
-  test.each(ALL_VERSIONS)("10.8 the _meta of a request reaches the handler unchanged in %s", async (version) => {
+  test.each(ALL_VERSIONS)("the _meta of a request reaches the handler unchanged in %s", async (version) => {
     let seen: unknown;
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, (_, ctx) => {
@@ -283,7 +283,7 @@ describe("10.8 _meta and trace context", () => {
   });
 
   test.each([{ traceparent: "" }, { traceparent: "garbage" }, { tracestate: "=,=" }, { baggage: "\u0000" }])(
-    "10.8 a malformed trace context %j does not fail the call",
+    "a malformed trace context %j does not fail the call",
     async (meta) => {
       const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "ran");
       const peer = await openPeer(server, MODERN_VERSION);
@@ -293,7 +293,7 @@ describe("10.8 _meta and trace context", () => {
     },
   );
 
-  test("10.8 every modern result names its server under the reserved key, beside the author's keys", async () => {
+  test("every modern result names its server under the reserved key, beside the author's keys", async () => {
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, () => ({ content: [], _meta: own }));
     const peer = await openPeer(server, MODERN_VERSION);
@@ -304,7 +304,7 @@ describe("10.8 _meta and trace context", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)("10.8 the reserved keys of 2026-07-28 are not sent to %s", async (version) => {
+  test.each(LEGACY_VERSIONS)("the reserved keys of 2026-07-28 are not sent to %s", async (version) => {
     const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "");
     const peer = await openPeer(server, version);
     await peer.request("tools/call", { name: "t" });

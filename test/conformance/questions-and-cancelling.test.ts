@@ -1,4 +1,4 @@
-/** Conformance section 10.3: requests of the server, cancellation and disconnection. */
+/** Requests of the server, cancellation and disconnection. */
 import { describe, expect, test } from "vitest";
 import { isMembers, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -41,22 +41,22 @@ async function accepted(response: Response): Promise<void> {
   expect([response.status, await response.text()]).toEqual([202, ""]);
 }
 
-describe("10.3 responses of server requests", () => {
-  test.each(VERSIONS)("10.3 a response arrives on another POST: 202, and the call continues (%s)", async (version) => {
+describe("responses of server requests", () => {
+  test.each(VERSIONS)("a response arrives on another POST: 202, and the call continues (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("10.3 a response that is an error reaches the handler as an error", async () => {
+  test("a response that is an error reaches the handler as an error", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "no roots today" } }));
     expect(await textOf(stream)).toMatch(/^no answer: /);
   });
 
-  test("10.3 responses to several questions reach the right ones, in any order", async () => {
+  test("responses to several questions reach the right ones, in any order", async () => {
     const session = await Session.open(await lab.url());
     const [first, second] = [await asked(session), await asked(session)];
     expect(first.id).not.toBe(second.id);
@@ -65,7 +65,7 @@ describe("10.3 responses of server requests", () => {
     expect([await textOf(first.stream), await textOf(second.stream)]).toEqual(["file:///first", "file:///second"]);
   });
 
-  test("10.3 a response that is sent twice counts once, and neither is refused", async () => {
+  test("a response that is sent twice counts once, and neither is refused", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
@@ -73,7 +73,7 @@ describe("10.3 responses of server requests", () => {
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("10.3 a response in another session does not answer the question", async () => {
+  test("a response in another session does not answer the question", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const { stream, id } = await asked(own);
     // Bypasses the tap: its oracle would take this for the question's answer.
@@ -83,7 +83,7 @@ describe("10.3 responses of server requests", () => {
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("10.3 a response after the connection was lost reaches the call, whose result is on the resumed stream", async () => {
+  test("a response after the connection was lost reaches the call, whose result is on the resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "lost");
     stream.cut();
@@ -93,7 +93,7 @@ describe("10.3 responses of server requests", () => {
     expect(resumed.messages).toMatchObject([{ id: "lost" }]);
   });
 
-  test("10.3 a response to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
+  test("a response to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "evicted");
     await lab.worker.killAndRestart();
@@ -104,7 +104,7 @@ describe("10.3 responses of server requests", () => {
     expect(resumed.messages).toHaveLength(1);
   });
 
-  test("10.3 server-request timeouts: handler and client are notified, and a late response has no effect", async () => {
+  test("server-request timeouts: handler and client are notified, and a late response has no effect", async () => {
     const session = await Session.open(await lab.url("short"));
     const { stream, id } = await asked(session);
     expect(await textOf(stream)).toMatch(/^no answer: /);
@@ -116,14 +116,14 @@ describe("10.3 responses of server requests", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("10.3 a client without the capability is not asked, and the handler gets an error at once", async () => {
+  test("a client without the capability is not asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url(), { capabilities: {} });
     const { messages, text } = await readAnswer(session.call("ask", { key: newKey() }));
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
 
-  test("10.3 a client that accepts only JSON cannot be asked, and the handler gets an error at once", async () => {
+  test("a client that accepts only JSON cannot be asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url());
     const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
     const { contentType, messages, text } = await readAnswer(session.send(message, { accept: "application/json" }));
@@ -136,22 +136,19 @@ function cancel(requestId: string | number): Members {
   return notification("notifications/cancelled", { requestId, reason: "the user left" });
 }
 
-describe("10.3 notifications/cancelled", () => {
-  test.each(VERSIONS)(
-    "10.3 notifications/cancelled aborts the handler, and no message follows (%s)",
-    async (version) => {
-      const session = await Session.open(await lab.url(), { version });
-      const [key, id] = [newKey(), newKey()];
-      const stream = await session.stream("emit_and_hold", { key }, id);
-      await stream.has("progress", ({ messages }) => messages.length === 1);
-      await accepted(await session.send(cancel(id)));
-      await lab.noted(key, "started aborted", "report");
-      await stream.end();
-      expect(stream.messages).toHaveLength(1);
-    },
-  );
+describe("notifications/cancelled", () => {
+  test.each(VERSIONS)("notifications/cancelled aborts the handler, and no message follows (%s)", async (version) => {
+    const session = await Session.open(await lab.url(), { version });
+    const [key, id] = [newKey(), newKey()];
+    const stream = await session.stream("emit_and_hold", { key }, id);
+    await stream.has("progress", ({ messages }) => messages.length === 1);
+    await accepted(await session.send(cancel(id)));
+    await lab.noted(key, "started aborted", "report");
+    await stream.end();
+    expect(stream.messages).toHaveLength(1);
+  });
 
-  test("10.3 notifications/cancelled: later messages of the handler are not sent, not even on a resumed stream", async () => {
+  test("notifications/cancelled: later messages of the handler are not sent, not even on a resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 1, after: 5 }, id);
@@ -166,7 +163,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(resumed.messages).toEqual([]);
   });
 
-  test("10.3 notifications/cancelled for an unknown or finished request, or malformed, is accepted without effect", async () => {
+  test("notifications/cancelled for an unknown or finished request, or malformed, is accepted without effect", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     expect((await readAnswer(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
@@ -179,7 +176,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(await textOf(running)).toBe(key);
   });
 
-  test("10.3 notifications/cancelled affects only its own session, and distinguishes the number 1 from the string", async () => {
+  test("notifications/cancelled affects only its own session, and distinguishes the number 1 from the string", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const key = newKey();
     const streams = await Promise.all([
@@ -195,7 +192,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(streams[0].messages.filter((message) => "id" in message)).toEqual([]);
   });
 
-  test("10.3 notifications/cancelled reaches a call whose connection is lost", async () => {
+  test("notifications/cancelled reaches a call whose connection is lost", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("emit_and_hold", { key }, id);
@@ -205,7 +202,7 @@ describe("10.3 notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 notifications/cancelled ends a response that is not a stream yet, without an answer", async () => {
+  test("notifications/cancelled ends a response that is not a stream yet, without an answer", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const pending = session.call("hold", { key }, id);
@@ -215,7 +212,7 @@ describe("10.3 notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 notifications/cancelled of one member of a batch does not affect the others' answers", async () => {
+  test("notifications/cancelled of one member of a batch does not affect the others' answers", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-03-26" });
     const key = newKey();
     const hold = request("tools/call", { name: "hold", arguments: { key } }, "held");
@@ -225,7 +222,7 @@ describe("10.3 notifications/cancelled", () => {
     expect((await readAnswer(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
   });
 
-  test("10.3 notifications/cancelled ends a call that waits for an answer, and cancels its question", async () => {
+  test("notifications/cancelled ends a call that waits for an answer, and cancels its question", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "asks");
     await accepted(await session.send(cancel("asks")));
@@ -246,29 +243,26 @@ async function departed(start: (signal: AbortSignal) => Promise<Response>, key: 
   cutter.abort();
 }
 
-describe("10.3 disconnecting", () => {
-  test.each(VERSIONS)(
-    "10.3 disconnect is not cancel in %s: the handler finishes, and the result waits",
-    async (version) => {
-      const session = await Session.open(await lab.url("quick"), { version });
-      const [key, witness, id] = [newKey(), newKey(), newKey()];
-      const stream = await session.stream("emit_and_hold", { key }, id);
-      await stream.has("progress", ({ messages }) => messages.length === 1);
-      stream.cut();
-      // A modern client that disconnects later is noticed first, so this disconnection could have been noticed too.
-      const modern = new ModernClient(await lab.url("quick"));
-      await departed((signal) => modern.call("emit_and_hold", { key: witness }, { progressToken: 1, signal }), witness);
-      await lab.noted(witness, "started aborted", "report");
-      expect(await lab.tool("report", { key })).toBe("started");
-      await lab.tool("release", { key });
-      await lab.noted(key, "started finished", "report");
-      const resumed = await session.get(idOf(stream.raw, ({ method }) => method === "notifications/progress"));
-      expect(await textOf(resumed)).toBe(key);
-      expect(resumed.messages).toMatchObject([{ id }]);
-    },
-  );
+describe("disconnecting", () => {
+  test.each(VERSIONS)("disconnect is not cancel in %s: the handler finishes, and the result waits", async (version) => {
+    const session = await Session.open(await lab.url("quick"), { version });
+    const [key, witness, id] = [newKey(), newKey(), newKey()];
+    const stream = await session.stream("emit_and_hold", { key }, id);
+    await stream.has("progress", ({ messages }) => messages.length === 1);
+    stream.cut();
+    // A modern client that disconnects later is noticed first, so this disconnection could have been noticed too.
+    const modern = new ModernClient(await lab.url("quick"));
+    await departed((signal) => modern.call("emit_and_hold", { key: witness }, { progressToken: 1, signal }), witness);
+    await lab.noted(witness, "started aborted", "report");
+    expect(await lab.tool("report", { key })).toBe("started");
+    await lab.tool("release", { key });
+    await lab.noted(key, "started finished", "report");
+    const resumed = await session.get(idOf(stream.raw, ({ method }) => method === "notifications/progress"));
+    expect(await textOf(resumed)).toBe(key);
+    expect(resumed.messages).toMatchObject([{ id }]);
+  });
 
-  test("10.3 disconnect is cancel in 2026-07-28: only the handler of that request is aborted", async () => {
+  test("disconnect is cancel in 2026-07-28: only the handler of that request is aborted", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const [gone, stays] = [newKey(), newKey()];
     const staying = readAnswer(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
@@ -284,7 +278,7 @@ describe("10.3 disconnecting", () => {
     expect(messages).toHaveLength(2);
   });
 
-  test("10.3 disconnect is cancel in 2026-07-28 even before the first byte", async () => {
+  test("disconnect is cancel in 2026-07-28 even before the first byte", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     const cutter = new AbortController();
@@ -295,7 +289,7 @@ describe("10.3 disconnecting", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 disconnect is cancel in 2026-07-28: the stream cannot be resumed", async () => {
+  test("disconnect is cancel in 2026-07-28: the stream cannot be resumed", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     await departed((signal) => modern.call("emit_and_hold", { key }, { progressToken: 1, signal }), key);

@@ -1,4 +1,4 @@
-/** Conformance section 10.6: the integrity, binding and lifetime of `requestState`. */
+/** The integrity, binding and lifetime of `requestState`. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
@@ -62,7 +62,7 @@ function expectAccepted(answer: ReadAnswer, value: unknown = "Oslo"): void {
   expect(JSON.parse(answer.text ?? "null")).toEqual({ value, answer: ada, state: "secret state of book" });
 }
 
-describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks $form", (form) => {
+describe.each(FORMS)("the integrity of requestState, of a handler that asks $form", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -71,7 +71,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     oracle.expectClean();
   });
 
-  test("10.6 it is returned intact, and reveals nothing to its holder", async () => {
+  test("it is returned intact, and reveals nothing to its holder", async () => {
     const state = await stateOf();
     for (const encoding of ["base64url", "base64", "latin1"] as const) {
       expect(Buffer.from(state, encoding).toString("latin1")).not.toMatch(/secret|Oslo|book/);
@@ -79,11 +79,11 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     expectAccepted(await book({ value: "Oslo" }, state));
   });
 
-  test("10.6 two of the same request differ", async () => {
+  test("two of the same request differ", async () => {
     expect(await stateOf()).not.toBe(await stateOf());
   });
 
-  test("10.6 any changed character is refused", async () => {
+  test("any changed character is refused", async () => {
     const state = await stateOf();
     const places = [...state].map((_, index) => index).filter((index) => index % 7 === 0 || index === state.length - 1);
     const changed = places.map((at) => `${state.slice(0, at)}${state[at] === "A" ? "Q" : "A"}${state.slice(at + 1)}`);
@@ -91,7 +91,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     for (const answer of answers) expectRefused(answer);
   });
 
-  test("10.6 another encoding of the same bytes is refused: a state has exactly one text", async () => {
+  test("another encoding of the same bytes is refused: a state has exactly one text", async () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const states = await Promise.all([names.book, names.other].map((name) => stateOf({}, { name })));
     const respelled = states.flatMap((state, index) => {
@@ -122,15 +122,15 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     ["with a character outside of its alphabet", (state) => `${state.slice(0, -1)}☃`],
     ["with a zero character", (state) => `${state}\u0000`],
     ["long", (state) => state.padEnd(50_000, "A")],
-  ])("10.6 %s: refused", async (_, change) => {
+  ])("%s: refused", async (_, change) => {
     expectRefused(await book({ value: "Oslo" }, change(await stateOf())));
   });
 
-  test.each([null, 0, 1, true, [], {}, ["a"]])("10.6 %j instead of a string: refused", async (requestState) => {
+  test.each([null, 0, 1, true, [], {}, ["a"]])("%j instead of a string: refused", async (requestState) => {
     expectRefused(await book({ value: "Oslo" }, requestState, { bad: true }));
   });
 
-  test("10.6 every refusal has the same text", async () => {
+  test("every refusal has the same text", async () => {
     const state = await stateOf();
     const answers = [
       await book({ value: "Oslo" }, `${state}A`),
@@ -142,7 +142,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
   });
 });
 
-describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $form", (form) => {
+describe.each(FORMS)("the binding of requestState, of a handler that asks $form", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -155,18 +155,18 @@ describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $
     ["of one user, presented by another", "alice", "bob"],
     ["of a user, presented anonymously", "alice", undefined],
     ["of an anonymous caller, presented by a user", undefined, "bob"],
-  ])("10.6 the principal: %s", async (_, owner, presenter) => {
+  ])("the principal: %s", async (_, owner, presenter) => {
     const as = (token: string | undefined): ModernOptions => (token === undefined ? {} : { token });
     const state = await stateOf({ value: "Oslo" }, as(owner));
     expectRefused(await book({ value: "Oslo" }, state, as(presenter)));
     expectAccepted(await book({ value: "Oslo" }, state, as(owner)));
   });
 
-  test("10.6 the tool", async () => {
+  test("the tool", async () => {
     expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: names.other }));
   });
 
-  test("10.6 the method: a prompt of the same name, and the reverse", async () => {
+  test("the method: a prompt of the same name, and the reverse", async () => {
     const state = await stateOf();
     const params = { name: names.book, arguments: { value: "Oslo" } };
     const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
@@ -185,17 +185,17 @@ describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $
     ["a missing member", { a: 1, b: 2 }, { a: 1 }],
     ["another order in a list", [1, 2], [2, 1]],
     ["deep inside", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
-  ])("10.6 the arguments: %s", async (_, before, after) => {
+  ])("the arguments: %s", async (_, before, after) => {
     expectRefused(await book({ value: after }, await stateOf({ value: before })));
   });
 
-  test("10.6 the arguments, not their order: members in another order are the same request", async () => {
+  test("the arguments, not their order: members in another order are the same request", async () => {
     const state = await stateOf({ value: { a: 1, b: { c: 2, d: 3 } } });
     const answer = await book({ value: { b: { d: 3, c: 2 }, a: 1 } }, state);
     expectAccepted(answer, { a: 1, b: { c: 2, d: 3 } });
   });
 
-  test("10.6 not the id, the connection or the client's name: the retry is a separate request", async () => {
+  test("not the id, the connection or the client's name: the retry is a separate request", async () => {
     const state = await stateOf({ value: "Oslo" }, { id: 1 });
     const clientInfo = { name: "another", version: "2.0.0" };
     const other = { id: "two", meta: { "io.modelcontextprotocol/clientInfo": clientInfo } };
@@ -203,8 +203,8 @@ describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $
   });
 });
 
-describe("10.6 replay", () => {
-  test("10.6 when presented again it gives only what it contains, because the server keeps nothing", async () => {
+describe("replay", () => {
+  test("when presented again it gives only what it contains, because the server keeps nothing", async () => {
     const state = await stateOf();
     const retry = (inputResponses: Members) =>
       modern(
@@ -221,7 +221,7 @@ describe("10.6 replay", () => {
     oracle.expectClean();
   });
 
-  test("10.6 a state of an earlier round continues at that round, whatever came after", async () => {
+  test("a state of an earlier round continues at that round, whatever came after", async () => {
     const call = async (more: Members) =>
       resultOf(await modern(tap.url, "tools/call", { name: "three_rounds", arguments: {}, ...more }, ABLE));
     const first = await call({});
@@ -233,7 +233,7 @@ describe("10.6 replay", () => {
   });
 });
 
-test("10.6 key rotation: the first key of the list seals, all of them open, and no other key does", async () => {
+test("key rotation: the first key of the list seals, all of them open, and no other key does", async () => {
   const started: Workerd[] = [];
   const taps: HttpTap[] = [];
   const serve = async (keys: string): Promise<string> => {
@@ -258,7 +258,7 @@ test("10.6 key rotation: the first key of the list seals, all of them open, and 
   }
 });
 
-test("10.6 kill -9 between the rounds has no effect: the state contains everything", async () => {
+test("kill -9 between the rounds has no effect: the state contains everything", async () => {
   const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
   const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
   try {
@@ -275,7 +275,7 @@ test("10.6 kill -9 between the rounds has no effect: the state contains everythi
   }
 });
 
-test.each(["explicit", "straight"])("10.6 expiry: valid within the hour, refused after it (%s)", async (name) => {
+test.each(["explicit", "straight"])("expiry: valid within the hour, refused after it (%s)", async (name) => {
   const question = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
   const server = new McpServer({ name: "expiring", version: "1.0.0" });
   server.tool("explicit", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
@@ -299,7 +299,7 @@ test.each(["explicit", "straight"])("10.6 expiry: valid within the hour, refused
   }
 });
 
-test("10.6 key rotation: the state of a replayed handler opens with the keys of the list and with no other", async () => {
+test("key rotation: the state of a replayed handler opens with the keys of the list and with no other", async () => {
   const server = new McpServer({ name: "rotating", version: "1.0.0" });
   let steps = 0;
   server.tool("ask", {}, async (_, ctx) => {

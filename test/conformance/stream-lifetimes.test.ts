@@ -1,4 +1,4 @@
-/** Conformance section 10.5: the sources of notifications, and how listen streams end or survive. */
+/** The sources of notifications, and how listen streams end or survive. */
 import { describe, expect, test } from "vitest";
 import { LEGACY_VERSIONS } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -21,8 +21,8 @@ import { errorOf, modern, resultOf } from "./modern.ts";
 const lab = listenLab();
 const { open, publish, publishAll, watched, deed } = lab;
 
-describe("10.5 a graceful closure", () => {
-  test.each([0, "s"])("10.5 answers the request with its id and subscriptionId %j, and ends the stream", async (id) => {
+describe("a graceful closure", () => {
+  test.each([0, "s"])("answers the request with its id and subscriptionId %j, and ends the stream", async (id) => {
     const listener = await open(EVERYTHING, id);
     await publishAll(listener);
     await deed("retire");
@@ -35,7 +35,7 @@ describe("10.5 a graceful closure", () => {
     expect(lab.tap.exchanges.at(-1)).toMatchObject({ complete: true });
   });
 
-  test("10.5 releases what the stream held, and the client can listen again", async () => {
+  test("releases what the stream held, and the client can listen again", async () => {
     const uri = "test://many/graceful";
     const listener = await open({ resourceSubscriptions: [uri] });
     await deed("retire");
@@ -49,8 +49,8 @@ describe("10.5 a graceful closure", () => {
   });
 });
 
-describe("10.5 a client that disconnects releases what it held", () => {
-  test("10.5 its resources are no longer watched, those of others still are", async () => {
+describe("a client that disconnects releases what it held", () => {
+  test("its resources are no longer watched, those of others still are", async () => {
     const uris = ["test://many/leaver-1", "test://many/leaver-2"];
     const leaver = await open({ resourceSubscriptions: uris });
     const stayer = await open({ resourceSubscriptions: ["test://many/stayer"] });
@@ -67,7 +67,7 @@ describe("10.5 a client that disconnects releases what it held", () => {
     await stayer.hears("test://many/stayer");
   });
 
-  test("10.5 even if it disconnects before the acknowledgement, or together with many others", async () => {
+  test("even if it disconnects before the acknowledgement, or together with many others", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `test://many/crowd-${index}`);
     const crowd = names.map(async (uri, index) => {
       const leave = new AbortController();
@@ -86,8 +86,8 @@ describe("10.5 a client that disconnects releases what it held", () => {
   });
 });
 
-describe("10.5 no messages of other requests", () => {
-  test("10.5 no progress and no log messages are sent on it, whatever it requests", async () => {
+describe("no messages of other requests", () => {
+  test("no progress and no log messages are sent on it, whatever it requests", async () => {
     const _meta = { progressToken: "token", "io.modelcontextprotocol/logLevel": "debug" };
     const leave = new AbortController();
     const listener = new Listener(await listen(lab.tap.url, EVERYTHING, "token", leave.signal, _meta), leave);
@@ -103,7 +103,7 @@ describe("10.5 no messages of other requests", () => {
     expect(listener.messages.map(({ method }) => method)).toEqual([ACKNOWLEDGED, TOOLS]);
   });
 
-  test("10.5 no request is sent on it, and no answer to another", async () => {
+  test("no request is sent on it, and no answer to another", async () => {
     const listener = await open(EVERYTHING, 1);
     const client = new ModernClient(lab.tap.url);
     expect((await readAnswer(client.call("publish", { subject: "tools" }, { id: 1 }))).text).toBe("published");
@@ -112,15 +112,15 @@ describe("10.5 no messages of other requests", () => {
   });
 });
 
-describe("10.5 delivery across isolates and Durable Objects", () => {
-  test("10.5 what a handler publishes in the Worker reaches listeners of other requests", async () => {
+describe("delivery across isolates and Durable Objects", () => {
+  test("what a handler publishes in the Worker reaches listeners of other requests", async () => {
     const listener = await open(EVERYTHING);
     await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://a" }));
     await listener.hears("test://a");
     expect(listener.notices).toEqual(["test://a"]);
   });
 
-  test("10.5 a notification from one isolate reaches the listeners of the other, both ways", async () => {
+  test("a notification from one isolate reaches the listeners of the other, both ways", async () => {
     const isolates = await Promise.all(["", "/twin"].map((path) => lab.text(`${path}/isolate`)));
     expect(new Set(isolates).size).toBe(2);
     const [here, there] = [await open(EVERYTHING), await open(EVERYTHING, "there", lab.twin.url)];
@@ -133,7 +133,7 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
   });
 
   test.each(LEGACY_VERSIONS)(
-    "10.5 a notification from a handler in the object of a %s session reaches both eras",
+    "a notification from a handler in the object of a %s session reaches both eras",
     async (version) => {
       const session = await LegacyClient.open(lab.tap.url, { version });
       const another = await LegacyClient.open(lab.tap.url);
@@ -153,8 +153,8 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
   );
 });
 
-describe("10.5 many listeners", () => {
-  test("10.5 thirty streams all get one notification, each once and with its own id", async () => {
+describe("many listeners", () => {
+  test("thirty streams all get one notification, each once and with its own id", async () => {
     const ids = Array.from({ length: 30 }, (_, index) => index);
     const streams = await Promise.all(ids.map((id) => open({ toolsListChanged: true }, id)));
     await publish("tools");
@@ -164,7 +164,7 @@ describe("10.5 many listeners", () => {
     expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual(ids.map((id) => [id, id]));
   });
 
-  test("10.5 in a burst every subscribed subject is notified, and no other", async () => {
+  test("in a burst every subscribed subject is notified, and no other", async () => {
     const uris = Array.from({ length: 20 }, (_, index) => `test://many/burst-${index}`);
     const wanted = uris.filter((_, index) => index % 2 === 0);
     const stream = await open({ resourceSubscriptions: wanted });
@@ -175,7 +175,7 @@ describe("10.5 many listeners", () => {
   });
 });
 
-test("10.5 without a hub no notifications are promised, and listen is an unknown method", async () => {
+test("without a hub no notifications are promised, and listen is an unknown method", async () => {
   const capabilities = async (url: string) => resultOf(await modern(url, "server/discover")).capabilities;
   expect(await capabilities(lab.silent.url)).toEqual({ tools: {}, logging: {} });
   expect(await capabilities(lab.toolsOnly.url)).toMatchObject({ tools: { listChanged: true } });
@@ -183,7 +183,7 @@ test("10.5 without a hub no notifications are promised, and listen is an unknown
   expect([refused.status, errorOf(refused).code]).toEqual([404, -32601]);
 });
 
-test("10.5 a listen stream survives the loss of the hub: gap notifications match its filter, later ones arrive", async () => {
+test("a listen stream survives the loss of the hub: gap notifications match its filter, later ones arrive", async () => {
   const listener = await open({ toolsListChanged: true, resourceSubscriptions: ["test://a"] }, "survivor");
   await publish("tools");
   await listener.hears(TOOLS);

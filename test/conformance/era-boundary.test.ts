@@ -1,4 +1,4 @@
-/** Conformance section 10.2, server side: legacy and modern requests at one URL. */
+/** Legacy and modern requests at one URL. */
 import { describe, expect, test } from "vitest";
 import {
   CAPABILITIES_KEY,
@@ -40,8 +40,8 @@ function errorOf(answer: Answer): Members {
 
 const SESSIONLESS = { "mcp-session-id": undefined };
 
-describe("10.2 modern-only server", () => {
-  test.each(LEGACY_VERSIONS)("10.2 modern-only server names its versions to initialize of %s", async (version) => {
+describe("modern-only server", () => {
+  test.each(LEGACY_VERSIONS)("modern-only server names its versions to initialize of %s", async (version) => {
     const answer = await send(initialize(version, 5), {}, "modern");
     expect([answer.status, only(answer)]).toMatchObject([400, { jsonrpc: "2.0", id: 5 }]);
     // versioning: it SHOULD name the versions in any error it returns to an initialize, because a user reads the text.
@@ -49,11 +49,11 @@ describe("10.2 modern-only server", () => {
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("10.2 modern-only server serves a request of the version that it names", async () => {
+  test("modern-only server serves a request of the version that it names", async () => {
     expect(await readAnswer(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
   });
 
-  test("10.2 modern-only server refuses other legacy requests, and a legacy version with -32022", async () => {
+  test("modern-only server refuses other legacy requests, and a legacy version with -32022", async () => {
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY }, "modern");
     expect(lone.status).toBe(400);
     const params = { _meta: meta({ [PROTOCOL_VERSION_KEY]: NEWEST_LEGACY }) };
@@ -66,9 +66,9 @@ describe("10.2 modern-only server", () => {
   });
 });
 
-describe("10.2 GET and DELETE are 405", () => {
+describe("GET and DELETE are 405", () => {
   test.each(["GET", "DELETE"])(
-    "10.2 %s is 405 at a modern-only server, with and without session headers",
+    "%s is 405 at a modern-only server, with and without session headers",
     async (method) => {
       for (const headers of [
         {},
@@ -84,7 +84,7 @@ describe("10.2 GET and DELETE are 405", () => {
   );
 
   test.each(["GET", "DELETE"])(
-    "10.2 %s of a modern client is 405 at a dual-era server, and does not affect sessions",
+    "%s of a modern client is 405 at a dual-era server, and does not affect sessions",
     async (method) => {
       const session = await Session.open(await lab.url());
       for (const id of [undefined, session.id]) {
@@ -97,8 +97,8 @@ describe("10.2 GET and DELETE are 405", () => {
   );
 });
 
-describe("10.2 Mcp-Session-Id and Last-Event-ID", () => {
-  test.each(["garbage", "", "live", "deleted"])("10.2 Mcp-Session-Id (%s) is ignored and not echoed", async (kind) => {
+describe("Mcp-Session-Id and Last-Event-ID", () => {
+  test.each(["garbage", "", "live", "deleted"])("Mcp-Session-Id (%s) is ignored and not echoed", async (kind) => {
     const session = await Session.open(await lab.url());
     if (kind === "deleted") await session.delete();
     const id = kind === "live" || kind === "deleted" ? session.id : kind;
@@ -112,7 +112,7 @@ describe("10.2 Mcp-Session-Id and Last-Event-ID", () => {
     expect([refusal.status, refusal.headers["mcp-session-id"]]).toEqual([400, undefined]);
   });
 
-  test("10.2 Last-Event-ID is ignored on modern requests: no replay, and no event has an id", async () => {
+  test("Last-Event-ID is ignored on modern requests: no replay, and no event has an id", async () => {
     const session = await Session.open(await lab.url());
     const old = await (await session.stream("emit_twice", {})).end();
     const params = { name: "emit_twice", arguments: {}, _meta: meta({ progressToken: "p" }) };
@@ -127,8 +127,8 @@ describe("10.2 Mcp-Session-Id and Last-Event-ID", () => {
   });
 });
 
-describe("10.2 requests of one era in the other", () => {
-  test("10.2 modern request inside a legacy session is served statelessly and does not affect the session", async () => {
+describe("requests of one era in the other", () => {
+  test("modern request inside a legacy session is served statelessly and does not affect the session", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-06-18" });
     const message = requestOf("modern", "tools/list", {}, "modern");
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": session.id } }));
@@ -138,7 +138,7 @@ describe("10.2 requests of one era in the other", () => {
     expect(messages[0]?.result).not.toHaveProperty("resultType");
   });
 
-  test("10.2 modern request inside a legacy session does not use the state of the session", async () => {
+  test("modern request inside a legacy session does not use the state of the session", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const message = requestOf("modern", "tools/call", { name: "whoami" });
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": alice.id } }));
@@ -147,7 +147,7 @@ describe("10.2 requests of one era in the other", () => {
   });
 
   test.each(["ping", "logging/setLevel", "resources/subscribe", "initialize"])(
-    "10.2 legacy method %s in modern form is an unknown method, even inside a session",
+    "legacy method %s in modern form is an unknown method, even inside a session",
     async (method) => {
       const session = await Session.open(await lab.url());
       const params: Members = {
@@ -166,7 +166,7 @@ describe("10.2 requests of one era in the other", () => {
   );
 
   test.each(["server/discover", "subscriptions/listen"])(
-    "10.2 modern method %s in a legacy session is -32601",
+    "modern method %s in a legacy session is -32601",
     async (method) => {
       const session = await Session.open(await lab.url());
       const { status, messages } = await readAnswer(session.request(method, {}, 4));
@@ -174,7 +174,7 @@ describe("10.2 requests of one era in the other", () => {
     },
   );
 
-  test("10.2 the reverse: a legacy request without its session is 400 while a modern client is served", async () => {
+  test("the reverse: a legacy request without its session is 400 while a modern client is served", async () => {
     const modern = new ModernClient(await lab.url());
     expect(await readAnswer(modern.call("which"))).toMatchObject({ text: "full" });
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY });
@@ -183,8 +183,8 @@ describe("10.2 requests of one era in the other", () => {
   });
 });
 
-describe("10.2 headers and body of different eras", () => {
-  test("10.2 2026 header without _meta is 400 -32602, in a session and outside", async () => {
+describe("headers and body of different eras", () => {
+  test("2026 header without _meta is 400 -32602, in a session and outside", async () => {
     const session = await Session.open(await lab.url());
     for (const id of [undefined, session.id]) {
       for (const params of [undefined, {}, { _meta: {} }, { _meta: { progressToken: 1 } }]) {
@@ -195,7 +195,7 @@ describe("10.2 headers and body of different eras", () => {
     }
   });
 
-  test("10.2 2026 header with a _meta that lacks one field is refused, naming the field", async () => {
+  test("2026 header with a _meta that lacks one field is refused, naming the field", async () => {
     for (const key of [PROTOCOL_VERSION_KEY, CAPABILITIES_KEY]) {
       const message = request("tools/list", { _meta: meta({ [key]: undefined }) }, 6);
       const answer = await send(message, standardHeaders(message));
@@ -204,43 +204,40 @@ describe("10.2 headers and body of different eras", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)(
-    "10.2 legacy header %s with modern _meta is 400 -32020, even in a session",
-    async (version) => {
-      const session = await Session.open(await lab.url(), { version });
-      const message = requestOf("modern", "tools/list", {}, 8);
-      for (const id of [undefined, session.id]) {
-        const headers = { ...standardHeaders(message), "mcp-protocol-version": version, "mcp-session-id": id };
-        const answer = await send(message, headers);
-        expect([answer.status, errorOf(answer).code, only(answer).id]).toEqual([400, -32020, 8]);
-      }
-    },
-  );
+  test.each(LEGACY_VERSIONS)("legacy header %s with modern _meta is 400 -32020, even in a session", async (version) => {
+    const session = await Session.open(await lab.url(), { version });
+    const message = requestOf("modern", "tools/list", {}, 8);
+    for (const id of [undefined, session.id]) {
+      const headers = { ...standardHeaders(message), "mcp-protocol-version": version, "mcp-session-id": id };
+      const answer = await send(message, headers);
+      expect([answer.status, errorOf(answer).code, only(answer).id]).toEqual([400, -32020, 8]);
+    }
+  });
 
-  test("10.2 no header with modern _meta is 400 -32020, because the body determines the era", async () => {
+  test("no header with modern _meta is 400 -32020, because the body determines the era", async () => {
     const message = requestOf("modern", "tools/list", {}, 8);
     const answer = await send(message, { ...standardHeaders(message), "mcp-protocol-version": undefined });
     expect([answer.status, errorOf(answer).code]).toEqual([400, -32020]);
   });
 
-  test("10.2 initialize without modern _meta opens a legacy session, whatever modern headers it has", async () => {
+  test("initialize without modern _meta opens a legacy session, whatever modern headers it has", async () => {
     const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-method": "initialize", "mcp-name": "x" });
     expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
     expect(answer.headers["mcp-session-id"]).toMatch(/^[\x21-\x7e]+$/);
   });
 
-  test("10.2 initialize with the 2026 header and no _meta is refused as a modern request and opens nothing", async () => {
+  test("initialize with the 2026 header and no _meta is refused as a modern request and opens nothing", async () => {
     const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-protocol-version": MODERN_VERSION });
     expect([answer.status, errorOf(answer).code]).toEqual([400, -32602]);
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("10.2 initialize that requests 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
+  test("initialize that requests 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
     const answer = await send(initialize(MODERN_VERSION, 1), {});
     expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
   });
 
-  test("10.2 an unserved modern version is 400 -32022 and lists the modern versions only", async () => {
+  test("an unserved modern version is 400 -32022 and lists the modern versions only", async () => {
     const message = request("tools/list", { _meta: meta({ [PROTOCOL_VERSION_KEY]: "2099-01-01" }) }, 9);
     const answer = await send(message, {
       ...standardHeaders(message),
@@ -255,8 +252,8 @@ describe("10.2 headers and body of different eras", () => {
   });
 });
 
-describe("10.2 interleaved eras under load", () => {
-  test("10.2 interleaved eras under load: each of 120 requests is answered in its own era and version", async () => {
+describe("interleaved eras under load", () => {
+  test("interleaved eras under load: each of 120 requests is answered in its own era and version", async () => {
     const url = await lab.url();
     const sessions = await Promise.all(LEGACY_VERSIONS.map((version) => Session.open(url, { version })));
     const modern = new ModernClient(url);
@@ -284,7 +281,7 @@ describe("10.2 interleaved eras under load", () => {
     }
   });
 
-  test("10.2 interleaved eras under load: errors of one era do not reach the other", async () => {
+  test("interleaved eras under load: errors of one era do not reach the other", async () => {
     const url = await lab.url();
     const session = await Session.open(url);
     const modern = new ModernClient(url);

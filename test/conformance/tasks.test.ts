@@ -1,4 +1,4 @@
-/** Conformance section 10.9: requirements of the tasks extension that no scenario of the official suite covers. */
+/** Requirements of the tasks extension that no scenario of the official suite covers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
@@ -48,7 +48,7 @@ const METHODS: readonly [method: string, params: Members][] = [
 ];
 const ENVELOPE = ["resultType", "_meta"];
 
-describe("10.9 declared", () => {
+describe("declared", () => {
   test("by the server as an extension, and not as the older capability", async () => {
     const { capabilities } = await client.result("server/discover");
     expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
@@ -83,7 +83,7 @@ describe("10.9 declared", () => {
   });
 });
 
-describe("10.9 results", () => {
+describe("results", () => {
   test('resultType is "task" for the call that creates one, and "complete" for all others', async () => {
     const key = newKey();
     const created = await client.call("hold", { key });
@@ -136,7 +136,7 @@ describe("10.9 results", () => {
   });
 });
 
-describe("10.9 cancelling", () => {
+describe("cancelling", () => {
   test("settles as cancelled, aborts the handler, and nothing follows", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
@@ -182,7 +182,7 @@ describe("10.9 cancelling", () => {
   });
 });
 
-describe("10.9 questions", () => {
+describe("questions", () => {
   test("answers to keys that are not open are ignored: unknown, already answered, or of a later question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const first = await client.reaches(taskId, "input_required");
@@ -225,7 +225,7 @@ describe("10.9 questions", () => {
   });
 });
 
-describe("10.9 the owner of a task", () => {
+describe("the owner of a task", () => {
   test("unknown, forged, expired and foreign ids are the same error in every method", async () => {
     const alice = client.as({ token: "alice" });
     const hers = await alice.start("asking", { key: newKey() });
@@ -280,7 +280,7 @@ describe("10.9 the owner of a task", () => {
   });
 });
 
-describe("10.9 listening", () => {
+describe("listening", () => {
   const listening = async (taskIds: unknown, options: { token?: string; capabilities?: Members } = {}) => {
     const { token, capabilities = ABLE } = options;
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -378,7 +378,7 @@ describe("10.9 listening", () => {
   });
 });
 
-test("10.9 many concurrent tasks do not affect each other", async () => {
+test("many concurrent tasks do not affect each other", async () => {
   const keys = Array.from({ length: 40 }, newKey);
   const ids = await Promise.all(keys.map((key) => client.start("asking", { key })));
   const texts = await Promise.all(ids.map((taskId, at) => client.finish(taskId, (message) => `${at}${message}`)));

@@ -1,4 +1,4 @@
-/** Conformance section 10.8: the rules for every list, and the members of its entries. */
+/** The rules for every list, and the members of its entries. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
@@ -76,8 +76,8 @@ describe("over HTTP", () => {
     tap.oracle.expectClean();
   });
 
-  describe.each(VERSIONS)("10.8 pagination in %s", (version) => {
-    test.each(LISTS)("10.8 $method: its cursors lead through all entries, in order and once", async (list) => {
+  describe.each(VERSIONS)("pagination in %s", (version) => {
+    test.each(LISTS)("$method: its cursors lead through all entries, in order and once", async (list) => {
       const all = await pages(list, () => clientOf(version, tap.url));
       expect(all.flatMap((each) => keysOf(each, list))).toEqual(list.all);
       expect(all.map((each) => keysOf(each, list).length)).toEqual(
@@ -86,7 +86,7 @@ describe("over HTTP", () => {
       expect(all.at(-1)).not.toHaveProperty("nextCursor");
     });
 
-    test.each(LISTS)("10.8 $method: an invalid cursor is -32602", async (list) => {
+    test.each(LISTS)("$method: an invalid cursor is -32602", async (list) => {
       const client = await clientOf(version, tap.url);
       const { nextCursor } = await page(client, list);
       const own = String(nextCursor);
@@ -104,21 +104,21 @@ describe("over HTTP", () => {
     });
   });
 
-  test.each(LISTS)("10.8 $method: cacheScope is the same on all pages, and ttlMs is an integer", async (list) => {
+  test.each(LISTS)("$method: cacheScope is the same on all pages, and ttlMs is an integer", async (list) => {
     const all = await pages(list, () => clientOf("2026-07-28", tap.url));
     const scope = list.method === "tools/list" ? "public" : "private";
     expect(all.map(({ cacheScope }) => cacheScope)).toEqual(all.map(() => scope));
     for (const { ttlMs } of all) expect(Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0).toBe(true);
   });
 
-  test.each(LISTS)("10.8 $method: the order is the same each time and on each connection", async (list) => {
+  test.each(LISTS)("$method: the order is the same each time and on each connection", async (list) => {
     const asked = Array.from({ length: 12 }, () => page(new ModernClient(tap.url), list));
     const results = await Promise.all(asked);
     expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
     expect(keysOf(results[0] ?? {}, list)).toEqual(list.all.slice(0, 2));
   });
 
-  test("10.8 lists do not depend on the client's name, its capabilities, or its earlier requests", async () => {
+  test("lists do not depend on the client's name, its capabilities, or its earlier requests", async () => {
     for (const list of LISTS) {
       const before = resultOf(await modern(tap.url, list.method));
       await modern(tap.url, "tools/call", { name: "echo", arguments: { text: "so" } });
@@ -138,7 +138,7 @@ describe("over HTTP", () => {
     }
   });
 
-  test("10.8 the list of a session does not depend on another session or on its own calls", async () => {
+  test("the list of a session does not depend on another session or on its own calls", async () => {
     const [used, fresh] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(used.call("echo", { text: "so" }));
     await readAnswer(used.request("logging/setLevel", { level: "debug" }));
@@ -146,7 +146,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
+describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
   afterEach(closePeers);
 
   const hasTitle = version >= "2025-06-18";
@@ -181,7 +181,7 @@ describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
     return first ?? {};
   }
 
-  test("10.8 a tool: title, annotations, _meta and the descriptions of its properties", async () => {
+  test("a tool: title, annotations, _meta and the descriptions of its properties", async () => {
     const annotations = { title: "Hint title", readOnlyHint: true, destructiveHint: false, openWorldHint: false };
     const tool = await firstOf("tools/list", "tools");
     expect(tool).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
     expect([Object.hasOwn(tool, "title"), Object.hasOwn(tool, "_meta")]).toEqual([hasTitle, hasTitle]);
   });
 
-  test("10.8 a prompt and its arguments", async () => {
+  test("a prompt and its arguments", async () => {
     const argument = { name: "n", description: "An n", required: true, ...(hasTitle ? { title: "N" } : {}) };
     expect(await firstOf("prompts/list", "prompts")).toEqual({
       name: "p",
@@ -208,7 +208,7 @@ describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
   const lastModified = version >= "2025-06-18" ? { lastModified: "2026-01-01T00:00:00Z" } : {};
   const annotations = { audience: ["user"], priority: 0.5, ...lastModified };
 
-  test("10.8 a resource", async () => {
+  test("a resource", async () => {
     const { size, ...resource } = await firstOf("resources/list", "resources");
     expect(resource).toEqual({
       uri: "test://r",
@@ -223,7 +223,7 @@ describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
     if (hasTitle) expect(size).toBe(3);
   });
 
-  test("10.8 templates are listed separately from resources", async () => {
+  test("templates are listed separately from resources", async () => {
     expect(await firstOf("resources/templates/list", "resourceTemplates")).toEqual({
       uriTemplate: "test://{x}",
       name: "x",

@@ -1,5 +1,5 @@
 /**
- * Conformance section 10.10, server side: the endpoint as a protected resource. Each test is named after a row. The
+ * The endpoint as a protected resource. The
  * details of each check are in test/worker/bearer*.test.ts and test/worker/dpop.test.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
@@ -31,8 +31,8 @@ setUp();
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-describe("10.10 PRM document", () => {
-  test("10.10 PRM document names the resource, the authorization server and the place of the token", async () => {
+describe("PRM document", () => {
+  test("PRM document names the resource, the authorization server and the place of the token", async () => {
     expect(await read<Members>(`${WELL_KNOWN}/mcp`)).toMatchObject({
       resource: url(),
       authorization_servers: [issuer.url],
@@ -40,22 +40,22 @@ describe("10.10 PRM document", () => {
     });
   });
 
-  test("10.10 PRM path variants: root, with the path after it, and with the path before it", async () => {
+  test("PRM path variants: root, with the path after it, and with the path before it", async () => {
     const documents = await Promise.all(
       [WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`].map((path) => read<Members>(path)),
     );
     expect(documents.map(({ resource }) => resource)).toEqual([url(), url(), url()]);
   });
 
-  test("10.10 PRM is served to every page, without a token", async () => {
+  test("PRM is served to every page, without a token", async () => {
     const response = await fetch(url(WELL_KNOWN), { headers: { Origin: "https://any.example" } });
     expect([response.status, response.headers.get("Access-Control-Allow-Origin")]).toEqual([200, "*"]);
   });
 });
 
-describe("10.4 discovery routes", () => {
+describe("discovery routes", () => {
   test.each([WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`])(
-    "10.4 %s is public: every Origin may read it, without credentials, and with every method that changes nothing",
+    "%s is public: every Origin may read it, without credentials, and with every method that changes nothing",
     async (path) => {
       for (const origin of ["https://evil.example", "null", url()]) {
         for (const method of ["GET", "HEAD", "OPTIONS"]) {
@@ -71,7 +71,7 @@ describe("10.4 discovery routes", () => {
     },
   );
 
-  test("10.4 server/discover with an invalid Origin is 403, also with a valid token", async () => {
+  test("server/discover with an invalid Origin is 403, also with a valid token", async () => {
     const client = new ModernClient(url());
     const headers = bearer(await tokenFor());
     expect((await client.request("server/discover", {}, { headers })).status).toBe(200);
@@ -84,32 +84,32 @@ describe("10.4 discovery routes", () => {
   });
 });
 
-describe("10.10 WWW-Authenticate", () => {
-  test("10.10 401 without a token: resource_metadata and scope, and no error", async () => {
+describe("WWW-Authenticate", () => {
+  test("401 without a token: resource_metadata and scope, and no error", async () => {
     expect(await refusalOf(undefined, "/scoped")).toEqual([
       401,
       `Bearer scope="read write", resource_metadata="${metadataUrl("/scoped")}"`,
     ]);
   });
 
-  test("10.10 401 with a token that is not accepted: error invalid_token", async () => {
+  test("401 with a token that is not accepted: error invalid_token", async () => {
     expect(await refusalOf("other")).toEqual([401, expect.stringContaining('error="invalid_token"')]);
   });
 
-  test("10.10 403 insufficient_scope: all scopes that the request needs", async () => {
+  test("403 insufficient_scope: all scopes that the request needs", async () => {
     expect(await refusalOf(await tokenFor("/scoped", { scope: "read" }), "/scoped")).toEqual([
       403,
       expect.stringMatching(/error="insufficient_scope".*scope="read write", resource_metadata="/),
     ]);
   });
 
-  test("10.10 scope: a broader scope includes a narrower one", async () => {
+  test("scope: a broader scope includes a narrower one", async () => {
     expect(await statusOf(await tokenFor("/scoped", { scope: "admin" }), "/scoped")).toBe(200);
   });
 });
 
-describe("10.10 checks of a token", () => {
-  test("10.10 a valid token is accepted", async () => {
+describe("checks of a token", () => {
+  test("a valid token is accepted", async () => {
     expect(await statusOf(await tokenFor())).toBe(200);
   });
 
@@ -120,11 +120,11 @@ describe("10.10 checks of a token", () => {
     ["expiry", { exp: 1 }],
     ["expiry that is missing", { exp: undefined }],
     ["time before which it is not valid", { nbf: 4_000_000_000 }],
-  ])("10.10 %s: 401", async (_, claims) => {
+  ])("%s: 401", async (_, claims) => {
     expect(await statusOf(await tokenFor("/mcp", claims))).toBe(401);
   });
 
-  test("10.10 signature: 401 for another key, for none and for HMAC with the public key", async () => {
+  test("signature: 401 for another key, for none and for HMAC with the public key", async () => {
     const other = await newKey("ES256", "one");
     expect(await statusOf(await signJwt(other, claimsFor()))).toBe(401);
     const [head, body] = (await tokenFor()).split(".");
@@ -132,24 +132,24 @@ describe("10.10 checks of a token", () => {
     for (const alg of ["none", "HS256"]) expect(await statusOf(await tokenFor("/mcp", {}, key, { alg }))).toBe(401);
   });
 
-  test("10.10 token in the query: refused, even if the header has it too", async () => {
+  test("token in the query: refused, even if the header has it too", async () => {
     const token = await tokenFor();
     const response = await fetch(url(`/mcp?access_token=${token}`), { method: "POST", headers: bearer(token) });
     await response.body?.cancel();
     expect(response.status).toBe(400);
   });
 
-  test("10.10 token passthrough: a token for another server is refused, and handlers never see the token", async () => {
+  test("token passthrough: a token for another server is refused, and handlers never see the token", async () => {
     expect(await statusOf(await tokenFor("/other"))).toBe(401);
     const token = await tokenFor();
     expect(JSON.stringify(await principalOf(token))).not.toContain(token.split(".")[2]);
   });
 });
 
-describe("10.10 JWKS rotation", () => {
+describe("JWKS rotation", () => {
   beforeAll(() => advance(31));
 
-  test("10.10 JWKS rotation: a new key works at once, and a removed one no longer after ten minutes", async () => {
+  test("JWKS rotation: a new key works at once, and a removed one no longer after ten minutes", async () => {
     expect(await statusOf(await tokenFor())).toBe(200);
     const next = await newKey("ES256", "two");
     issuer.published = [next.jwk];
@@ -159,7 +159,7 @@ describe("10.10 JWKS rotation", () => {
   });
 });
 
-test("10.10 bound tokens: a token with a key is refused where no proof is verified", async () => {
+test("bound tokens: a token with a key is refused where no proof is verified", async () => {
   const response = await who(await tokenFor("/mcp", { cnf: { jkt: "key" } }));
   await response.body?.cancel();
   expect(response.status).toBe(401);

@@ -1,4 +1,4 @@
-/** Conformance section 10.3: the format of a stream: comments, headers, its end, back-pressure and line breaks. */
+/** The format of a stream: comments, headers, its end, back-pressure and line breaks. */
 import { type IncomingMessage, request as open } from "node:http";
 import { describe, expect, test } from "vitest";
 import { CONTENT, isMembers, type Members, post, request, requestOf } from "../http/messages.ts";
@@ -13,8 +13,8 @@ const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as con
 const client = async (version: (typeof VERSIONS)[number], at: "full" | "quick" = "full"): Promise<Client> =>
   clientOf(version, await lab.url(at));
 
-describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
-  test("10.3 keep-alive comment lines are sent while a call is silent, and a parser ignores them", async () => {
+describe.each(VERSIONS)("keep-alive and headers (%s)", (version) => {
+  test("keep-alive comment lines are sent while a call is silent, and a parser ignores them", async () => {
     const key = newKey();
     const reading = new Reading(await (await client(version, "quick")).call("hold", { key }));
     await reading.has("three comments", ({ comments }) => comments.length >= 3);
@@ -27,7 +27,7 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
       expect(block).toMatch(/^(:[^\n]*|((id|event|data|retry):[^\n]*\n?)*)$/);
   });
 
-  test("10.3 X-Accel-Buffering is no, and a stream must not be cached or transformed", async () => {
+  test("X-Accel-Buffering is no, and a stream must not be cached or transformed", async () => {
     const response = await (await client(version)).call("emit_twice", {}, { progressToken: 1 });
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
     expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -36,7 +36,7 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
     await response.text();
   });
 
-  test("10.3 CR, CRLF, BOM and line breaks in a message are preserved, with one line of data per event", async () => {
+  test("CR, CRLF, BOM and line breaks in a message are preserved, with one line of data per event", async () => {
     const { raw, messages, text } = await readAnswer((await client(version)).call("awkward", {}, { progressToken: 1 }));
     expect(text).toBe(AWKWARD);
     expect(messages[0]).toMatchObject({ params: { message: AWKWARD } });
@@ -53,8 +53,8 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
   });
 });
 
-describe("10.3 keep-alive of other streams", () => {
-  test("10.3 keep-alive comment lines are sent on a GET stream, whose headers forbid buffering", async () => {
+describe("keep-alive of other streams", () => {
+  test("keep-alive comment lines are sent on a GET stream, whose headers forbid buffering", async () => {
     const session = await Session.open(await lab.url("quick"));
     const stream = await session.get();
     expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
@@ -63,7 +63,7 @@ describe("10.3 keep-alive of other streams", () => {
     stream.cut();
   });
 
-  test("10.3 keep-alive comment lines are sent on a resumed stream", async () => {
+  test("keep-alive comment lines are sent on a resumed stream", async () => {
     const session = await Session.open(await lab.url("quick"));
     const key = newKey();
     const stream = await session.stream("count", { key, before: 1, after: 0 });
@@ -98,8 +98,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-describe("10.3 stream closes after the response", () => {
-  test.each(VERSIONS)("10.3 stream closes after the response, which is its last message (%s)", async (version) => {
+describe("stream closes after the response", () => {
+  test.each(VERSIONS)("stream closes after the response, which is its last message (%s)", async (version) => {
     const session = version === "2026-07-28" ? undefined : await Session.open(await lab.url(), { version });
     const params = { name: "emit_twice", arguments: {}, _meta: { progressToken: "p" } };
     const meta = requestOf("modern", "x").params;
@@ -121,8 +121,8 @@ const EVENTS = 60;
 /** Together far more than all buffers between server and client hold. */
 const SIZE = 100_000;
 
-describe("10.3 back-pressure and slow readers", () => {
-  test("10.3 slow readers of a session miss nothing: every event arrives once and in order, and then the result", async () => {
+describe("back-pressure and slow readers", () => {
+  test("slow readers of a session miss nothing: every event arrives once and in order, and then the result", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta: { progressToken: 1 } };
@@ -138,7 +138,7 @@ describe("10.3 back-pressure and slow readers", () => {
     expect(messages).toHaveLength(EVENTS + 1);
   });
 
-  test("10.3 slow readers of 2026-07-28 get the result, and strictly increasing progress", async () => {
+  test("slow readers of 2026-07-28 get the result, and strictly increasing progress", async () => {
     const key = newKey();
     const meta = requestOf("modern", "x").params;
     const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: 1 };
@@ -155,7 +155,7 @@ describe("10.3 back-pressure and slow readers", () => {
     expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
   });
 
-  test("10.3 a large answer arrives completely on a stream, and again when it is resumed", async () => {
+  test("a large answer arrives completely on a stream, and again when it is resumed", async () => {
     const session = await Session.open(await lab.url());
     const size = 1_500_000;
     const stream = await (await session.stream("bulk", { key: newKey(), size }, "large")).end();
@@ -166,7 +166,7 @@ describe("10.3 back-pressure and slow readers", () => {
     }
   });
 
-  test("10.3 an answer larger than a row arrives completely, and again when it is resumed", async () => {
+  test("an answer larger than a row arrives completely, and again when it is resumed", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
     const resumed = await (await session.get(stream.events[0]?.id)).end();
@@ -175,14 +175,14 @@ describe("10.3 back-pressure and slow readers", () => {
     }
   });
 
-  test("10.3 events of one turn that are together larger than a row all arrive", async () => {
+  test("events of one turn that are together larger than a row all arrive", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
     expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
     expect(stream.messages.at(-1)).toMatchObject({ id: "huge" });
   });
 
-  test("10.3 a reader that stops half-way gets the rest by resuming, without repeats", async () => {
+  test("a reader that stops half-way gets the rest by resuming, without repeats", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await session.stream("flood", { key, events: EVENTS, size: SIZE }, "half");

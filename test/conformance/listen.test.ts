@@ -1,4 +1,4 @@
-/** Conformance section 10.5: the messages of a listen stream. */
+/** The messages of a listen stream. */
 import { describe, expect, test } from "vitest";
 import { DELIBERATELY_BAD } from "../oracle/http-tap.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
@@ -19,7 +19,7 @@ import {
 const lab = listenLab();
 const { open, publish, publishAll } = lab;
 
-describe("10.5 the acknowledged subset", () => {
+describe("the acknowledged subset", () => {
   test.each([
     ["tools", { toolsListChanged: true }, [TOOLS]],
     ["prompts", { promptsListChanged: true }, [PROMPTS]],
@@ -27,7 +27,7 @@ describe("10.5 the acknowledged subset", () => {
     ["one resource", { resourceSubscriptions: ["test://b"] }, ["test://b"]],
     ["tools and a resource", { toolsListChanged: true, resourceSubscriptions: ["test://a"] }, [TOOLS, "test://a"]],
     ["everything", EVERYTHING, NOTICES],
-  ])("10.5 is the intersection of the requested and the supported kinds: %s", async (_, filter, expected) => {
+  ])("is the intersection of the requested and the supported kinds: %s", async (_, filter, expected) => {
     const [asker, control] = [await open(filter), await open(EVERYTHING)];
     expect(asker.acknowledged).toEqual(filter);
     await publishAll(control);
@@ -35,7 +35,7 @@ describe("10.5 the acknowledged subset", () => {
     expect(asker.notices).toEqual(expected);
   });
 
-  test("10.5 omits kinds that the server does not have, and they are never sent", async () => {
+  test("omits kinds that the server does not have, and they are never sent", async () => {
     const control = await open(EVERYTHING);
     const asker = await open(EVERYTHING, "limited", lab.toolsOnly.url);
     expect(asker.acknowledged).toEqual({ toolsListChanged: true });
@@ -46,7 +46,7 @@ describe("10.5 the acknowledged subset", () => {
     expect(asker.notices).toEqual([TOOLS, TOOLS]);
   });
 
-  test("10.5 omits a resource that the server refuses, and its updates are never sent", async () => {
+  test("omits a resource that the server refuses, and its updates are never sent", async () => {
     const filter = { resourceSubscriptions: ["test://forbidden", "test://a"] };
     const asker = await open(filter);
     expect(asker.acknowledged).toEqual({ resourceSubscriptions: ["test://a"] });
@@ -58,7 +58,7 @@ describe("10.5 the acknowledged subset", () => {
   });
 });
 
-describe("10.5 an unknown or empty filter", () => {
+describe("an unknown or empty filter", () => {
   test.each([
     ["empty", {}],
     ["a list without URIs", { resourceSubscriptions: [] }],
@@ -66,7 +66,7 @@ describe("10.5 an unknown or empty filter", () => {
       "everything false",
       { toolsListChanged: false, promptsListChanged: false, resourcesListChanged: false, resourceSubscriptions: [] },
     ],
-  ])("10.5 %s: acknowledged as empty, and nothing is sent", async (_, filter) => {
+  ])("%s: acknowledged as empty, and nothing is sent", async (_, filter) => {
     const [asker, control] = [await open(filter), await open(EVERYTHING)];
     const acknowledged = Object.values(asker.acknowledged as object).flat();
     expect(acknowledged.filter(Boolean)).toEqual([]);
@@ -76,7 +76,7 @@ describe("10.5 an unknown or empty filter", () => {
     expect(asker.reading.isOver).toBe(false);
   });
 
-  test("10.5 an unknown member is omitted from the acknowledgement and has no effect", async () => {
+  test("an unknown member is omitted from the acknowledgement and has no effect", async () => {
     const asker = await open({ weatherChanged: true, logsChanged: ["1"], promptsListChanged: true });
     expect(asker.acknowledged).toEqual({ promptsListChanged: true });
     await publishAll(await open(EVERYTHING));
@@ -91,7 +91,7 @@ describe("10.5 an unknown or empty filter", () => {
     ["a text", "toolsListChanged"],
     ["URIs as a text", { resourceSubscriptions: "test://a" }],
     ["URIs that are numbers", { resourceSubscriptions: [1] }],
-  ])("10.5 %s: -32602 with the id, and no stream stays open", async (_, filter) => {
+  ])("%s: -32602 with the id, and no stream stays open", async (_, filter) => {
     const client = new ModernClient(lab.tap.url);
     const headers = { [DELIBERATELY_BAD]: "1" };
     const answer = await readAnswer(
@@ -101,8 +101,8 @@ describe("10.5 an unknown or empty filter", () => {
   });
 });
 
-describe("10.5 subscriptionId equals the request id", () => {
-  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("10.5 even if it is %j", async (id) => {
+describe("subscriptionId equals the request id", () => {
+  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("even if it is %j", async (id) => {
     const listener = await open(EVERYTHING, id);
     await publishAll(listener);
     expect(listener.messages[0]).toEqual({
@@ -114,8 +114,8 @@ describe("10.5 subscriptionId equals the request id", () => {
   });
 });
 
-describe("10.5 resourceSubscriptions", () => {
-  test("10.5 an update contains its URI and reaches only its subscribers", async () => {
+describe("resourceSubscriptions", () => {
+  test("an update contains its URI and reaches only its subscribers", async () => {
     const [a, b] = [
       await open({ resourceSubscriptions: ["test://a"] }),
       await open({ resourceSubscriptions: ["test://b"] }),
@@ -133,7 +133,7 @@ describe("10.5 resourceSubscriptions", () => {
     expect(b.messages.slice(1)).toEqual([update("test://b")]);
   });
 
-  test("10.5 an update is matched by the whole URI, not by prefix or case, and in any equivalent spelling", async () => {
+  test("an update is matched by the whole URI, not by prefix or case, and in any equivalent spelling", async () => {
     const asker = await open({ resourceSubscriptions: ["test://many/a"] });
     for (const uri of ["test://many/A", "test://many/", "test://many/ab", "test://many/a%2F"]) await publish(uri);
     // RFC 3986, section 6.2.2: the scheme in any case, and escapes of unreserved characters.
@@ -146,7 +146,7 @@ describe("10.5 resourceSubscriptions", () => {
     expect(asker.notices).toEqual(spellings);
   });
 
-  test("10.5 a filter too large to be stored with a socket still admits only its URIs", async () => {
+  test("a filter too large to be stored with a socket still admits only its URIs", async () => {
     const uris = Array.from({ length: 900 }, (_, index) => `test://many/${"x".repeat(40)}-${index}`);
     const asker = await open({ resourceSubscriptions: uris });
     expect(asker.acknowledged).toEqual({ resourceSubscriptions: uris });
@@ -158,7 +158,7 @@ describe("10.5 resourceSubscriptions", () => {
     expect(asker.notices).toEqual([uris[899]]);
   });
 
-  test("10.5 a URI that is requested twice is notified once", async () => {
+  test("a URI that is requested twice is notified once", async () => {
     const asker = await open({ resourceSubscriptions: ["test://a", "test://a"] });
     await publish("test://a");
     await asker.hears("test://a");
@@ -167,8 +167,8 @@ describe("10.5 resourceSubscriptions", () => {
   });
 });
 
-describe("10.5 several concurrent streams", () => {
-  test("10.5 each carries its own id and its own kinds", async () => {
+describe("several concurrent streams", () => {
+  test("each carries its own id and its own kinds", async () => {
     const filters = [{ toolsListChanged: true }, { promptsListChanged: true }, { resourceSubscriptions: ["test://a"] }];
     const streams = await Promise.all(filters.map((filter, index) => open(filter, index)));
     const control = await open(EVERYTHING);
@@ -182,7 +182,7 @@ describe("10.5 several concurrent streams", () => {
     ]);
   });
 
-  test("10.5 two clients with the same id both get notifications, and the end of one does not affect the other", async () => {
+  test("two clients with the same id both get notifications, and the end of one does not affect the other", async () => {
     const [left, right] = [await open({ toolsListChanged: true }, 1), await open(EVERYTHING, 1)];
     await publish("tools");
     await Promise.all([left.hears(TOOLS), right.hears(TOOLS)]);

@@ -1,10 +1,10 @@
-/** Conformance section 10.7: `x-mcp-header` annotations that would make clients drop a tool are never sent. */
+/** The `x-mcp-header` annotations that would make clients drop a tool are never sent. */
 import { describe, expect, test } from "vitest";
 import { KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import type { Members } from "../http/messages.ts";
 
-describe("10.7 annotations that a client would reject are refused when they are defined", () => {
+describe("annotations that a client would reject are refused when they are defined", () => {
   const define = (properties: Members) => () =>
     new McpServer({ name: "n", version: "1" }).tool(
       "t",
@@ -25,11 +25,11 @@ describe("10.7 annotations that a client would reject are refused when they are 
     ["under items", { a: { type: "array", items: header("A") } }],
     ["under oneOf", { a: { oneOf: [header("A")] } }],
     ["under $defs", { a: { $defs: { b: header("A") } } }],
-  ])("10.7 %s", (_, properties) => {
+  ])("%s", (_, properties) => {
     expect(define(properties)).toThrow(KitError);
   });
 
-  test("10.7 a property that is merely named like the annotation is not one", () => {
+  test("a property that is merely named like the annotation is not one", () => {
     expect(define({ "x-mcp-header": { type: "string" } })).not.toThrow();
   });
 });

@@ -1,4 +1,4 @@
-/** Conformance section 10.7, server side: headers that mirror the body. */
+/** Headers that mirror the body. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Workerd } from "../harness/workerd.ts";
 import { base64, type Headers, initialize, isMembers, type Members, post, requestOf } from "../http/messages.ts";
@@ -52,24 +52,24 @@ const NAMED = [
   ["resources/read", { uri: "test://simple" }, "test://simple"],
 ] as const;
 
-describe("10.7 Mcp-Name in Base64 form", () => {
+describe("Mcp-Name in Base64 form", () => {
   test.each([
     ...NAMED,
     ["prompts/get", { name: "größe ☃" }, "größe ☃"],
     ["prompts/get", { name: " padded " }, " padded "],
     ["prompts/get", { name: "=?base64?literal?=" }, "=?base64?literal?="],
     ["resources/read", { uri: "test://many/%E2%98%83" }, "test://many/%E2%98%83"],
-  ] as const)("10.7 %s of %j is served", async (method, params, name) => {
+  ] as const)("%s of %j is served", async (method, params, name) => {
     expectServed(await exchange(method, params, { "mcp-name": base64(name) }));
   });
 
-  test.each(NAMED)("10.7 %s of %j is refused with the Base64 of another name", async (method, params, name) => {
+  test.each(NAMED)("%s of %j is refused with the Base64 of another name", async (method, params, name) => {
     for (const other of [`${name}x`, name.toUpperCase(), ` ${name}`, `${name}\n`, ""]) {
       expectMismatch(await exchange(method, params, { "mcp-name": base64(other) }), /Mcp-Name/i);
     }
   });
 
-  test.each(NAMED)("10.7 %s of %j is refused when the Base64 is not valid", async (method, params, name) => {
+  test.each(NAMED)("%s of %j is refused when the Base64 is not valid", async (method, params, name) => {
     const coded = Buffer.from(name).toString("base64");
     const url = Buffer.from("???>>>").toString("base64url");
     for (const value of [
@@ -88,8 +88,8 @@ describe("10.7 Mcp-Name in Base64 form", () => {
   });
 });
 
-describe("10.7 sentinel-looking plain values", () => {
-  test("10.7 a name that looks encoded is decoded, so it does not match when sent unencoded", async () => {
+describe("sentinel-looking plain values", () => {
+  test("a name that looks encoded is decoded, so it does not match when sent unencoded", async () => {
     const name = "=?base64?literal?=";
     expectMismatch(await exchange("prompts/get", { name }, { "mcp-name": name }));
     const region = "=?base64?SGVsbG8=?=";
@@ -99,44 +99,44 @@ describe("10.7 sentinel-looking plain values", () => {
   });
 
   test.each(["=?base64?half", "half?=", "=?BASE64?SGVsbG8=?=", "=?utf-8?SGVsbG8=?=", "a=?base64?SGVsbG8=?="])(
-    "10.7 %s lacks the prefix or the suffix and is taken literally",
+    "%s lacks the prefix or the suffix and is taken literally",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
       expectMismatch(await call({ region: "Hello" }, { region }));
     },
   );
 
-  test("10.7 a prompt whose name has only the prefix is sent literally", async () => {
+  test("a prompt whose name has only the prefix is sent literally", async () => {
     expectServed(await exchange("prompts/get", { name: "=?base64?half" }));
   });
 });
 
-describe("10.7 Mcp-Param for an integer", () => {
+describe("Mcp-Param for an integer", () => {
   test.each<[number, readonly string[]]>([
     [42, ["42", "42.0", base64("42")]],
     [-7, ["-7", "-7.0"]],
     [0, ["0", "0.0"]],
     [Number.MAX_SAFE_INTEGER, ["9007199254740991"]],
     [Number.MIN_SAFE_INTEGER, ["-9007199254740991"]],
-  ])("10.7 %d is compared as a number: %j", async (count, headers) => {
+  ])("%d is compared as a number: %j", async (count, headers) => {
     for (const header of headers) expectCalled(await call({ count }, { count: header }), { count });
   });
 
   test.each(["43", "42.5", "42abc", "4 2", "4_2", "0x2a", "4.2e1", "", "forty-two", "NaN", "true", base64("43")])(
-    "10.7 42 is not %j",
+    "42 is not %j",
     async (header) => {
       expectMismatch(await call({ count: 42 }, { count: header }), /Mcp-Param-Count/i);
     },
   );
 
-  test("10.7 the last digit of a large number counts", async () => {
+  test("the last digit of a large number counts", async () => {
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740990" }));
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740993" }));
   });
 });
 
-describe("10.7 Mcp-Param for a boolean", () => {
-  test.each([true, false])("10.7 %j is the word in lower case, plain or in Base64", async (dry) => {
+describe("Mcp-Param for a boolean", () => {
+  test.each([true, false])("%j is the word in lower case, plain or in Base64", async (dry) => {
     expectCalled(await call({ dry }, { "dry-run": String(dry) }), { dry });
     expectCalled(await call({ dry }, { "dry-run": base64(String(dry)) }), { dry });
     for (const header of [String(!dry), String(dry).toUpperCase(), dry ? "1" : "0", dry ? "yes" : "", '"true"']) {
@@ -145,9 +145,9 @@ describe("10.7 Mcp-Param for a boolean", () => {
   });
 });
 
-describe("10.7 Mcp-Param for a text", () => {
+describe("Mcp-Param for a text", () => {
   test.each(["us-west1", "a b", "a\tb", "a, b", "%E2%98%83", '"quoted"', "\\", ""])(
-    "10.7 %j is sent unchanged",
+    "%j is sent unchanged",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
     },
@@ -163,41 +163,41 @@ describe("10.7 Mcp-Param for a text", () => {
     "",
     "é",
     "e\u0301",
-  ])("10.7 %j is sent in Base64", async (region) => {
+  ])("%j is sent in Base64", async (region) => {
     expectCalled(await call({ region }, { region: base64(region) }), { region });
   });
 
   test.each(["us-west2", "US-WEST1", "us-west1x", "us-west", "us-west1,", "", base64("us-west2"), base64("us-west1 ")])(
-    "10.7 us-west1 is not %j",
+    "us-west1 is not %j",
     async (header) => {
       expectMismatch(await call({ region: "us-west1" }, { region: header }), /Mcp-Param-Region/i);
     },
   );
 
-  test("10.7 the header's name is compared case-insensitively", async () => {
+  test("the header's name is compared case-insensitively", async () => {
     const headers = { "MCP-PARAM-REGION": "a", "mCp-PaRaM-cOuNt": "1" };
     const params = { name: "annotated", arguments: { region: "a", count: 1 } };
     expectServed(await exchange("tools/call", params, headers));
   });
 });
 
-describe("10.7 null or absent", () => {
+describe("null or absent", () => {
   test.each([{}, { free: 1 }, { place: {} }, { place: { at: {} } }, { Region: "named like it" }])(
-    "10.7 %j: the header is not expected",
+    "%j: the header is not expected",
     async (args) => {
       expectCalled(await call(args), args);
     },
   );
 
   test.each([{ region: null }, { count: null }, { dry: null }, { place: null }, { place: { city: null } }])(
-    "10.7 %j: the header is not expected; validation decides",
+    "%j: the header is not expected; validation decides",
     async (args) => {
       const { status, messages } = await call(args);
       expect([status, messages]).toMatchObject([200, [{ id: "sent", result: { isError: true } }]]);
     },
   );
 
-  test("10.7 without arguments no header is expected", async () => {
+  test("without arguments no header is expected", async () => {
     expectServed(await exchange("tools/call", { name: "annotated" }));
   });
 
@@ -207,7 +207,7 @@ describe("10.7 null or absent", () => {
     [{ region: null }, { region: "" }],
     [{ place: {} }, { city: "Oslo" }],
     [{ city: "Oslo" }, { city: "Oslo" }],
-  ])("10.7 a header without a value in the body matches nothing: %j with %j", async (args, headers) => {
+  ])("a header without a value in the body matches nothing: %j with %j", async (args, headers) => {
     expectMismatch(await call(args, headers));
   });
 
@@ -218,40 +218,40 @@ describe("10.7 null or absent", () => {
     [{ region: "" }, {}, /Mcp-Param-Region/i],
     [{ region: "a", count: 1 }, { region: "a" }, /Mcp-Param-Count/i],
     [{ place: { city: "Oslo" } }, {}, /Mcp-Param-City/i],
-  ])("10.7 a value in the body without its header: %j with %j", async (args, headers, naming) => {
+  ])("a value in the body without its header: %j with %j", async (args, headers, naming) => {
     expectMismatch(await call(args, headers), naming);
   });
 });
 
-describe("10.7 a nested property path", () => {
+describe("a nested property path", () => {
   const args = { place: { city: "Oslo", at: { "floor.no/1": 3 } } };
 
-  test("10.7 the value at exactly that path is compared", async () => {
+  test("the value at exactly that path is compared", async () => {
     expectCalled(await call(args, { city: "Oslo", floor: "3" }), args);
     expectMismatch(await call(args, { city: "Rome", floor: "3" }), /Mcp-Param-City/i);
     expectMismatch(await call(args, { city: "Oslo", floor: "4" }), /Mcp-Param-Floor/i);
     expectMismatch(await call(args, { city: "Oslo" }), /Mcp-Param-Floor/i);
   });
 
-  test("10.7 the same name elsewhere is not", async () => {
+  test("the same name elsewhere is not", async () => {
     const elsewhere = { city: "Rome", place: { city: "Oslo" }, free: { city: "Bern" } };
     expectCalled(await call(elsewhere, { city: "Oslo" }), elsewhere);
     expectMismatch(await call(elsewhere, { city: "Rome" }));
   });
 });
 
-describe("10.7 unexpected headers", () => {
-  test("10.7 an unknown Mcp-Param-* is ignored, whatever it says", async () => {
+describe("unexpected headers", () => {
+  test("an unknown Mcp-Param-* is ignored, whatever it says", async () => {
     const unknown = { tenant: "x", "region-2": "=?base64?***?=", regio: "a", "": "a" };
     expectCalled(await call({ region: "a" }, { ...unknown, region: "a" }), { region: "a" });
   });
 
-  test("10.7 a superfluous header is ignored by a tool without annotations", async () => {
+  test("a superfluous header is ignored by a tool without annotations", async () => {
     const stale = { region: "stale", count: "NaN", city: "=?base64?***?=" };
     expectCalled(await call({ region: "b" }, stale, "plain"), { region: "b" });
   });
 
-  test("10.7 legacy requests have no such headers, so nothing is compared", async () => {
+  test("legacy requests have no such headers, so nothing is compared", async () => {
     const params = { name: "annotated", arguments: { region: "a" } };
     const headers = { "mcp-session-id": undefined, "mcp-name": "other", "mcp-method": "x", "mcp-param-region": "b" };
     const ask = post("legacy", { message: requestOf("legacy", "tools/call", params, "sent"), headers });
@@ -261,7 +261,7 @@ describe("10.7 unexpected headers", () => {
   });
 });
 
-describe("10.7 duplicated headers", () => {
+describe("duplicated headers", () => {
   test.each<[string, Headers]>([
     ["Mcp-Param twice the same", { "mcp-param-region": ["a", "a"] }],
     ["Mcp-Param right and wrong", { "mcp-param-region": ["a", "b"] }],
@@ -270,14 +270,14 @@ describe("10.7 duplicated headers", () => {
     ["Mcp-Name twice the same", { "mcp-param-region": "a", "mcp-name": ["annotated", "annotated"] }],
     ["Mcp-Method right and wrong", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/list"] }],
     ["Mcp-Method twice the same", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/call"] }],
-  ])("10.7 %s", async (_, headers) => {
+  ])("%s", async (_, headers) => {
     expectMismatch(await exchange("tools/call", { name: "annotated", arguments: { region: "a" } }, headers));
   });
 });
 
-describe("10.7 invalid characters", () => {
+describe("invalid characters", () => {
   test.each(["größe", "\u00a0", "a\u0080b", "ÿ"])(
-    "10.7 bytes beyond ASCII are refused, even if the body has them: %j",
+    "bytes beyond ASCII are refused, even if the body has them: %j",
     async (text) => {
       // Node sends these as one byte each; the same characters in UTF-8 are bytes beyond ASCII as well.
       for (const header of [text, Buffer.from(text).toString("latin1")]) {
@@ -288,22 +288,22 @@ describe("10.7 invalid characters", () => {
   );
 
   test.each(["=?base64?SGVsbG8?=", "=?base64?SGVs bG8=?=", "=?base64?SGVsbG8-?=", "=?base64?/w==?="])(
-    "10.7 invalid Base64: %s",
+    "invalid Base64: %s",
     async (region) => {
       expectMismatch(await call({ region: "Hello" }, { region }), /Mcp-Param-Region/i);
     },
   );
 });
 
-describe("10.7 missing MCP-Protocol-Version", () => {
+describe("missing MCP-Protocol-Version", () => {
   test.each([["server/discover", {}, ""], ["tools/list", {}, ""], ...NAMED] as const)(
-    "10.7 %s %j is refused",
+    "%s %j is refused",
     async (method, params) => {
       expectMismatch(await exchange(method, params, { "mcp-protocol-version": undefined }), /MCP-Protocol-Version/i);
     },
   );
 
-  test("10.7 initialize, whose clients do not know the header, is served", async () => {
+  test("initialize, whose clients do not know the header, is served", async () => {
     const ask = post("legacy", {
       message: initialize("2025-06-18", "sent"),
       headers: { "mcp-session-id": undefined, "mcp-protocol-version": undefined },
@@ -314,26 +314,26 @@ describe("10.7 missing MCP-Protocol-Version", () => {
   });
 });
 
-describe("10.7 prompts/get and resources/read behave like tools/call", () => {
-  test.each(NAMED)("10.7 %s of %j: Mcp-Name missing, empty, wrong or in another case", async (method, params, name) => {
+describe("prompts/get and resources/read behave like tools/call", () => {
+  test.each(NAMED)("%s of %j: Mcp-Name missing, empty, wrong or in another case", async (method, params, name) => {
     for (const header of [undefined, "", `${name}x`, name.slice(1), name.toUpperCase(), `${name}, ${name}`]) {
       expectMismatch(await exchange(method, params, { "mcp-name": header }), /Mcp-Name/i);
     }
   });
 
-  test.each(NAMED)("10.7 %s of %j: Mcp-Method missing, wrong or in another case", async (method, params) => {
+  test.each(NAMED)("%s of %j: Mcp-Method missing, wrong or in another case", async (method, params) => {
     for (const header of [undefined, "", "tools/list", method.toUpperCase(), ` /${method}`, base64(method)]) {
       expectMismatch(await exchange(method, params, { "mcp-method": header }), /Mcp-Method/i);
     }
   });
 
-  test("10.7 a resource is compared by its literal URI, not by its meaning", async () => {
+  test("a resource is compared by its literal URI, not by its meaning", async () => {
     for (const header of ["test://many/☃", "TEST://many/%E2%98%83", "test://many/%e2%98%83"].map(base64)) {
       expectMismatch(await exchange("resources/read", { uri: "test://many/%E2%98%83" }, { "mcp-name": header }));
     }
   });
 
-  test("10.7 the mismatch takes precedence over the unknown name", async () => {
+  test("the mismatch takes precedence over the unknown name", async () => {
     const answer = await exchange("prompts/get", { name: "absent" }, { "mcp-name": "simple" });
     expectMismatch(answer, /Mcp-Name/i);
   });
