@@ -80,6 +80,14 @@ describe("a code", () => {
     expect(await statusOf(String(answers[0]?.body.access_token))).toBe(200);
   });
 
+  test("that is used again after the client has refreshed ends the access", async () => {
+    const form = await codeFor();
+    const { body } = await redeem(form);
+    const next = (await refresh(String(body.refresh_token))).body;
+    expect(await redeem(form)).toMatchObject(refused(400, "invalid_grant"));
+    expect(await statusOf(String(next.access_token))).toBe(401);
+  });
+
   test("expires after two minutes", async () => {
     const form = await codeFor();
     await worker.advance(121_000);
@@ -184,15 +192,27 @@ describe("a refresh token", () => {
     expect(await statusOf(String(second.access_token))).toBe(200);
   });
 
-  test("that was replaced gets its successor with a fresh access token, for five minutes and until that is used", async () => {
+  test("that was replaced more than a minute ago gets one other successor, since the answer may have been lost", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
-    const first = (await refresh(refresh_token)).body;
+    const lost = (await refresh(refresh_token)).body;
     await worker.advance(4 * 60_000);
-    const again = (await refresh(refresh_token)).body;
-    expect(again.refresh_token).toBe(first.refresh_token);
-    expect(again.access_token).not.toBe(first.access_token);
-    expect(await statusOf(String(again.access_token))).toBe(200);
-    expect((await refresh(String(first.refresh_token))).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    const body = answers[0]?.body ?? {};
+    expect(body.refresh_token).not.toBe(lost.refresh_token);
+    expect(await statusOf(String(body.access_token))).toBe(200);
+    expect((await refresh(String(body.refresh_token))).status).toBe(200);
+  });
+
+  test("that two hold ends the access of both when the one whose successor was replaced comes back", async () => {
+    const { refresh_token } = await signIn(worker.origin, KNOWN);
+    const client = (await refresh(refresh_token)).body;
+    await worker.advance(61_000);
+    const thief = (await refresh(refresh_token)).body;
+    expect(await statusOf(String(thief.access_token))).toBe(200);
+    expect(await refresh(String(client.refresh_token))).toMatchObject(refused(400, "invalid_grant"));
+    expect(await refresh(String(thief.refresh_token))).toMatchObject(refused(400, "invalid_grant"));
+    expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
   test("that two hold ends the access of both when the second one comes more than five minutes after the first", async () => {
@@ -202,6 +222,15 @@ describe("a refresh token", () => {
     expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
     expect(await refresh(String(thief.refresh_token))).toMatchObject(refused(400, "invalid_grant"));
     expect(await statusOf(String(thief.access_token))).toBe(401);
+  });
+
+  test("that was replaced cannot be repeated for longer by repeating it", async () => {
+    const { refresh_token } = await signIn(worker.origin, KNOWN);
+    await refresh(refresh_token);
+    await worker.advance(4 * 60_000);
+    expect((await refresh(refresh_token)).status).toBe(200);
+    await worker.advance(2 * 60_000);
+    expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
   });
 
   test("that comes back a minute after its successor was used ends the access: someone has copied it", async () => {

@@ -28,11 +28,14 @@ export interface CodeTerms {
 
 /** The answer to a token request whose refresh token was replaced, sealed under that token. */
 export interface KeptAnswer {
-  /** Hash of the refresh token that was presented. */
+  /** Hash of the code or refresh token that was presented. */
   readonly presented: string;
   /** Fingerprint of the request: credentials, proof key and parameters. */
   readonly request: string;
+  /** When the code or token was used first. */
+  readonly usedAtMs: number;
   readonly sealed: string;
+  /** When this answer was made. */
   readonly atMs: number;
 }
 

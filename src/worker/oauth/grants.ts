@@ -18,7 +18,7 @@ import type {
 import type { SignedInUser } from "./identity/provider.ts";
 import type { UserHost } from "./policy.ts";
 import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "./sealing.ts";
-import { CODE_REPEAT_MS, isSameAnswer, keepAnswer, openAnswer, stillKept } from "./successors.ts";
+import { findAnswer, findCodeAnswer, isSameAnswer, keepAnswer, openAnswer } from "./successors.ts";
 import type { Approval, GrantSummary } from "./user-object.ts";
 
 /** Where the grants are stored. */
@@ -110,10 +110,10 @@ export class Grants {
       if (problem) return problem;
       if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
-      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, async (answer) => {
-        const sealed = await keepAnswer(secret, answer);
-        return [{ presented: code.hash, request: fingerprintOf(request), sealed, atMs: Date.now() }];
-      });
+      const used = { secret, presented: code.hash, request: fingerprintOf(request), usedAtMs: Date.now() };
+      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
+        keepAnswer(grant, used, answer),
+      );
     });
   }
 
@@ -124,9 +124,8 @@ export class Grants {
     secret: string,
     request: RedeemRequest,
   ): Promise<TokenAnswer | TokenError> {
-    const kept = grant.kept.find(({ presented }) => presented === grant.code.hash);
-    const isSame = kept && kept.request === fingerprintOf(request) && Date.now() - kept.atMs < CODE_REPEAT_MS;
-    const answer = isSame && (await openAnswer(secret, kept));
+    const kept = findCodeAnswer(grant, Date.now());
+    const answer = kept?.request === fingerprintOf(request) ? await openAnswer(secret, kept) : undefined;
     if (answer && this.get(id)) return answer;
     // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
     this.#delete(id);
@@ -145,11 +144,8 @@ export class Grants {
       const problem = problemOfResource(grant, request);
       if (problem) return problem;
       if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
-      return this.#issue(id, grant, request.jkt, request.scopes, async (answer) => {
-        const sealed = await keepAnswer(secret, answer);
-        const kept = { presented, request: request.fingerprint, sealed, atMs: Date.now() };
-        return [...stillKept(grant, kept.atMs), kept];
-      });
+      const used = { secret, presented, request: request.fingerprint, usedAtMs: Date.now() };
+      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
     });
   }
 
@@ -162,7 +158,7 @@ export class Grants {
     request: RefreshRequest,
   ): Promise<TokenAnswer | TokenError> {
     const nowMs = Date.now();
-    const kept = stillKept(grant, nowMs).find((each) => each.presented === presented);
+    const kept = findAnswer(grant, presented, nowMs);
     if (!kept) {
       // A token that was replaced long ago is in the hands of two. Which of them is the client is unknown.
       this.#delete(id);
@@ -173,27 +169,25 @@ export class Grants {
     }
     if (kept.request !== request.fingerprint)
       return invalid("The refresh token was used before, with other parameters.");
-    const answer = await openAnswer(secret, kept);
-    if (!answer) return invalid("The refresh token was used before.");
-    if (isSameAnswer(kept, nowMs)) return answer;
-    // Its access token may have expired in the meantime.
-    const { refresh_token } = answer;
-    const fresh = await this.#issue(id, grant, request.jkt, request.scopes);
-    return "error" in fresh ? fresh : { ...fresh, refresh_token };
+    if (isSameAnswer(kept, nowMs))
+      return (await openAnswer(secret, kept)) ?? invalid("The refresh token was used before.");
+    // The new successor replaces the first one: of two who hold the token, only one can go on.
+    const used = { secret, presented, request: request.fingerprint, usedAtMs: kept.usedAtMs };
+    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
   }
 
   /**
    * Issues tokens for a grant.
    *
-   * @param keep Returns the answers to keep, with this one. The grant is then stored with them and its new refresh token,
-   *   before the answer leaves the object. Undefined: the grant stays as it is.
+   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token before
+   *   the answer leaves the object.
    */
   async #issue(
     id: string,
     grant: Grant,
     jkt: string | undefined,
     asked: readonly string[] | undefined,
-    keep?: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
+    keep: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
   ): Promise<TokenAnswer | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
@@ -204,12 +198,12 @@ export class Grants {
     const refresh = await hashOf(secret);
     const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
     if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
-    const kept = await keep?.(answer);
+    const kept = await keep(answer);
     // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
     const expiresAtMs = nowMs + this.#place.host.policy.refreshTokenMs;
-    if (kept) this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
+    this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
     return answer;
   }
 
