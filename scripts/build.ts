@@ -5,7 +5,7 @@ import { ROOT, runTool } from "./tools.ts";
 import { withoutFunctionNames } from "./unnamed-functions.ts";
 
 /** The modules that Workers bundle. */
-const BUNDLED = "dist/{client,core,http,safe,schema,skills,worker}/**/*.js";
+const BUNDLED = "dist/{authorization-server,client,core,http,safe,schema,skills,worker}/**/*.js";
 
 rmSync(`${ROOT}dist`, { recursive: true, force: true });
 process.exitCode = runTool("tsc", ["-p", "scripts/tsconfig.build.json"]);

@@ -28,13 +28,17 @@ export const ALLOWED: Readonly<
   client: { rooms: ["core"], packages: [/^eventsource-parser$/, /^@cfworker\/json-schema$/, /^oauth4webapi$/] },
   // Serves what `client/skills` reads, and shares the rules for URIs with it.
   skills: { rooms: ["client", "core"], packages: [] },
-  worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
-  // Rooms inside a room: an authorization server is also a client, of identity providers. Nothing else of `worker` may use them.
-  "worker/oauth": {
+  worker: {
+    rooms: ["http", "core"],
+    packages: [/^cloudflare:/, /^hono(\/|$)/],
+  },
+  // An authorization server is also a client, of identity providers.
+  "authorization-server": {
     rooms: ["worker", "client", "safe", "http", "core"],
     packages: [/^cloudflare:/, /^hono(\/|$)/, /^oauth4webapi$/, /^@cloudflare\/workers-oauth-provider$/],
   },
-  "worker/oauth-dev": { rooms: ["worker/oauth", "http", "core"], packages: [] },
+  // A room inside a room, for local development: no other file may import it, so that no deployment contains it.
+  "authorization-server/dev": { rooms: ["authorization-server", "http", "core"], packages: [] },
   node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/, /^jsonc-parser$/] },
   cli: { rooms: ["core", "http", "safe", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },

@@ -1,6 +1,7 @@
 /** Generates the reference of options from the doc comments of the interfaces whose names end in Options. */
+
+import { TEXTS } from "../../src/authorization-server/pages/texts.ts";
 import { DEFAULT_LIMITS } from "../../src/core/index.ts";
-import { TEXTS } from "../../src/worker/oauth/pages/texts.ts";
 import { ROOT } from "../tools.ts";
 import type { Entry, Member, PublicName } from "./surface.ts";
 

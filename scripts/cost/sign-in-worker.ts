@@ -1,8 +1,9 @@
 /** The Worker whose costs of signing in are counted: an authorization server with default options. */
+
+import { authorizationServer } from "../../src/authorization-server/index.ts";
 import { McpServer } from "../../src/core/index.ts";
 import { durable } from "../../src/worker/durable/index.ts";
 import { edge } from "../../src/worker/index.ts";
-import { authorizationServer } from "../../src/worker/oauth/index.ts";
 import { believing } from "../../test/worker/fixtures/believing-provider.ts";
 import { countedObject, countedWorker } from "./counted-worker.ts";
 

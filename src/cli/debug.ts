@@ -5,7 +5,7 @@
  */
 import { createParser } from "eventsource-parser";
 import type { FetchFunction, Transport } from "../client/index.ts";
-import type { ReopenableTransport } from "../client/open-link.ts";
+import type { ReopenableTransport } from "../client/transports/open-link.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../core/protocol/lifecycle.ts";
 import { redact, redactHeader, redactQuery } from "./redact.ts";

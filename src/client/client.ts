@@ -2,15 +2,15 @@ import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { StandardSchema } from "../core/protocol/schema.ts";
-import type { Conversation, RequestParts } from "./conversation.ts";
-import { untilAborted } from "./deadline.ts";
+import type { Conversation, RequestParts } from "./connection/conversation.ts";
 import { invalidAnswer } from "./errors.ts";
 import { type OutgoingRequest, wrap } from "./extensions.ts";
-import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./idempotency-keys.ts";
-import { KnownTools } from "./known-tools.ts";
-import { type ListedPage, Listing } from "./listing.ts";
 import type { RequestOptions } from "./options.ts";
-import type { Root } from "./questions.ts";
+import type { Root } from "./questions/questions.ts";
+import { untilAborted } from "./requests/deadline.ts";
+import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./requests/idempotency-keys.ts";
+import { KnownTools } from "./requests/known-tools.ts";
+import { type ListedPage, Listing } from "./requests/listing.ts";
 import type {
   CallToolResult,
   CheckedToolResult,
@@ -28,7 +28,7 @@ import type {
   ResourceTemplate,
   ServerFacts,
   Tool,
-} from "./results.ts";
+} from "./requests/results.ts";
 
 /** The options of a request for one page. */
 export interface PageOptions extends RequestOptions {

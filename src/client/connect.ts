@@ -1,7 +1,7 @@
 import { Client } from "./client.ts";
-import { Conversation } from "./conversation.ts";
-import type { ConnectTarget } from "./open-link.ts";
+import { Conversation } from "./connection/conversation.ts";
 import { type ClientOptions, checkClientOptions } from "./options.ts";
+import type { ConnectTarget } from "./transports/open-link.ts";
 
 /**
  * Connects to an MCP server of any protocol version, and resolves once its version is known.

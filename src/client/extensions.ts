@@ -9,7 +9,7 @@ import type { Era } from "../core/protocol/versions.ts";
 import type { Client } from "./client.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
 import type { RequestOptions } from "./options.ts";
-import type { QuestionContext } from "./questions.ts";
+import type { QuestionContext } from "./questions/questions.ts";
 
 /** A request of the client, before the protocol's own members of `_meta` are added. */
 export interface OutgoingRequest {

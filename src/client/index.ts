@@ -32,9 +32,6 @@ export type {
   Next,
   OutgoingRequest,
 } from "./extensions.ts";
-export type { ListedPage } from "./listing.ts";
-export { Listing } from "./listing.ts";
-export type { ConnectTarget, ReopenableTransport } from "./open-link.ts";
 export type {
   ClientOptions,
   FetchFunction,
@@ -54,7 +51,11 @@ export type {
   SamplingContent,
   SamplingMessage,
   ServerHandlers,
-} from "./questions.ts";
+} from "./questions/questions.ts";
+export type { UrlElicitationRequiredError, VisitPagesOptions } from "./questions/url-pages.ts";
+export { isUrlElicitationRequired, visitPages } from "./questions/url-pages.ts";
+export type { ListedPage } from "./requests/listing.ts";
+export { Listing } from "./requests/listing.ts";
 export type {
   CallToolResult,
   CheckedToolResult,
@@ -82,6 +83,5 @@ export type {
   ServerFacts,
   Tool,
   ToolHints,
-} from "./results.ts";
-export type { UrlElicitationRequiredError, VisitPagesOptions } from "./url-pages.ts";
-export { isUrlElicitationRequired, visitPages } from "./url-pages.ts";
+} from "./requests/results.ts";
+export type { ConnectTarget, ReopenableTransport } from "./transports/open-link.ts";

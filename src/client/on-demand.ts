@@ -5,15 +5,15 @@
  */
 export { checkOptions } from "../core/protocol/check-options.ts";
 export { paramHeadersOf } from "../core/protocol/param-headers.ts";
-export { Answering } from "./answering.ts";
-export { Assumption } from "./assumption.ts";
-export { checkOutput } from "./check-output.ts";
-export { linkOverHttpSse } from "./http-sse.ts";
-export { ListenStream } from "./listen-stream.ts";
-export { PipeOpener } from "./pipe-opener.ts";
-export { Recovery } from "./recovery.ts";
-export { refusalOf } from "./refusals.ts";
-export { Reopening } from "./reopening.ts";
-export { restoreSession } from "./restore-session.ts";
-export { resumeRequest } from "./resume.ts";
-export { noHttp, tooManyRounds, unnamed, unsupported } from "./unsupported.ts";
+export { Assumption } from "./connection/assumption.ts";
+export { ListenStream } from "./connection/listen-stream.ts";
+export { Recovery } from "./connection/recovery.ts";
+export { Reopening } from "./connection/reopening.ts";
+export { restoreSession } from "./connection/restore-session.ts";
+export { resumeRequest } from "./connection/resume.ts";
+export { noHttp, tooManyRounds, unnamed, unsupported } from "./connection/unsupported.ts";
+export { Answering } from "./questions/answering.ts";
+export { checkOutput } from "./requests/check-output.ts";
+export { linkOverHttpSse } from "./transports/http-sse.ts";
+export { PipeOpener } from "./transports/pipe-opener.ts";
+export { refusalOf } from "./transports/refusals.ts";

@@ -17,9 +17,9 @@ import {
 import type { ClientAuth } from "./auth.ts";
 import type { EventHook } from "./events.ts";
 import type { ClientExtension } from "./extensions.ts";
-import { LISTING_LIMITS } from "./listing.ts";
-import type { QuestionContext, ServerHandlers } from "./questions.ts";
-import type { Progress, ServerFacts } from "./results.ts";
+import type { QuestionContext, ServerHandlers } from "./questions/questions.ts";
+import { LISTING_LIMITS } from "./requests/listing.ts";
+import type { Progress, ServerFacts } from "./requests/results.ts";
 
 /** The headers of every request: fixed, or computed for each. */
 export type HeadersOption = Readonly<Record<string, string>> | (() => HeadersGiven | Promise<HeadersGiven>);

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { DEPTH_MAX } from "../client/received.ts";
+import { DEPTH_MAX } from "../client/transports/received.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";

@@ -1,7 +1,7 @@
 /** The headers of requests, judged by the code with which our server reads them. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeHeaderValue, paramHeaders, standardHeaders } from "../../src/client/request-headers.ts";
+import { encodeHeaderValue, paramHeaders, standardHeaders } from "../../src/client/transports/request-headers.ts";
 import { decodeHeaderValue } from "../../src/http/headers.ts";
 import { findParamProblem } from "../../src/http/param-headers.ts";
 

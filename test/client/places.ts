@@ -1,9 +1,9 @@
 /** Every way to reach the same server: transports and versions. Every message is checked. */
 
-import { readEvents } from "../../src/client/event-reader.ts";
-import { HttpSseTransport } from "../../src/client/http-sse.ts";
 import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
-import { givenHeaders } from "../../src/client/request-headers.ts";
+import { readEvents } from "../../src/client/transports/event-reader.ts";
+import { HttpSseTransport } from "../../src/client/transports/http-sse.ts";
+import { givenHeaders } from "../../src/client/transports/request-headers.ts";
 import { connect as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";

@@ -1,8 +1,8 @@
 /** An endpoint with every part and `bearer()`, which counts the requests to its objects. */
 import { env as bindings } from "cloudflare:workers";
 import { McpServer } from "../../src/core/index.ts";
-import { bearer } from "../../src/worker/auth/index.ts";
-import { dpop } from "../../src/worker/dpop/index.ts";
+import { bearer } from "../../src/worker/access/auth/index.ts";
+import { dpop } from "../../src/worker/access/dpop/index.ts";
 import { durable } from "../../src/worker/durable/index.ts";
 import { edge } from "../../src/worker/index.ts";
 

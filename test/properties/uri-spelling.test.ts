@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { normalUri, uriKey } from "../../src/core/protocol/uri.ts";
-import { bearer } from "../../src/worker/auth/index.ts";
+import { bearer } from "../../src/worker/access/auth/index.ts";
 import { anonymous, edge } from "../../src/worker/index.ts";
 import { requestOf } from "../http/messages.ts";
 

@@ -48,12 +48,12 @@ test.each([
   ["safe/fetch.ts", "../http/origin.ts"],
   ["worker/edge.ts", "../safe/fetch.ts"],
   ["client/client.ts", "../safe/fetch.ts"],
-  ["worker/edge.ts", "./oauth/index.ts"],
-  ["worker/edge.ts", "./oauth-dev/index.ts"],
+  ["worker/edge.ts", "../authorization-server/index.ts"],
+  ["worker/edge.ts", "../authorization-server/dev/index.ts"],
   ["worker/edge.ts", "oauth4webapi"],
-  ["worker/oauth/index.ts", "../oauth-dev/index.ts"],
-  ["worker/oauth/index.ts", "../../node/index.ts"],
-  ["worker/oauth-dev/index.ts", "oauth4webapi"],
+  ["authorization-server/index.ts", "./dev/index.ts"],
+  ["authorization-server/index.ts", "../node/index.ts"],
+  ["authorization-server/dev/index.ts", "oauth4webapi"],
   ["nowhere/file.ts", "../core/index.ts"],
 ])("%s may not import %s", (file, specifier) => {
   expect(findProblem(file, specifier)).toContain(file);
@@ -77,11 +77,11 @@ test.each([
   ["client/client.ts", "../core/server.ts"],
   ["safe/fetch.ts", "../core/server.ts"],
   ["node/index.ts", "../safe/fetch.ts"],
-  ["worker/oauth/index.ts", "../edge.ts"],
-  ["worker/oauth/identity/oidc.ts", "oauth4webapi"],
-  ["worker/oauth/identity/oidc.ts", "../../../client/oauth/guard.ts"],
-  ["worker/oauth/pages/page.ts", "../../../safe/clean-text.ts"],
-  ["worker/oauth-dev/index.ts", "../oauth/identity/provider.ts"],
+  ["authorization-server/index.ts", "../worker/edge.ts"],
+  ["authorization-server/identity/oidc.ts", "oauth4webapi"],
+  ["authorization-server/identity/oidc.ts", "../../client/oauth/guard.ts"],
+  ["authorization-server/pages/page.ts", "../../safe/clean-text.ts"],
+  ["authorization-server/dev/index.ts", "../identity/provider.ts"],
 ])("%s may import %s", (file, specifier) => {
   expect(findProblem(file, specifier)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { McpServer } from "../../src/core/index.ts";
-import { bearer } from "../../src/worker/auth/index.ts";
+import { bearer } from "../../src/worker/access/auth/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { nameSchema } from "./tool.ts";
 

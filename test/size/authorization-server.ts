@@ -1,7 +1,7 @@
+import { authorizationServer, oidc } from "../../src/authorization-server/index.ts";
 import { McpServer } from "../../src/core/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
-import { authorizationServer, oidc } from "../../src/worker/oauth/index.ts";
 import { nameSchema } from "./tool.ts";
 
 const server = new McpServer({ name: "size", version: "1.0.0" });

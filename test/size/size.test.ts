@@ -79,29 +79,29 @@ test("dpop(), rates() and audit() are bundled only where they are imported", asy
   for (const program of ["stateless", "sessions", "durable", "auth"]) {
     const { modules } = await sizeOf(`test/size/${program}.ts`);
     expect(modules.filter((path) => /^src\/worker\/(dpop|rates|audit)\//.test(path))).toEqual([]);
-    expect(modules.includes("src/worker/auth/bearer.ts")).toBe(program === "auth");
+    expect(modules.includes("src/worker/access/auth/bearer.ts")).toBe(program === "auth");
   }
 });
 
 test("an authorization server bundles only the identity providers that it imports, and none for development", async () => {
   const { modules } = await sizeOf("test/size/authorization-server.ts");
   expect(modules.filter((path) => /oauth-dev|identity\/(github|own-login)/.test(path))).toEqual([]);
-  expect(modules).toContain("src/worker/oauth/identity/oidc.ts");
+  expect(modules).toContain("src/authorization-server/identity/oidc.ts");
 });
 
 test("bearer() adds at most 8 KiB, and only to a program that imports it", async () => {
   const [without, durable, withIt] = await Promise.all(
     ["stateless", "durable", "auth"].map((name) => sizeOf(`test/size/${name}.ts`)),
   );
-  const modulesOf = (size = without) => size?.modules.filter((path) => path.startsWith("src/worker/auth/"));
+  const modulesOf = (size = without) => size?.modules.filter((path) => path.startsWith("src/worker/access/auth/"));
   expect((withIt?.gzip ?? 0) - (without?.gzip ?? 0)).toBeLessThanOrEqual(8 * 1024);
   expect([modulesOf(without), modulesOf(durable)]).toEqual([[], []]);
-  expect(modulesOf(withIt)).toContain("src/worker/auth/jwt.ts");
+  expect(modulesOf(withIt)).toContain("src/worker/access/auth/jwt.ts");
 });
 
 test("a client in a browser loads what few clients need on demand", async () => {
   const { modules } = await sizeOf("test/size/client.ts");
-  expect(modules).toContain("src/client/http-link.ts");
+  expect(modules).toContain("src/client/transports/http-link.ts");
   expect(modules.filter((path) => /http-sse|transport-link/.test(path))).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 /** `cloudflareAccess()` on workerd, with the JWTs that Access adds to requests. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { cloudflareAccess } from "../../src/worker/auth/index.ts";
+import { cloudflareAccess } from "../../src/worker/access/auth/index.ts";
 import { newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
 import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";

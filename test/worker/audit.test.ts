@@ -1,7 +1,7 @@
 /** `audit()` on workerd: one record for each call and each refusal. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { audit } from "../../src/worker/audit/index.ts";
+import { audit } from "../../src/worker/access/audit/index.ts";
 import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { CLIENT_INFO_KEY, initialize } from "../http/messages.ts";

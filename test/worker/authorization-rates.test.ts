@@ -1,7 +1,7 @@
 /** The rates of an authorization server on workerd. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AuthorizationServerOptions, checkServerOptions } from "../../src/authorization-server/options.ts";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { type AuthorizationServerOptions, checkServerOptions } from "../../src/worker/oauth/options.ts";
 import { expectLogs } from "../harness/logs.ts";
 import { authorizeUrl, newVerifier } from "./authorization.ts";
 

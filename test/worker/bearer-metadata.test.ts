@@ -1,6 +1,6 @@
 /** The metadata of the resource, the scopes that all requests need, and the options of `bearer()`. */
 import { describe, expect, test } from "vitest";
-import { bearer as makeBearer } from "../../src/worker/auth/index.ts";
+import { bearer as makeBearer } from "../../src/worker/access/auth/index.ts";
 import { expectLogs } from "../harness/logs.ts";
 import { post, requestOf } from "../http/messages.ts";
 import { send } from "../http/wire.ts";

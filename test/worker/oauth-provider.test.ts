@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { workersOAuthProvider } from "../../src/worker/auth/index.ts";
+import { workersOAuthProvider } from "../../src/worker/access/auth/index.ts";
 import { expectLogs } from "../harness/logs.ts";
 import type { Members } from "../http/messages.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";

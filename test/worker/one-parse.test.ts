@@ -5,11 +5,11 @@ import { requestOf } from "../http/messages.ts";
 
 const SOURCE = `
 import { McpServer } from "./src/core/index.ts";
-import { audit } from "./src/worker/audit/index.ts";
-import { bearer } from "./src/worker/auth/index.ts";
+import { audit } from "./src/worker/access/audit/index.ts";
+import { bearer } from "./src/worker/access/auth/index.ts";
 import { durable } from "./src/worker/durable/index.ts";
 import { definePlugin, edge } from "./src/worker/index.ts";
-import { rates } from "./src/worker/rates/index.ts";
+import { rates } from "./src/worker/access/rates/index.ts";
 
 let parses = 0;
 const parse = JSON.parse;

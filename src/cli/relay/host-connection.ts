@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { DEPTH_MAX } from "../../client/received.ts";
+import { DEPTH_MAX } from "../../client/transports/received.ts";
 import {
   ErrorCode,
   type JSONRPCNotification,

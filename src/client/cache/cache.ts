@@ -4,7 +4,7 @@ import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
 import { textOf } from "../errors.ts";
 import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "../extensions.ts";
-import { FROM_ROUNDS } from "../rounds.ts";
+import { FROM_ROUNDS } from "../requests/rounds.ts";
 import { type CacheStore, memoryStore } from "./store.ts";
 
 /** Options of {@link cache}. */

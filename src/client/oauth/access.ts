@@ -12,7 +12,7 @@
  * @module
  */
 import type { AuthContext } from "../auth.ts";
-import { untilAborted } from "../deadline.ts";
+import { untilAborted } from "../requests/deadline.ts";
 import { challengeOf } from "./challenge.ts";
 import { OAuthError } from "./errors.ts";
 import { type Renewal, renew, type Setup, type Wanted } from "./renewal.ts";

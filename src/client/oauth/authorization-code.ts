@@ -11,8 +11,8 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from "oauth4webapi";
-import { untilAborted } from "../deadline.ts";
 import { ClientError, textOf } from "../errors.ts";
+import { untilAborted } from "../requests/deadline.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
 import type { Granted, GrantRequest } from "./grant.ts";

@@ -1,7 +1,7 @@
 import type { Client } from "../client.ts";
 import type { ClientEvent } from "../events.ts";
 import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import type { ServerFacts } from "../results.ts";
+import type { ServerFacts } from "../requests/results.ts";
 
 /** A request that is waiting for its result. */
 export interface RequestState {

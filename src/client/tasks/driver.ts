@@ -1,12 +1,12 @@
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { pause } from "../../core/protocol/pause.ts";
-import { backoffMs } from "../backoff.ts";
-import { Deadline, untilAborted } from "../deadline.ts";
+import { isInterruption } from "../connection/recovery.ts";
 import { ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";
 import type { RequestOptions } from "../options.ts";
-import { isInterruption } from "../recovery.ts";
+import { Deadline, untilAborted } from "../requests/deadline.ts";
+import { backoffMs } from "../transports/backoff.ts";
 import { TaskError } from "./errors.ts";
 import { TaskQuestions } from "./questions.ts";
 import { isOver, isStale, readTask, type SeenTask } from "./task-state.ts";

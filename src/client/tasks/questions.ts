@@ -8,8 +8,8 @@
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ClientError, textOf } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";
-import { Lanes } from "../lanes.ts";
-import { QUESTIONS_PER_CALL } from "../rounds.ts";
+import { Lanes } from "../requests/lanes.ts";
+import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
 
 interface Question {
   readonly withdrawing: AbortController;

@@ -6,7 +6,7 @@
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
-import type { ServerFacts, Tool } from "../results.ts";
+import type { ServerFacts, Tool } from "../requests/results.ts";
 
 /** The name of the extension. */
 export const EXTENSION = "io.modelcontextprotocol/tasks";

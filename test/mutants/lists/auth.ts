@@ -9,21 +9,21 @@ const METADATA = ["test/worker/bearer-metadata.test.ts"];
 const REDACTION = ["test/worker/redaction.test.ts"];
 const PROVIDER = ["test/worker/oauth-provider.test.ts"];
 
-const provider = "src/worker/auth/oauth-provider.ts";
-const claims = "src/worker/auth/claims.ts";
-const jwt = "src/worker/auth/jwt.ts";
-const access = "src/worker/auth/access.ts";
-const bySignature = "src/worker/auth/by-signature.ts";
-const bearer = "src/worker/auth/bearer.ts";
-const scopes = "src/worker/auth/scopes.ts";
-const token = "src/worker/auth/token.ts";
-const answers = "src/worker/auth/answers.ts";
-const fetchJson = "src/worker/auth/fetch-json.ts";
-const issuerKeys = "src/worker/auth/issuer-keys.ts";
-const introspection = "src/worker/auth/introspection.ts";
-const needs = "src/worker/auth/needs.ts";
-const opaque = "src/worker/auth/opaque.ts";
-const unverified = "src/worker/auth/unverified.ts";
+const provider = "src/worker/access/auth/oauth-provider.ts";
+const claims = "src/worker/access/auth/claims.ts";
+const jwt = "src/worker/access/auth/jwt.ts";
+const access = "src/worker/access/auth/access.ts";
+const bySignature = "src/worker/access/auth/by-signature.ts";
+const bearer = "src/worker/access/auth/bearer.ts";
+const scopes = "src/worker/access/auth/scopes.ts";
+const token = "src/worker/access/auth/token.ts";
+const answers = "src/worker/access/auth/answers.ts";
+const fetchJson = "src/worker/access/auth/fetch-json.ts";
+const issuerKeys = "src/worker/access/auth/issuer-keys.ts";
+const introspection = "src/worker/access/auth/introspection.ts";
+const needs = "src/worker/access/auth/needs.ts";
+const opaque = "src/worker/access/auth/opaque.ts";
+const unverified = "src/worker/access/auth/unverified.ts";
 
 export const AUTH: readonly Mutant[] = [
   {
@@ -673,7 +673,7 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-needs-limits-of-last",
-    file: "src/worker/auth/body-limits.ts",
+    file: "src/worker/access/auth/body-limits.ts",
     find: "if (!one) return other;",
     replace: "if (one !== other) return other;",
     tests: SCOPES,
@@ -731,21 +731,21 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-needs-of-templates",
-    file: "src/worker/auth/uri-scopes.ts",
+    file: "src/worker/access/auth/uri-scopes.ts",
     find: "this.#patterns.flatMap(([pattern, scopes]) => (pattern.covers(reading) ? scopes : []))",
     replace: "[]",
     tests: SCOPES,
   },
   {
     id: "auth-needs-of-exact-uris",
-    file: "src/worker/auth/uri-scopes.ts",
+    file: "src/worker/access/auth/uri-scopes.ts",
     find: "...(this.#own.get(reading) ??",
     replace: "...(null ??",
     tests: SCOPES,
   },
   {
     id: "auth-needs-of-one-template",
-    file: "src/worker/auth/uri-scopes.ts",
+    file: "src/worker/access/auth/uri-scopes.ts",
     find: "this.#patterns.flatMap(([pattern, scopes]) => (pattern.covers(reading) ? scopes : []))",
     replace: "this.#patterns.find(([pattern]) => pattern.covers(reading))?.[1] ?? []",
     tests: SCOPES,
@@ -794,14 +794,14 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-log-lines-of-others",
-    file: "src/worker/auth/fetch-json.ts",
+    file: "src/worker/access/auth/fetch-json.ts",
     find: "const where = origin + pathname;",
     replace: "const where = `${origin}${pathname}` && url;",
     tests: REDACTION,
   },
   {
     id: "auth-log-answers-of-others",
-    file: "src/worker/auth/fetch-json.ts",
+    file: "src/worker/access/auth/fetch-json.ts",
     find: "did not answer with a JSON object.`",
     replace: "did not answer with a JSON object: ${text}`",
     tests: REDACTION,
@@ -815,7 +815,7 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-metadata-escaped-path",
-    file: "src/worker/auth/bearer.ts",
+    file: "src/worker/access/auth/bearer.ts",
     find: "metadataFor(options, req.raw, own) ?? notFound()",
     replace: "metadataFor(options, req.raw, own) as Response",
     tests: ["test/worker/bearer-metadata.test.ts"],
@@ -888,28 +888,28 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "uri-scopes-of-one-reading",
-    file: "src/worker/auth/uri-scopes.ts",
+    file: "src/worker/access/auth/uri-scopes.ts",
     find: "const found = [...readingsOf(uri)].flatMap((reading) => [",
     replace: "const found = [uriKey(uri)].flatMap((reading) => [",
     tests: ["test/properties/uri-spelling.test.ts"],
   },
   {
     id: "uri-scopes-not-parsed",
-    file: "src/worker/auth/uri-scopes.ts",
+    file: "src/worker/access/auth/uri-scopes.ts",
     find: "const parsed = (text: string) => (URL.canParse(text) ? [new URL(text).href] : []);",
     replace: "const parsed = (_text: string): string[] => [];",
     tests: ["test/properties/uri-spelling.test.ts"],
   },
   {
     id: "uri-pattern-first-end",
-    file: "src/worker/auth/uri-pattern.ts",
+    file: "src/worker/access/auth/uri-pattern.ts",
     find: "for (; unmarked <= end; unmarked += 1) next[unmarked] = 1;",
     replace: "next[end] = 1;",
     tests: ["test/properties/uri-spelling.test.ts"],
   },
   {
     id: "uri-pattern-query-in-order",
-    file: "src/worker/auth/uri-pattern.ts",
+    file: "src/worker/access/auth/uri-pattern.ts",
     find: "return this.#query.every((parts) => pieces.some((piece) => covers(parts, piece)));",
     replace: 'return this.#query.every((parts, at) => covers(parts, pieces[at] ?? ""));',
     tests: ["test/properties/uri-spelling.test.ts"],

@@ -10,7 +10,7 @@ const ROWS = ["test/conformance/authorization-server.test.ts"];
 const RATES = ["test/worker/authorization-rates.test.ts"];
 const LOGINS = ["test/worker/oauth/login-attempts.test.ts"];
 
-const folder = "src/worker/oauth/";
+const folder = "src/authorization-server/";
 const request = `${folder}authorization-request.ts`;
 const redirects = `${folder}redirects.ts`;
 const authorize = `${folder}authorize-route.ts`;

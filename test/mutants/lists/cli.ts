@@ -251,7 +251,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "client-unreadable-answer-leaves-request-open",
-    file: "src/client/transport-link.ts",
+    file: "src/client/transports/transport-link.ts",
     find: "pending?.reject(new ClientError(code, message, { mayHaveRun: true }));",
     replace: "",
     tests: BRIDGE_LIMITS,
@@ -475,7 +475,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "client-cancellation-lost-by-closing",
-    file: "src/client/http-link.ts",
+    file: "src/client/transports/http-link.ts",
     find: "await this.#cancelling;",
     replace: "",
     tests: TASKS,

@@ -365,7 +365,7 @@ export const CLIENT_OAUTH: readonly Mutant[] = [
   },
   {
     id: "oauth-object-without-turns",
-    file: "src/worker/oauth-store/store-object.ts",
+    file: "src/worker/token-store/store-object.ts",
     find: "await this.#turns.run(key, async () => {",
     replace: "await this.#turns.run(crypto.randomUUID(), async () => {",
     tests: OBJECT,

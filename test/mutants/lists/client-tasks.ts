@@ -81,7 +81,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   },
   {
     id: "client-task-progress-lost",
-    file: "src/client/wire.ts",
+    file: "src/client/connection/wire.ts",
     find: 'if (!call) this.#handlers.notice("notifications/progress", params);',
     replace: "",
     tests: OFFICIAL,
@@ -161,7 +161,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   },
   {
     id: "client-pages-sent-again-forever",
-    file: "src/client/url-pages.ts",
+    file: "src/client/questions/url-pages.ts",
     find: "if (rounds >= roundsMax) throw",
     replace: "if (rounds < 0) throw",
     tests: PAGES,
@@ -169,7 +169,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   },
   {
     id: "client-pages-without-the-end",
-    file: "src/client/url-pages.ts",
+    file: "src/client/questions/url-pages.ts",
     find: "await finished;",
     replace: "",
     tests: PAGES,
@@ -177,7 +177,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   },
   {
     id: "client-pages-refused-and-sent",
-    file: "src/client/url-pages.ts",
+    file: "src/client/questions/url-pages.ts",
     find: '!== "accept") throw required;',
     replace: '!== "accept") return;',
     tests: PAGES,
@@ -185,7 +185,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   },
   {
     id: "client-pages-handler-not-told",
-    file: "src/client/url-pages.ts",
+    file: "src/client/questions/url-pages.ts",
     find: "        ending.abort();",
     replace: "",
     tests: PAGES,

@@ -2,11 +2,11 @@
 import type { Mutant } from "../mutant.ts";
 
 const tests = ["test/worker/dpop.test.ts"];
-const proof = "src/worker/dpop/proof.ts";
-const object = "src/worker/dpop/proofs-object.ts";
-const part = "src/worker/dpop/index.ts";
-const nonces = "src/worker/dpop/nonces.ts";
-const bearer = "src/worker/auth/bearer.ts";
+const proof = "src/worker/access/dpop/proof.ts";
+const object = "src/worker/access/dpop/proofs-object.ts";
+const part = "src/worker/access/dpop/index.ts";
+const nonces = "src/worker/access/dpop/nonces.ts";
+const bearer = "src/worker/access/auth/bearer.ts";
 
 export const DPOP: readonly Mutant[] = [
   { id: "dpop-type", file: proof, find: "/^dpop\\+jwt$/i", replace: "/./", tests },

@@ -30,7 +30,7 @@ export const PROOFS: readonly Mutant[] = [
   },
   {
     id: "client-redirect-means-legacy",
-    file: "src/client/negotiate.ts",
+    file: "src/client/connection/negotiate.ts",
     find: "return status >= 400 && status <= 501 &&",
     replace: "return status <= 501 &&",
     tests: ["test/client/connect.test.ts"],
@@ -38,7 +38,7 @@ export const PROOFS: readonly Mutant[] = [
   },
   {
     id: "client-refusal-read-as-message",
-    file: "src/client/http-link.ts",
+    file: "src/client/transports/http-link.ts",
     find: "const isMessage = response.ok || ",
     replace: "const isMessage = true || ",
     tests: ["test/client/connect.test.ts"],
@@ -54,7 +54,7 @@ export const PROOFS: readonly Mutant[] = [
   },
   {
     id: "client-reason-of-the-end-lost",
-    file: "src/client/transport-link.ts",
+    file: "src/client/transports/transport-link.ts",
     find: "`${method} was not answered.`, cause?.message]",
     replace: "`${method} was not answered.`]",
     tests: ["test/client/stdio.test.ts"],
@@ -78,7 +78,7 @@ export const PROOFS: readonly Mutant[] = [
   },
   {
     id: "client-key-needs-https",
-    file: "src/client/recovery.ts",
+    file: "src/client/connection/recovery.ts",
     find: 'return crypto.getRandomValues(new Uint32Array(4)).join("-");',
     replace: "return crypto.randomUUID();",
     tests: ["test/client/browser.test.ts"],
@@ -86,7 +86,7 @@ export const PROOFS: readonly Mutant[] = [
   },
   {
     id: "client-stored-facts-ignored",
-    file: "src/client/conversation.ts",
+    file: "src/client/connection/conversation.ts",
     find: "if (known && (await this.#assume(known))) return;",
     replace: "if (known === null) return;",
     tests: ["test/client/lost-processes.test.ts"],

@@ -3,15 +3,15 @@ import type { Mutant } from "../mutant.ts";
 
 const tests = ["test/worker/rates.test.ts"];
 const AUDIT = ["test/worker/audit.test.ts"];
-const rates = "src/worker/rates/index.ts";
-const counting = "src/worker/rates/count.ts";
-const object = "src/worker/rates/rates-object.ts";
-const audit = "src/worker/audit/index.ts";
-const unusual = "src/worker/audit/unusual.ts";
-const inFlight = "src/worker/rates/bytes-in-flight.ts";
+const rates = "src/worker/access/rates/index.ts";
+const counting = "src/worker/access/rates/count.ts";
+const object = "src/worker/access/rates/rates-object.ts";
+const audit = "src/worker/access/audit/index.ts";
+const unusual = "src/worker/access/audit/unusual.ts";
+const inFlight = "src/worker/access/rates/bytes-in-flight.ts";
 const IN_FLIGHT = ["test/worker/bytes-in-flight.test.ts"];
-const places = "src/worker/rates/places.ts";
-const placesObject = "src/worker/rates/places-object.ts";
+const places = "src/worker/access/rates/places.ts";
+const placesObject = "src/worker/access/rates/places-object.ts";
 const PLACES = ["test/worker/places.test.ts"];
 const SESSIONS = "as many sessions";
 const TASKS = "as many unfinished tasks";
@@ -89,7 +89,7 @@ export const RATES: readonly Mutant[] = [
   },
   {
     id: "rates-single-ipv6",
-    file: "src/worker/rates/network.ts",
+    file: "src/worker/access/rates/network.ts",
     find: ".slice(0, 4)",
     replace: "",
     tests,

@@ -10,18 +10,18 @@ const CONSENT = ["test/worker/oauth/consent.test.ts"];
 const ADMISSION = ["test/worker/oauth/admission.test.ts"];
 const DEVELOPMENT = ["test/worker/oauth/development-users.test.ts"];
 
-const upstream = "src/worker/oauth/identity/upstream.ts";
-const oidc = "src/worker/oauth/identity/oidc.ts";
-const github = "src/worker/oauth/identity/github.ts";
-const html = "src/worker/oauth/pages/html.ts";
-const pages = "src/worker/oauth/pages/index.ts";
-const client = "src/worker/oauth/pages/client.ts";
-const consent = "src/worker/oauth/pages/consent.ts";
-const redirects = "src/worker/oauth/redirects.ts";
-const cookies = "src/worker/oauth/pages/cookies.ts";
-const remembered = "src/worker/oauth/pages/remembered.ts";
-const admission = "src/worker/oauth/admission.ts";
-const development = "src/worker/oauth-dev/index.ts";
+const upstream = "src/authorization-server/identity/upstream.ts";
+const oidc = "src/authorization-server/identity/oidc.ts";
+const github = "src/authorization-server/identity/github.ts";
+const html = "src/authorization-server/pages/html.ts";
+const pages = "src/authorization-server/pages/index.ts";
+const client = "src/authorization-server/pages/client.ts";
+const consent = "src/authorization-server/pages/consent.ts";
+const redirects = "src/authorization-server/redirects.ts";
+const cookies = "src/authorization-server/pages/cookies.ts";
+const remembered = "src/authorization-server/pages/remembered.ts";
+const admission = "src/authorization-server/admission.ts";
+const development = "src/authorization-server/dev/index.ts";
 
 export const SIGN_IN: readonly Mutant[] = [
   {

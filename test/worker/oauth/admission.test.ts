@@ -1,7 +1,7 @@
 /** Who is admitted, and which scopes are offered. */
 import { describe, expect, test } from "vitest";
-import { type AdmissionOptions, admission, type Users } from "../../../src/worker/oauth/admission.ts";
-import type { SignedInUser } from "../../../src/worker/oauth/identity/provider.ts";
+import { type AdmissionOptions, admission, type Users } from "../../../src/authorization-server/admission.ts";
+import type { SignedInUser } from "../../../src/authorization-server/identity/provider.ts";
 
 const ADA: SignedInUser = { issuer: "https://github.com", subject: "1", email: "ada@example.com", emailVerified: true };
 

@@ -1,7 +1,11 @@
 /** Which consent is remembered, and which clients look alike. */
 import { describe, expect, test } from "vitest";
-import { findLookAlike, isImitation } from "../../../src/worker/oauth/pages/client.ts";
-import { type ConsentRequest, needsConsent, rememberConsent } from "../../../src/worker/oauth/pages/remembered.ts";
+import { findLookAlike, isImitation } from "../../../src/authorization-server/pages/client.ts";
+import {
+  type ConsentRequest,
+  needsConsent,
+  rememberConsent,
+} from "../../../src/authorization-server/pages/remembered.ts";
 
 const REQUEST: ConsentRequest = {
   clientId: "https://client.example/metadata.json",

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { developmentUsers } from "../../../src/worker/oauth-dev/index.ts";
+import { developmentUsers } from "../../../src/authorization-server/dev/index.ts";
 import { failureOf, STATE } from "./sign-in.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -115,15 +115,15 @@ async function bundleOf(contents: string): Promise<string> {
 
 test("a deployable bundle with everything else of sign-in does not contain it, and a development file does", async () => {
   const deployed = await bundleOf(`
-    import { oidc } from "./src/worker/oauth/identity/oidc.ts";
-    import { github } from "./src/worker/oauth/identity/github.ts";
-    import { signInPages } from "./src/worker/oauth/pages/index.ts";
-    import { admission } from "./src/worker/oauth/admission.ts";
-    import * as all from "./src/worker/oauth/index.ts";
+    import { oidc } from "./src/authorization-server/identity/oidc.ts";
+    import { github } from "./src/authorization-server/identity/github.ts";
+    import { signInPages } from "./src/authorization-server/pages/index.ts";
+    import { admission } from "./src/authorization-server/admission.ts";
+    import * as all from "./src/authorization-server/index.ts";
     export default [oidc, github, signInPages, admission, all];`);
   expect(deployed).toContain("openid");
   expect(deployed).not.toContain(MARKER);
   expect(deployed).not.toContain("Lovelace");
-  const local = await bundleOf('export { developmentUsers } from "./src/worker/oauth-dev/index.ts";');
+  const local = await bundleOf('export { developmentUsers } from "./src/authorization-server/dev/index.ts";');
   expect(local).toContain(MARKER);
 });

@@ -1,6 +1,12 @@
 /** The cookie of a browser and the forms that are bound to it. */
 import { describe, expect, test } from "vitest";
-import { browserOf, canSignIn, readCookie, readForm, setCookie } from "../../../src/worker/oauth/pages/cookies.ts";
+import {
+  browserOf,
+  canSignIn,
+  readCookie,
+  readForm,
+  setCookie,
+} from "../../../src/authorization-server/pages/cookies.ts";
 
 const ORIGIN = "https://mcp.example.com";
 const LOCAL = "http://127.0.0.1:8787";

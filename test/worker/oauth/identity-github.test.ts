@@ -1,7 +1,11 @@
 /** Sign-in with GitHub, against a service on this machine that answers as GitHub documents it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type GithubOptions, github } from "../../../src/worker/oauth/identity/github.ts";
-import type { FinishedSignIn, IdentityProvider, UpstreamTokens } from "../../../src/worker/oauth/identity/provider.ts";
+import { type GithubOptions, github } from "../../../src/authorization-server/identity/github.ts";
+import type {
+  FinishedSignIn,
+  IdentityProvider,
+  UpstreamTokens,
+} from "../../../src/authorization-server/identity/provider.ts";
 import { CLIENT, GithubService } from "./github-service.ts";
 import { begin, failureOf, STATE } from "./sign-in.ts";
 

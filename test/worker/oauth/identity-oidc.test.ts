@@ -1,7 +1,11 @@
 /** Sign-in with OpenID Connect: against oidc-provider, and against an issuer whose answers are wrong in one way. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type OidcOptions, oidc } from "../../../src/worker/oauth/identity/oidc.ts";
-import type { FinishedSignIn, IdentityProvider, UpstreamTokens } from "../../../src/worker/oauth/identity/provider.ts";
+import { type OidcOptions, oidc } from "../../../src/authorization-server/identity/oidc.ts";
+import type {
+  FinishedSignIn,
+  IdentityProvider,
+  UpstreamTokens,
+} from "../../../src/authorization-server/identity/provider.ts";
 import { browse, RealAuthority } from "../../client/oauth/oidc-provider.ts";
 import { base64url, newKey, signJwt } from "../../harness/issuer.ts";
 import { ScriptedIssuer } from "./scripted-issuer.ts";

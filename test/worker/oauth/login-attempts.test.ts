@@ -1,6 +1,6 @@
 /** Passwords cannot be tried without limit at the login page of an app, on workerd. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ownLogin } from "../../../src/worker/oauth/identity/own-login.ts";
+import { ownLogin } from "../../../src/authorization-server/identity/own-login.ts";
 import { newKeys, Workerd } from "../../harness/workerd.ts";
 
 const KEY = newKeys();

@@ -1,6 +1,6 @@
 /** Sign-in with the login page of the author's own app. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type OwnLoginOptions, ownLogin } from "../../../src/worker/oauth/identity/own-login.ts";
+import { type OwnLoginOptions, ownLogin } from "../../../src/authorization-server/identity/own-login.ts";
 import { newKeys } from "../../harness/workerd.ts";
 import { begin, callbackOf, failureOf } from "./sign-in.ts";
 

@@ -1,8 +1,8 @@
 // @module-tag long
 /** People with a browser: a keyboard only, redirects after a form, frames and foreign pages. In Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { browserOf, readForm } from "../../../src/worker/oauth/pages/cookies.ts";
-import { signInPages } from "../../../src/worker/oauth/pages/index.ts";
+import { browserOf, readForm } from "../../../src/authorization-server/pages/cookies.ts";
+import { signInPages } from "../../../src/authorization-server/pages/index.ts";
 import { Chromium, WITH_MOUSE } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
 

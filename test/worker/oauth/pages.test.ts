@@ -1,9 +1,13 @@
 /** The pages as Chromium parses and shows them, with hostile data. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ConsentData } from "../../../src/worker/oauth/pages/consent.ts";
-import { type SignInPages, type SignInPagesOptions, signInPages } from "../../../src/worker/oauth/pages/index.ts";
-import { TEXTS } from "../../../src/worker/oauth/pages/texts.ts";
+import type { ConsentData } from "../../../src/authorization-server/pages/consent.ts";
+import {
+  type SignInPages,
+  type SignInPagesOptions,
+  signInPages,
+} from "../../../src/authorization-server/pages/index.ts";
+import { TEXTS } from "../../../src/authorization-server/pages/texts.ts";
 import { Chromium } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
 

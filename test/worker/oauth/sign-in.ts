@@ -1,6 +1,6 @@
 /** What tests of identity providers have in common. */
 import { expect } from "vitest";
-import type { IdentityProvider, KeptSignIn } from "../../../src/worker/oauth/identity/provider.ts";
+import type { IdentityProvider, KeptSignIn } from "../../../src/authorization-server/identity/provider.ts";
 
 export const STATE = "state-of-this-sign-in";
 

@@ -1,0 +1,203 @@
+/**
+ * The authorization endpoint: the user signs in, is asked whether the client may have access, and returns to the client with
+ * a code.
+ *
+ * @module
+ * @see RFC 6749, section 4.1; RFC 9207; MCP 2026-07-28, basic/authorization
+ */
+import { networkName } from "../worker/access/rates/count.ts";
+import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
+import { ANSWER_MS } from "./browser-session.ts";
+import type { AnsweredQuestion, Handle } from "./grant.ts";
+import { destinationOf, findLookAlike, type ShownClient } from "./pages/client.ts";
+import { browserOf, readForm } from "./pages/cookies.ts";
+import { needsConsent, rememberConsent } from "./pages/remembered.ts";
+import { CODE_MS } from "./policy.ts";
+import { withParameters } from "./redirects.ts";
+import { newId } from "./sealing.ts";
+import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
+import { beginSignIn, type CurrentUser, currentUser, pathWith, seeOther, shownUser } from "./sign-in.ts";
+
+/** A question that a user was asked. */
+interface Question {
+  readonly id: string;
+  /** The query of the client's request. */
+  readonly search: string;
+  readonly user: string;
+  readonly session: string;
+  readonly scopes: readonly string[];
+  readonly untilMs: number;
+}
+
+export const authorizeRoute: Route = async (visit) => {
+  const { method } = visit.request;
+  if (method === "POST") return answer(visit);
+  if (method === "GET" || method === "HEAD") return ask(visit);
+  return new Response(null, { status: 405, headers: { Allow: "GET, HEAD, POST" } });
+};
+
+/** Serves the request of a client. */
+async function ask(visit: Visit): Promise<Response> {
+  const { url, server } = visit;
+  const request = await readRequest(visit, url);
+  if ("error" in request || "page" in request) return refuse(visit, request);
+  const { prompt, redirectUri } = request;
+  const isSilent = prompt.includes("none");
+  const user = prompt.includes("login") || prompt.includes("select_account") ? undefined : await currentUser(visit);
+  if (user instanceof Response) return isSilent ? deny(visit, request, "access_denied") : user;
+  if (!user) {
+    if (isSilent) return deny(visit, request, "login_required");
+    return beginSignIn(visit, { client: shownClient(request), redirectUri });
+  }
+  const scopes = grantableScopes(visit, request, user);
+  if (!scopes) return deny(visit, request, "invalid_scope");
+  const remembered = user.grants.map(({ client, ...grant }) => rememberConsent({ clientId: client.id, ...grant }));
+  const asks = { clientId: request.client.id, redirectUri, scopes };
+  const isKnown = !needsConsent(
+    asks,
+    remembered.filter((each) => each !== undefined),
+  );
+  if (isKnown && !prompt.includes("consent")) return approve(visit, request, user, scopes, seeOther);
+  if (isSilent) return deny(visit, request, "consent_required");
+  const { sealing, pages } = server;
+  const question: Question = {
+    id: newId(),
+    search: url.search,
+    user: user.userId,
+    session: user.session,
+    scopes,
+    untilMs: Date.now() + ANSWER_MS,
+  };
+  const sealed = await sealing.seal(visit.env, "OAuth consent", question, visit.issuer);
+  const browser = await browserOf(visit.request);
+  const allowed = user.grants.map(({ client, redirectUri }) => ({ ...client, redirectUri }));
+  return pages.consent({
+    client: shownClient(request),
+    redirectUri,
+    scopes: scopes.map((name) => ({ name, description: server.scopes[name]?.description })),
+    user: shownUser(user),
+    switchUrl: pathWith(url, { prompt: "login" }),
+    lookAlikeHost: findLookAlike(shownClient(request), redirectUri, allowed),
+    action: PATHS.authorize,
+    request: sealed,
+    code: await browser.codeFor(purposeOf(sealed)),
+    cookies: browser.cookie === undefined ? [] : [browser.cookie],
+  });
+}
+
+/** Serves the answer of the user. */
+async function answer(visit: Visit): Promise<Response> {
+  const { request, env, server, issuer } = visit;
+  const { pages, sealing } = server;
+  const form = await readForm(request, (fields) => purposeOf(fields.get("request") ?? ""));
+  if (!form) {
+    visit.refused({ reason: "consent-refused", status: 403 });
+    return pages.error("formRefused");
+  }
+  const question = await sealing.open<Question>(env, "OAuth consent", form.get("request") ?? "", issuer);
+  if (!question || Date.now() >= question.untilMs) return pages.error("expired");
+  const user = await currentUser(visit);
+  if (user instanceof Response) return user;
+  // The question was put to this user, in this session.
+  if (user?.userId !== question.user || user.session !== question.session) return pages.error("expired");
+  const url = new URL(PATHS.authorize + question.search, issuer);
+  const asked = await readRequest(visit, url);
+  if ("error" in asked || "page" in asked) return refuse(visit, asked);
+  const show = (location: string) => pages.goTo(location);
+  if (form.get("decision") !== "allow") return deny(visit, asked, "access_denied", show);
+  // What the user may grant can have changed since the question.
+  const scopes = question.scopes.filter((scope) => user.offered.includes(scope));
+  return approve(visit, asked, user, scopes, show, { id: question.id, untilMs: question.untilMs });
+}
+
+function purposeOf(sealed: string): string {
+  return `consent:${sealed}`;
+}
+
+function readRequest(
+  { request, server, env, issuer, resource }: Visit,
+  url: URL,
+): Promise<AuthorizationRequest | RequestProblem> {
+  const network = networkName(request);
+  return readAuthorizationRequest(url, (id) => server.clients.find(id, env, issuer, network), resource);
+}
+
+function shownClient({ client }: AuthorizationRequest): ShownClient {
+  return { id: client.id, name: client.name, isVerified: client.source === "author" };
+}
+
+/**
+ * Returns the scopes that a client gets if the user agrees. Undefined if it asks for scopes, and none of them can be granted.
+ * Unknown scopes are left out, as RFC 6749, section 3.3, allows: clients ask for `offline_access` everywhere.
+ */
+function grantableScopes(
+  { server }: Visit,
+  { scopes }: AuthorizationRequest,
+  { offered }: CurrentUser,
+): readonly string[] | undefined {
+  const asked = new Set(scopes ?? server.requiredScopes);
+  const granted = [...asked].filter((scope) => offered.includes(scope));
+  const known = [...asked].filter((scope) => Object.hasOwn(server.scopes, scope));
+  return granted.length === 0 && known.length > 0 ? undefined : granted;
+}
+
+type Show = (location: string) => Response;
+
+/** Creates the grant, and sends the browser to the client with a code. */
+async function approve(
+  visit: Visit,
+  { client, redirectUri, challenge, jkt, state }: AuthorizationRequest,
+  { userId, session }: CurrentUser,
+  scopes: readonly string[],
+  show: Show,
+  question?: AnsweredQuestion,
+): Promise<Response> {
+  const { server, env, issuer, resource } = visit;
+  const approval = {
+    client: { id: client.id, name: client.name, isVerified: client.source === "author" },
+    scopes,
+    issuer,
+    resource,
+    code: { challenge, redirectUri, jkt },
+  };
+  const created = await server.users.call(objectOf(visit, userId), "approve", session, approval, question);
+  if (!created) return server.pages.error("expired");
+  const handle: Handle = { ...created, user: userId, expiresAtMs: Date.now() + CODE_MS };
+  const code = await server.sealing.seal(env, "OAuth code", handle, issuer);
+  return show(withParameters(redirectUri, { code, state, iss: issuer }));
+}
+
+const DENIALS = {
+  access_denied: "The user did not allow the access.",
+  login_required: "The user must sign in.",
+  consent_required: "The user must be asked.",
+  invalid_scope: "The user may grant none of the scopes.",
+} as const;
+
+function deny(
+  visit: Visit,
+  { client, redirectUri, state }: AuthorizationRequest,
+  error: keyof typeof DENIALS,
+  show?: Show,
+): Response {
+  return refuse(visit, { error, description: DENIALS[error], client, redirectUri, state }, show);
+}
+
+/**
+ * Answers a request that is refused: the client learns why, or the user if the client cannot be trusted.
+ *
+ * @param show Undefined: the user has not seen where the browser would go. Everyone can have a client with any `https:`
+ *   redirect URI, so a link to this server could otherwise lead to any site (RFC 9700, section 4.11.2).
+ */
+function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show): Response {
+  const { pages } = server;
+  if ("page" in problem) return pages.error("requestInvalid", { detail: problem.page });
+  const { error, description, client, redirectUri, state } = problem;
+  const location = withParameters(redirectUri, { error, error_description: description, state, iss: issuer });
+  if (show) return show(location);
+  // A program on the user's machine, or an app, would wait for the answer, and deceives nobody with its address (decision 035).
+  const isElsewhere = (destinationOf(redirectUri)?.kind ?? "site") === "site";
+  return client.source === "author" || !isElsewhere
+    ? seeOther(location)
+    : pages.error("refused", { continueUrl: location, detail: description });
+}

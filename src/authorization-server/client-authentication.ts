@@ -1,0 +1,70 @@
+/**
+ * Who sends a request to the token or revocation endpoint.
+ *
+ * @module
+ * @see RFC 6749, section 2.3; RFC 9449, section 5
+ */
+import { encodeText } from "../core/protocol/bytes.ts";
+import type { Form } from "./forms.ts";
+import type { TokenError } from "./grant.ts";
+import { hashOf } from "./sealing.ts";
+import type { Visit } from "./server.ts";
+
+/** A client that has proven its identity, as far as it has credentials. */
+export interface AuthenticatedClient {
+  readonly clientId: string;
+  readonly isPublic: boolean;
+}
+
+/** Returns the client of a request, or why it is refused. */
+export async function authenticate(
+  { request, env, server, issuer }: Visit,
+  form: Form,
+): Promise<AuthenticatedClient | TokenError> {
+  const header = request.headers.get("Authorization");
+  const basic = header === null ? undefined : readBasic(header);
+  if (header !== null && !basic) return failed("The Authorization header has the wrong form.");
+  const posted = form.get("client_secret");
+  if (basic && posted !== undefined)
+    return { error: "invalid_request", description: "The client authenticates in two ways." };
+  const clientId = basic?.id ?? form.get("client_id");
+  if (clientId === undefined) return { error: "invalid_request", description: "client_id is missing." };
+  if (basic && (form.get("client_id") ?? clientId) !== clientId) {
+    return { error: "invalid_request", description: "client_id differs from that of the Authorization header." };
+  }
+  const client = await server.clients.credentialsOf(clientId, env, issuer);
+  if (!client) return failed("The client is not known here, or its registration has expired.");
+  const secret = basic?.secret ?? posted;
+  if (client.secretHash === undefined) {
+    return secret === undefined ? { clientId, isPublic: true } : failed("The client has no secret.");
+  }
+  if (secret === undefined || !(await isSecret(secret, client.secretHash)))
+    return failed("The secret of the client is wrong.");
+  return { clientId, isPublic: false };
+}
+
+/** Compares a secret with the hash of the right one, in constant time. */
+async function isSecret(secret: string, hash: string): Promise<boolean> {
+  return crypto.subtle.timingSafeEqual(encodeText(await hashOf(secret)), encodeText(hash));
+}
+
+/** Reads the credentials of a Basic header. Both parts are encoded like the values of a form. */
+function readBasic(header: string): { readonly id: string; readonly secret: string } | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header) ?? [];
+  if (encoded === undefined) return undefined;
+  try {
+    const [, id, secret] = /^([^:]*):(.*)$/s.exec(atob(encoded)) ?? [];
+    if (id === undefined || secret === undefined) return undefined;
+    return { id: decodePart(id), secret: decodePart(secret) };
+  } catch {
+    return undefined;
+  }
+}
+
+function decodePart(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}
+
+function failed(description: string): TokenError {
+  return { error: "invalid_client", description };
+}

@@ -1,0 +1,316 @@
+/**
+ * The grants of one user: codes and refresh tokens are exchanged here. Requests for one grant take turns.
+ *
+ * @module
+ */
+import { Turns } from "../core/protocol/turns.ts";
+import type {
+  AccessTerms,
+  Grant,
+  Handle,
+  KeptAnswer,
+  RedeemRequest,
+  RefreshRequest,
+  TokenAnswer,
+  TokenError,
+  TokenSender,
+} from "./grant.ts";
+import type { SignedInUser } from "./identity/provider.ts";
+import type { UserHost } from "./policy.ts";
+import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "./sealing.ts";
+import { findAnswer, findCodeAnswer, isSameAnswer, keepAnswer, openAnswer } from "./successors.ts";
+import type { Approval, GrantSummary } from "./user-object.ts";
+
+/** Where the grants are stored. */
+export interface GrantPlace {
+  readonly env: unknown;
+  readonly kv: SyncKvStorage;
+  readonly host: UserHost;
+}
+
+/** A user who has access, with the scopes that the user may grant. */
+export interface ConfirmedUser {
+  readonly user: SignedInUser;
+  readonly offered: readonly string[];
+}
+
+const PREFIX = "user/grant/";
+
+/** The most grants of a user. */
+const GRANTS_MAX = 100;
+
+/** The most codes of one client that were not used yet. */
+const CODES_MAX = 10;
+
+export class Grants {
+  readonly #place: GrantPlace;
+  readonly #confirm: () => Promise<ConfirmedUser | undefined>;
+  readonly #turns = new Turns();
+
+  /** @param confirm Returns the user, or undefined if the user has no access any more. */
+  constructor(place: GrantPlace, confirm: () => Promise<ConfirmedUser | undefined>) {
+    this.#place = place;
+    this.#confirm = confirm;
+  }
+
+  /** Returns a grant that has not expired. */
+  get(id: string): Grant | undefined {
+    const grant = this.#place.kv.get<Grant>(PREFIX + id);
+    return grant && Date.now() < grant.expiresAtMs ? grant : undefined;
+  }
+
+  /**
+   * Creates a grant with a code.
+   *
+   * @param isAllowed Asked immediately before the grant is stored: the user may have signed out in the meantime.
+   */
+  async create(
+    approval: Approval & { readonly expiresAtMs: number },
+    isAllowed: () => boolean,
+  ): Promise<{ grant: string; secret: string } | undefined> {
+    const [grant, secret] = [newId(), newSecret()];
+    const hash = await hashOf(secret);
+    if (!isAllowed()) return undefined;
+    const nowMs = Date.now();
+    const { code, ...given } = approval;
+    this.sweep();
+    this.#makeRoom(given.client.id);
+    this.#put(grant, { ...given, code: { ...code, hash }, createdAtMs: nowMs, usedAtMs: nowMs, kept: [] });
+    return { grant, secret };
+  }
+
+  /**
+   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that the user has
+   * remembered ask again and again, and must not end access that is in use. Then of the client that has the most grants, the
+   * one that was not used for the longest time.
+   */
+  #makeRoom(clientId: string): void {
+    const stored = this.#all().toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
+    const codes = stored.filter(([, { refresh }]) => refresh === undefined);
+    const own = codes.filter(([, { client }]) => client.id === clientId);
+    const byClient = Map.groupBy(stored, ([, { client }]) => client.id);
+    const [most = []] = [...byClient.values()].toSorted((one, other) => other.length - one.length);
+    const isFull = stored.length >= GRANTS_MAX;
+    const [first] = own.length >= CODES_MAX ? own : isFull ? [...codes, ...most] : [];
+    if (first) this.#delete(first[0]);
+  }
+
+  /** Exchanges a code for tokens. */
+  redeem(id: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+    return this.#turns.run(id, async () => {
+      const grant = this.get(id);
+      const { code } = grant ?? {};
+      if (!grant || code?.hash !== (await hashOf(secret))) return invalid("The code is not valid, or has expired.");
+      if (grant.client.id !== request.clientId) return invalid("The code was issued to another client.");
+      if (code.redirectUri !== request.redirectUri)
+        return invalid("redirect_uri is not that of the authorization request.");
+      if (code.challenge !== request.challenge) return invalid("code_verifier does not match code_challenge.");
+      if (code.jkt !== undefined && code.jkt !== request.jkt) return invalid("The code is bound to another key.");
+      const problem = problemOfResource(grant, request);
+      if (problem) return problem;
+      if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
+      const bound = request.isPublic ? request.jkt : undefined;
+      const used = { secret, presented: code.hash, request: fingerprintOf(request), usedAtMs: Date.now() };
+      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
+        keepAnswer(grant, used, answer),
+      );
+    });
+  }
+
+  /** Answers the second use of a code: a client whose answer was lost repeats its request at once. */
+  async #repeatCode(
+    id: string,
+    grant: Grant,
+    secret: string,
+    request: RedeemRequest,
+  ): Promise<TokenAnswer | TokenError> {
+    const kept = findCodeAnswer(grant, Date.now());
+    const answer = kept?.request === fingerprintOf(request) ? await openAnswer(secret, kept) : undefined;
+    if (answer && this.get(id)) return answer;
+    // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
+    this.#delete(id);
+    return { ...invalid("The code was used before."), replayed: "code" };
+  }
+
+  /** Exchanges a refresh token for tokens, or returns again what it was exchanged for. */
+  refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+    return this.#turns.run(id, async () => {
+      const grant = this.get(id);
+      const presented = await hashOf(secret);
+      if (grant?.refresh === undefined) return invalid("The refresh token was revoked, or has expired.");
+      if (grant.client.id !== request.clientId) return invalid("The refresh token was issued to another client.");
+      if (grant.jkt !== undefined && grant.jkt !== request.jkt)
+        return invalid("The refresh token is bound to another key.");
+      const problem = problemOfResource(grant, request);
+      if (problem) return problem;
+      if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
+      const used = { secret, presented, request: request.fingerprint, usedAtMs: Date.now() };
+      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+    });
+  }
+
+  /** Answers a request with a refresh token that was replaced. */
+  async #repeat(
+    id: string,
+    grant: Grant,
+    secret: string,
+    presented: string,
+    request: RefreshRequest,
+  ): Promise<TokenAnswer | TokenError> {
+    const nowMs = Date.now();
+    const kept = findAnswer(grant, presented, nowMs);
+    if (!kept) {
+      // A token that was replaced long ago is in the hands of two. Which of them is the client is unknown.
+      this.#delete(id);
+      return {
+        ...invalid("The refresh token was used before. The user must sign in again."),
+        replayed: "refresh-token",
+      };
+    }
+    if (kept.request !== request.fingerprint)
+      return invalid("The refresh token was used before, with other parameters.");
+    if (isSameAnswer(kept, nowMs))
+      return (await openAnswer(secret, kept)) ?? invalid("The refresh token was used before.");
+    // The new successor replaces the first one: of two who hold the token, only one can go on.
+    const used = { secret, presented, request: request.fingerprint, usedAtMs: kept.usedAtMs };
+    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+  }
+
+  /**
+   * Issues tokens for a grant.
+   *
+   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token before
+   *   the answer leaves the object.
+   */
+  async #issue(
+    id: string,
+    grant: Grant,
+    jkt: string | undefined,
+    asked: readonly string[] | undefined,
+    keep: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
+  ): Promise<TokenAnswer | TokenError> {
+    const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
+    if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
+    const confirmed = await this.#confirm();
+    if (!confirmed) return invalid("The user has no access any more.");
+    const scopes = (asked ?? grant.scopes).filter((scope) => confirmed.offered.includes(scope));
+    const secret = newSecret();
+    const refresh = await hashOf(secret);
+    const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
+    if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
+    const kept = await keep(answer);
+    // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
+    if (!this.get(id)) return invalid("The grant was revoked.");
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + this.#place.host.policy.refreshTokenMs;
+    this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
+    return answer;
+  }
+
+  async #answer(
+    grantId: string,
+    { issuer, resource, client }: Grant,
+    scopes: readonly string[],
+    jkt: string | undefined,
+    user: SignedInUser,
+    secret: string,
+  ): Promise<TokenAnswer> {
+    const { env, host } = this.#place;
+    // The name of the object has it too, but an object that an alarm has woken does not know its name.
+    const id = await userIdOf(user);
+    const { sealing, policy } = host;
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + policy.accessTokenMs;
+    const claims = policy.claimsOf(user);
+    const access: AccessTerms = {
+      user: id,
+      grant: grantId,
+      client: client.id,
+      scopes,
+      resource,
+      expiresAtMs,
+      jkt,
+      claims,
+    };
+    const handle: Handle = { user: id, grant: grantId, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
+    const [access_token, refresh_token] = await Promise.all([
+      sealing.seal(env, "OAuth access token", access, issuer),
+      sealing.seal(env, "OAuth refresh token", handle, issuer),
+    ]);
+    const token_type = jkt === undefined ? "Bearer" : "DPoP";
+    return {
+      access_token,
+      token_type,
+      expires_in: Math.floor(policy.accessTokenMs / 1000),
+      refresh_token,
+      scope: scopes.join(" "),
+    };
+  }
+
+  /** Ends a grant, if it belongs to the client. */
+  revoke(id: string, clientId: string): void {
+    if (this.get(id)?.client.id === clientId) this.#delete(id);
+  }
+
+  /** Ends all grants of a client, or of all clients. */
+  forget(clientId: string | undefined): void {
+    for (const [id, { client }] of this.#all()) if (clientId === undefined || client.id === clientId) this.#delete(id);
+  }
+
+  /** Returns the grants as the user sees them. */
+  list(): GrantSummary[] {
+    return this.#all()
+      .filter(([id, { refresh }]) => refresh !== undefined && this.get(id))
+      .map(([id, { client, code, scopes, createdAtMs }]) => {
+        return { id, client, redirectUri: code.redirectUri, scopes, createdAtMs };
+      });
+  }
+
+  /** Deletes the grants that have expired. Returns whether others are left. */
+  sweep(): boolean {
+    let isLeft = false;
+    for (const [id] of this.#all()) {
+      if (this.get(id)) isLeft = true;
+      else this.#delete(id);
+    }
+    return isLeft;
+  }
+
+  /** Returns when the grants expire. */
+  expiries(): number[] {
+    return this.#all().map(([, { expiresAtMs }]) => expiresAtMs);
+  }
+
+  #all(): [string, Grant][] {
+    return [...this.#place.kv.list<Grant>({ prefix: PREFIX })].map(([key, grant]) => [key.slice(PREFIX.length), grant]);
+  }
+
+  #put(id: string, grant: Grant): void {
+    this.#place.kv.put(PREFIX + id, grant);
+  }
+
+  #delete(id: string): void {
+    this.#place.kv.delete(PREFIX + id);
+  }
+}
+
+/** Identifies equal exchanges of a code. Code, redirect URI, client and verifier are compared before. */
+function fingerprintOf({ jkt = "" }: RedeemRequest): string {
+  return `code ${jkt}`;
+}
+
+function invalid(description: string): TokenError {
+  return { error: "invalid_grant", description };
+}
+
+/** A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the request. */
+function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
+  const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
+  console.error(`mcp-edge: ${text}`);
+  return { error: "server_error", description: "See the log of the server." };
+}
+
+function problemOfResource({ resource }: Grant, request: TokenSender): TokenError | undefined {
+  if (request.resource === undefined || request.resource === resource) return undefined;
+  return { error: "invalid_target", description: "resource is not that of the authorization request." };
+}

@@ -1,0 +1,209 @@
+/**
+ * Sign-in with GitHub, which has OAuth but not OpenID Connect: the user comes from its REST API.
+ *
+ * @module
+ * @see GitHub Docs, "Authorizing OAuth apps", "Generating a user access token for a GitHub App" and "Refreshing user access
+ *   tokens"
+ */
+import { type AuthorizationServer, calculatePKCECodeChallenge, generateRandomCodeVerifier } from "oauth4webapi";
+import { requestToken } from "../../client/oauth/token-request.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
+import { IdentityError, type IdentityProvider, type SignedInUser, type UpstreamTokens } from "./provider.ts";
+import {
+  checkProvider,
+  endpointOf,
+  failureOf,
+  readCallback,
+  refreshTokens,
+  send,
+  tokensOf,
+  type Upstream,
+  upstreamAt,
+} from "./upstream.ts";
+
+/** Options of {@link github}. */
+export interface GithubOptions {
+  /** The client id of your OAuth app or GitHub App. */
+  readonly clientId: string;
+  /** Its client secret, from a secret of the Worker. */
+  readonly clientSecret: string;
+  /**
+   * The scopes to request from an OAuth app's users. A GitHub App has permissions instead, and ignores them.
+   *
+   * @default ["user:email"], and with `organisations` also "read:org"
+   */
+  readonly scopes?: readonly string[];
+  /**
+   * Whether the user's organisations are read: those in which the user is an active member. A GitHub App needs the
+   * permission "Members: read" for it.
+   *
+   * @default false
+   */
+  readonly organisations?: boolean;
+  /** The last segment of the redirect URI. @default "github" */
+  readonly id?: string;
+  /** The name that users see. @default "GitHub" */
+  readonly label?: string;
+  /** The URL of your own GitHub Enterprise Server. @default "https://github.com" */
+  readonly url?: string;
+  /** The URL of its API. @default "https://api.github.com", or `/api/v3` below `url` */
+  readonly apiUrl?: string;
+}
+
+const OPTIONS: OptionTable<GithubOptions> = {
+  clientId: null,
+  clientSecret: null,
+  scopes: null,
+  organisations: null,
+  id: null,
+  label: null,
+  url: null,
+  apiUrl: null,
+};
+
+const PUBLIC = "https://github.com";
+/** Organisations are read in pages of 100, and at most this many pages. */
+const PAGES_MAX = 10;
+const PAGE_SIZE = 100;
+
+/**
+ * Lets users sign in with GitHub, by the authorization code flow with state and PKCE (S256). The subject is the numeric id of
+ * the account, because another account can get a login that was given up. The e-mail address is the primary one, and counts
+ * only if GitHub has verified it.
+ *
+ * The user's organisations are listed as `login` in lower case, and as `id:` with the numeric id, which stays the same when
+ * the organisation is renamed.
+ *
+ * Tokens of a GitHub App expire and are refreshed. Those of an OAuth app do not expire: `check()` tells whether they still
+ * work.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function github(options: GithubOptions): IdentityProvider {
+  checkOptions("github(): ", options, OPTIONS);
+  const { clientId, clientSecret, organisations = false, id = "github", label = "GitHub", url = PUBLIC } = options;
+  const site = url.replace(/\/$/, "");
+  const api = (options.apiUrl ?? (site === PUBLIC ? "https://api.github.com" : `${site}/api/v3`)).replace(/\/$/, "");
+  checkUrl("github(): url", site);
+  checkUrl("github(): apiUrl", api);
+  const scopes = options.scopes ?? ["user:email", ...(organisations ? ["read:org"] : [])];
+  checkProvider("github(): ", { id, clientId, clientSecret, scopes });
+
+  const upstream = upstreamAt(site, label, clientId, clientSecret);
+  const server: AuthorizationServer = {
+    issuer: `${site}/login/oauth`,
+    authorization_endpoint: `${site}/login/oauth/authorize`,
+    token_endpoint: `${site}/login/oauth/access_token`,
+    token_endpoint_auth_methods_supported: ["client_secret_post"],
+  };
+  const read = (accessToken: string) => readUser({ upstream, api, accessToken }, site, organisations);
+  return {
+    id,
+    label,
+    begin: async ({ redirectUri, state }) => {
+      const kept = { state, redirectUri, issuer: server.issuer, verifier: generateRandomCodeVerifier() };
+      const parameters = new URLSearchParams({
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        scope: scopes.join(" "),
+        state,
+        code_challenge: await calculatePKCECodeChallenge(kept.verifier),
+        code_challenge_method: "S256",
+      });
+      return { url: `${server.authorization_endpoint}?${parameters}`, kept };
+    },
+    finish: async (callbackUrl, kept) => {
+      const code = readCallback(upstream, server, callbackUrl, kept).get("code") ?? "";
+      const parameters = { code, redirect_uri: kept.redirectUri, code_verifier: kept.verifier };
+      const endpoint = endpointOf(upstream, server);
+      const answer = await requestToken(endpoint, "authorization_code", parameters).catch((error: unknown) => {
+        throw failureOf(label, error);
+      });
+      const tokens: UpstreamTokens = tokensOf(answer);
+      return { user: await read(tokens.accessToken), tokens };
+    },
+    refresh: (tokens) => refreshTokens(upstream, server, tokens),
+    check: async ({ accessToken }, { subject }) => {
+      const user = await read(accessToken);
+      if (user.subject === subject) return user;
+      throw new IdentityError("revoked", `The token of ${label} belongs to another user.`);
+    },
+  };
+}
+
+interface Reading {
+  readonly upstream: Upstream;
+  readonly api: string;
+  readonly accessToken: string;
+}
+
+/**
+ * Requests a JSON value of the API. Undefined if the token does not permit it.
+ *
+ * @throws {IdentityError} `revoked` if the token no longer works; `unavailable`, also if the rate limit is reached.
+ */
+async function get({ upstream, api, accessToken }: Reading, path: string): Promise<unknown> {
+  const { label } = upstream;
+  const headers = {
+    Accept: "application/vnd.github+json",
+    Authorization: `Bearer ${accessToken}`,
+    // GitHub refuses requests without it.
+    "User-Agent": "mcp-edge",
+    "X-GitHub-Api-Version": "2022-11-28",
+  };
+  const response = await send(upstream, api + path, { headers });
+  const { status } = response;
+  if (status === 401) throw new IdentityError("revoked", `${label} no longer accepts the user's token.`);
+  const value: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return value;
+  // A reached rate limit has the same status as a missing permission.
+  const text = isObject(value) ? String(value.message) : "";
+  if (status === 404 || (status === 403 && !/rate limit/i.test(text))) return undefined;
+  throw new IdentityError("unavailable", `${label} did not answer ${path}: status ${status}.`);
+}
+
+async function readUser(reading: Reading, issuer: string, hasOrganisations: boolean): Promise<SignedInUser> {
+  const { label } = reading.upstream;
+  const user = await get(reading, "/user");
+  if (!isObject(user) || typeof user.id !== "number" || !Number.isSafeInteger(user.id) || user.id <= 0) {
+    throw new IdentityError("unavailable", `${label} did not say who the user is.`);
+  }
+  const { login, name } = user;
+  const email = await readEmail(reading);
+  return {
+    issuer,
+    subject: String(user.id),
+    email,
+    emailVerified: email !== undefined,
+    name: typeof name === "string" && name !== "" ? name : String(login),
+    organisations: hasOrganisations ? await readOrganisations(reading) : undefined,
+    claims: { login: String(login) },
+  };
+}
+
+/** Returns the primary address if it is verified. The address in the profile can be any text, so it is not used. */
+async function readEmail(reading: Reading): Promise<string | undefined> {
+  const listed = await get(reading, `/user/emails?per_page=${PAGE_SIZE}`);
+  if (!Array.isArray(listed)) return undefined;
+  const primary = listed.find((each) => isObject(each) && each.primary === true && each.verified === true);
+  return isObject(primary) && typeof primary.email === "string" ? primary.email : undefined;
+}
+
+async function readOrganisations(reading: Reading): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let page = 1; page <= PAGES_MAX; page += 1) {
+    const query = `state=active&per_page=${PAGE_SIZE}&page=${page}`;
+    const listed = await get(reading, `/user/memberships/orgs?${query}`);
+    const memberships: readonly unknown[] = Array.isArray(listed) ? listed : [];
+    for (const each of memberships) {
+      // An invitation is a membership too, in the state "pending".
+      if (!isObject(each) || each.state !== "active" || !isObject(each.organization)) continue;
+      const { login, id } = each.organization;
+      found.push(String(login).toLowerCase(), `id:${id}`);
+    }
+    if (memberships.length < PAGE_SIZE) break;
+  }
+  return found;
+}

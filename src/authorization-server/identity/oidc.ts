@@ -1,0 +1,272 @@
+/**
+ * Sign-in with an OpenID Connect provider.
+ *
+ * @module
+ * @see OpenID Connect Core 1.0 and OpenID Connect Discovery 1.0; RFC 9700; RFC 9207
+ */
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  calculatePKCECodeChallenge,
+  customFetch,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  getValidatedIdTokenClaims,
+  processAuthorizationCodeResponse,
+  type TokenEndpointResponse,
+  validateApplicationLevelSignature,
+} from "oauth4webapi";
+import { authenticationOf } from "../../client/oauth/client-authentication.ts";
+import { checkAddress, objectOf } from "../../client/oauth/guard.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { quote } from "../../core/protocol/quote.ts";
+import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
+import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
+import {
+  checkProvider,
+  failureOf,
+  readCallback,
+  refreshTokens,
+  send,
+  senderOf,
+  tokensOf,
+  type Upstream,
+  upstreamAt,
+} from "./upstream.ts";
+
+/** Options of {@link oidc}. */
+export interface OidcOptions {
+  /** The issuer, exactly as its metadata writes it, such as `https://accounts.google.com`. */
+  readonly issuer: string;
+  /** The client id that the provider has given you. */
+  readonly clientId: string;
+  /** The client secret, from a secret of the Worker. Leave it out only for a client without one. */
+  readonly clientSecret?: string | undefined;
+  /** The scopes to request. `openid` is always among them. @default ["openid", "email", "profile"] */
+  readonly scopes?: readonly string[];
+  /** The last segment of the redirect URI. Change it if you use several providers. @default "oidc" */
+  readonly id?: string;
+  /** The name that users see. @default the host of the issuer */
+  readonly label?: string;
+  /** The claim that lists the user's organisations or groups, such as `groups`. @default none */
+  readonly organisationsClaim?: string;
+  /** Further parameters of the authorization request, such as `{ hd: "example.com" }` or `{ prompt: "consent" }`. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+const OPTIONS: OptionTable<OidcOptions> = {
+  issuer: null,
+  clientId: null,
+  clientSecret: null,
+  scopes: null,
+  id: null,
+  label: null,
+  organisationsClaim: null,
+  parameters: null,
+};
+
+/** Parameters that decide about security, so the author cannot set them. */
+const OWN =
+  /^(response_(type|mode)|client_id|client_secret|redirect_uri|scope|state|nonce|code_challenge(_method)?|request(_uri)?)$/;
+
+/** Milliseconds for which an isolate keeps the metadata of a provider. */
+const METADATA_MS = 600_000;
+
+/** Claims that concern the token, not the user. */
+const OF_TOKEN = new Set([
+  "iss",
+  "sub",
+  "aud",
+  "azp",
+  "exp",
+  "iat",
+  "nbf",
+  "nonce",
+  "at_hash",
+  "c_hash",
+  "s_hash",
+  "jti",
+]);
+
+/**
+ * Lets users sign in with an OpenID Connect provider, by the authorization code flow with state, nonce and PKCE (S256). The
+ * provider's metadata is requested at the first sign-in. Its ID token is accepted only with a signature by one of its keys,
+ * and with exactly this issuer, client and nonce.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function oidc(options: OidcOptions): IdentityProvider {
+  checkOptions("oidc(): ", options, OPTIONS);
+  const { issuer, clientId, clientSecret, organisationsClaim, parameters = {} } = options;
+  checkUrl("oidc(): issuer", issuer);
+  const { id = "oidc", label = new URL(issuer).host } = options;
+  const scopes = new Set(["openid", ...(options.scopes ?? ["email", "profile"])]);
+  checkProvider("oidc(): ", { ...options, id, scopes: [...scopes] });
+  const own = Object.keys(parameters).find((name) => OWN.test(name));
+  if (own !== undefined) throw new KitError("options-invalid", `oidc(): parameters has ${quote(own)}; leave it out.`);
+
+  const upstream = upstreamAt(issuer, label, clientId, clientSecret);
+  const metadata = metadataOf(upstream, issuer);
+  const toUser = (subject: string, claims: JsonObject) => userOf(issuer, subject, claims, organisationsClaim);
+  return {
+    id,
+    label,
+    begin: async ({ redirectUri, state }) => {
+      const server = await metadata();
+      const url = await checkAddress(upstream.net, "authorization_endpoint", server.authorization_endpoint).catch(
+        (error: unknown) => {
+          throw failureOf(label, error);
+        },
+      );
+      const kept = {
+        state,
+        redirectUri,
+        issuer,
+        nonce: generateRandomNonce(),
+        verifier: generateRandomCodeVerifier(),
+      };
+      const all = {
+        ...parameters,
+        response_type: "code",
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        scope: [...scopes].join(" "),
+        state,
+        nonce: kept.nonce,
+        code_challenge: await calculatePKCECodeChallenge(kept.verifier),
+        code_challenge_method: "S256",
+      };
+      for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+      return { url: url.href, kept };
+    },
+    finish: async (callbackUrl, kept) => {
+      const server = await metadata();
+      const code = readCallback(upstream, server, callbackUrl, kept);
+      const { nonce, redirectUri = "", verifier = "" } = kept;
+      if (!nonce) throw new IdentityError("invalid", `The sign-in at ${label} has no nonce.`);
+      const answer = await redeem(upstream, server, { code, redirectUri, verifier, nonce });
+      const { sub: subject = "", azp = clientId, ...claims } = (getValidatedIdTokenClaims(answer) ?? {}) as Claims;
+      if (subject === "") throw new IdentityError("invalid", `The ID token of ${label} has no subject.`);
+      // The library checks `azp` only if there are several audiences (OpenID Connect Core 1.0, section 3.1.3.7).
+      if (azp !== clientId) throw new IdentityError("invalid", `The ID token of ${label} is for another client.`);
+      const isComplete = typeof claims.email === "string" && typeof claims.name === "string";
+      const more = isComplete ? {} : await userInfo(upstream, server, answer.access_token, subject);
+      return { user: toUser(subject, combined(claims, more)), tokens: tokensOf(answer) };
+    },
+    refresh: async (tokens) => refreshTokens(upstream, await metadata(), tokens),
+    check: async ({ accessToken }, user) => {
+      const info = await userInfo(upstream, await metadata(), accessToken, user.subject);
+      const { claims, name, email, emailVerified: email_verified, organisations } = user;
+      const listed = organisationsClaim === undefined ? {} : { [organisationsClaim]: organisations };
+      // What the endpoint leaves out stays as it was: it may have been in the ID token only.
+      const known = { ...claims, ...listed, name, email, email_verified } as JsonObject;
+      return toUser(user.subject, combined(info, known));
+    },
+  };
+}
+
+type Claims = JsonObject & { readonly sub?: string };
+
+/** Returns a function that requests the metadata, and keeps it for a while. */
+function metadataOf(upstream: Upstream, issuer: string): () => Promise<AuthorizationServer> {
+  const { label } = upstream;
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  let known: { readonly server: AuthorizationServer; readonly requestedAtMs: number } | undefined;
+  return async () => {
+    if (known && Date.now() - known.requestedAtMs < METADATA_MS) return known.server;
+    const requestedAtMs = Date.now();
+    const found = await objectOf(await send(upstream, url));
+    if (!found) throw new IdentityError("misconfigured", `${label} has no metadata at ${url}.`);
+    if (found.issuer !== issuer) {
+      const named = quote(String(found.issuer));
+      throw new IdentityError("misconfigured", `The metadata of ${issuer} names another issuer: ${named}.`);
+    }
+    known = { server: found as unknown as AuthorizationServer, requestedAtMs };
+    return known.server;
+  };
+}
+
+interface Redeemable {
+  readonly code: URLSearchParams;
+  readonly redirectUri: string;
+  readonly verifier: string;
+  readonly nonce: string;
+}
+
+/** Exchanges a code for tokens, and verifies the ID token: its claims first, then its signature. */
+async function redeem(
+  upstream: Upstream,
+  server: AuthorizationServer,
+  { code, redirectUri, verifier, nonce }: Redeemable,
+): Promise<TokenEndpointResponse> {
+  const { clientId, clientSecret, label } = upstream;
+  const client = { client_id: clientId };
+  const authentication = authenticationOf(server, { id: clientId, secret: clientSecret });
+  // The guard decides which addresses are requested: over plain HTTP only those of this machine.
+  const options = { [allowInsecureRequests]: true, [customFetch]: senderOf(upstream) };
+  try {
+    const request = [server, client, authentication, code, redirectUri, verifier, options] as const;
+    const response = await authorizationCodeGrantRequest(...request);
+    const expected = { expectedNonce: nonce, requireIdToken: true };
+    const answer = await processAuthorizationCodeResponse(server, client, response, expected);
+    await validateApplicationLevelSignature(server, response, options);
+    return answer;
+  } catch (error) {
+    throw failureOf(label, error);
+  }
+}
+
+/**
+ * Requests the claims of the UserInfo endpoint. None if there is no such endpoint.
+ *
+ * @throws {IdentityError} `revoked` if the token no longer works, or is another user's; `unavailable`, `misconfigured`.
+ */
+async function userInfo(
+  upstream: Upstream,
+  { userinfo_endpoint }: AuthorizationServer,
+  accessToken: string,
+  subject: string,
+): Promise<JsonObject> {
+  if (userinfo_endpoint === undefined) return {};
+  const headers = { Accept: "application/json", Authorization: `Bearer ${accessToken}` };
+  const response = await send(upstream, userinfo_endpoint, { headers });
+  const { label } = upstream;
+  if (response.status === 401) throw new IdentityError("revoked", `${label} no longer accepts the user's token.`);
+  const claims = response.ok ? await objectOf(response) : undefined;
+  if (!claims) throw new IdentityError("unavailable", `${label} has no claims: status ${response.status}.`);
+  // OpenID Connect Core 1.0, section 5.3.4: otherwise the claims are those of another user.
+  if (claims.sub !== subject) throw new IdentityError("revoked", `${label} answered with the claims of another user.`);
+  return claims;
+}
+
+/**
+ * Adds claims that are missing. An address and whether it is verified come from the same place, so that one place cannot
+ * verify the address of another.
+ */
+function combined(claims: JsonObject, more: JsonObject): JsonObject {
+  const isSame = claims.email === more.email && claims.email_verified === undefined;
+  const { email, email_verified } = typeof claims.email !== "string" || isSame ? more : claims;
+  return { ...more, ...claims, email, email_verified } as JsonObject;
+}
+
+function userOf(issuer: string, subject: string, claims: JsonObject, organisationsClaim?: string): SignedInUser {
+  const { email, email_verified, name, preferred_username, ...others } = claims;
+  const listed = organisationsClaim === undefined ? undefined : claims[organisationsClaim];
+  const kept = Object.entries({ ...others, preferred_username }).filter(
+    ([key, value]) => !OF_TOKEN.has(key) && key !== organisationsClaim && value !== undefined,
+  );
+  const display = [name, preferred_username].find((each) => typeof each === "string" && each !== "");
+  return {
+    issuer,
+    subject,
+    email: typeof email === "string" ? email : undefined,
+    // Some providers write it as a text.
+    emailVerified: email_verified === true || email_verified === "true",
+    name: display as string | undefined,
+    organisations: Array.isArray(listed) ? listed.filter((each) => typeof each === "string") : undefined,
+    claims: Object.fromEntries(kept) as JsonObject,
+  };
+}

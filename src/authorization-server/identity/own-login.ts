@@ -1,0 +1,197 @@
+/**
+ * Sign-in with the login page of your own app.
+ *
+ * The browser carries two sealed texts: the request, from here to the login page, and the ticket, from the login page back.
+ * Both contain the state of the sign-in, so a ticket ends only the sign-in for which it was made, in the browser that began it.
+ *
+ * @module
+ */
+import { encodeText } from "../../core/protocol/bytes.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { KeyRing } from "../../core/seal/key-ring.ts";
+import { checkRate, type Rate } from "../../worker/access/rates/count.ts";
+import { readCookie, setCookie } from "../pages/cookies.ts";
+import { hostOf, spellingOf } from "../rates.ts";
+import { newId } from "../sealing.ts";
+import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
+import { checkProvider } from "./upstream.ts";
+
+/** Options of {@link ownLogin}. */
+export interface OwnLoginOptions {
+  /** The path of your login page, such as "/login". It gets the parameter `request`. */
+  readonly path: string;
+  /** The key that seals requests and tickets, from a secret of the Worker. Make one with `npx mcp-edge keys`. */
+  readonly key: string;
+  /** The last segment of the redirect URI. It is part of the users' issuer, so do not change it. @default "login" */
+  readonly id?: string;
+  /** The name that users see. @default "your account" */
+  readonly label?: string;
+  /**
+   * How often passwords can be tried, as `attempt()` counts it.
+   *
+   * @default 60 in 15 minutes from one network, and 20 in an hour for one account
+   */
+  readonly attempts?: LoginAttempts;
+}
+
+/** How often passwords can be tried. */
+export interface LoginAttempts {
+  /** Attempts from one IPv4 address, or from the first 64 bits of an IPv6 address. @default `{ max: 60, perMs: 900_000 }` */
+  readonly network?: Rate;
+  /** Attempts for one account, from everywhere. @default `{ max: 20, perMs: 3_600_000 }` */
+  readonly account?: Rate;
+}
+
+/** An identity provider that is part of your own app. */
+export interface OwnLogin extends IdentityProvider {
+  /**
+   * Ends a login: returns the redirect that takes the browser back to the authorization server. Call it after you have
+   * verified the user, and protect the form of your login page as any other.
+   *
+   * Returns a page with the status 400 if the request was not made here, or is older than 10 minutes: the page says that the
+   * user must begin again in the app. Rejects with an {@link IdentityError} with the reason `invalid` if the user has no subject.
+   *
+   * @param request The parameter `request` of your login page.
+   * @param user The user whom you have verified. `subject` is the id that never changes.
+   * @param account What the user typed as the name of the account, as for `attempt()`. The browser gets a cookie, so that it has
+   *   attempts of its own for this account from now on: strangers who try passwords cannot lock it.
+   */
+  answer(request: string, user: Omit<SignedInUser, "issuer">, account?: string): Promise<Response>;
+  /**
+   * Counts an attempt to log in. Call it before you verify a password: otherwise passwords can be tried without limit. Returns
+   * undefined if the attempt is allowed, and a page with the status 429 and `Retry-After` if there were too many. Each attempt
+   * costs two object requests, or one in a browser in which the account has logged in before. If the object that counts cannot
+   * be reached, the attempt is allowed.
+   *
+   * Rejects with a KitError if the provider is not part of an authorization server.
+   *
+   * @param request The request with the form.
+   * @param account What the user typed as the name of the account, whether the account exists or not. Case and spaces do not
+   *   matter.
+   */
+  attempt(request: Request, account: string): Promise<Response | undefined>;
+}
+
+const OPTIONS: OptionTable<OwnLoginOptions> = { path: null, key: null, id: null, label: null, attempts: null };
+const ATTEMPTS: OptionTable<LoginAttempts> = { network: null, account: null };
+const NETWORK: Rate = { max: 60, perMs: 15 * 60_000 };
+const ACCOUNT: Rate = { max: 20, perMs: 60 * 60_000 };
+
+/** Milliseconds that a user has to log in. */
+const REQUEST_MS = 10 * 60_000;
+/** Milliseconds for which a browser is known after a login. */
+const KNOWN_MS = 90 * 24 * 60 * 60_000;
+/** The cookie of a browser in which an account has logged in. */
+const KNOWN = "mcp-edge-known";
+
+/** A browser in which an account has logged in. */
+interface KnownBrowser {
+  readonly account: string;
+  readonly browser: string;
+  readonly untilMs: number;
+}
+
+/** Milliseconds that the browser has to bring the ticket. */
+const TICKET_MS = 60_000;
+
+interface LoginRequest {
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly untilMs: number;
+}
+
+interface Ticket {
+  readonly state: string;
+  readonly user: Omit<SignedInUser, "issuer">;
+  readonly untilMs: number;
+}
+
+/**
+ * Lets users sign in with the login page of your app, which verifies them as it likes and then calls `answer()`. The issuer of
+ * the users is `urn:mcp-edge:` and the id of the provider.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function ownLogin(options: OwnLoginOptions): OwnLogin {
+  checkOptions("ownLogin(): ", options, OPTIONS);
+  const { path, key, id = "login", label = "your account", attempts = {} } = options;
+  checkProvider("ownLogin(): ", { id, clientId: id });
+  if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
+    throw new KitError("options-invalid", 'ownLogin(): path is no path of this host; begin it with one "/".');
+  }
+  if (typeof key !== "string" || key === "") {
+    throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");
+  }
+  checkOptions("ownLogin(): attempts.", attempts, ATTEMPTS);
+  const { network = NETWORK, account: ofAccount = ACCOUNT } = attempts;
+  for (const [name, rate] of Object.entries({ network, account: ofAccount }))
+    checkRate(`ownLogin(): attempts.${name}.`, rate);
+  const [requests, tickets, browsers] = ["own login request", "own login ticket", "own login browser"].map((purpose) =>
+    sealedWith(key, purpose, id),
+  );
+  const invalid = (text: string) => new IdentityError("invalid", text);
+  const login: OwnLogin = {
+    id,
+    label,
+    attempt: async (request, account) => {
+      const host = hostOf(login);
+      const known = await browsers?.open<KnownBrowser>(readCookie(request, KNOWN) ?? "");
+      const browser = known?.account === spellingOf(account) ? known.browser : undefined;
+      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount }, browser);
+      throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
+    },
+    begin: async ({ state, redirectUri }) => {
+      const url = new URL(path, redirectUri);
+      const request: LoginRequest = { state, redirectUri, untilMs: Date.now() + REQUEST_MS };
+      url.searchParams.set("request", (await requests?.seal(request)) ?? "");
+      return { url: url.href, kept: { state, redirectUri } };
+    },
+    answer: async (text, user, account) => {
+      if (typeof user.subject !== "string" || user.subject === "") throw invalid("The user has no subject.");
+      const request = await requests?.open<LoginRequest>(text);
+      if (!request) {
+        const host = hostOf(login);
+        if (host) return host.showExpired();
+        throw invalid("The login request was not made by this server, or is too old.");
+      }
+      const { state, redirectUri } = request;
+      const ticket = await tickets?.seal({ state, user, untilMs: Date.now() + TICKET_MS } satisfies Ticket);
+      const location = `${redirectUri}?${new URLSearchParams({ state, ticket: ticket ?? "" })}`;
+      const headers = new Headers({
+        Location: location,
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+      });
+      if (account !== undefined) {
+        const known = { account: spellingOf(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
+        headers.set("Set-Cookie", setCookie(redirectUri, KNOWN, (await browsers?.seal(known)) ?? "", KNOWN_MS / 1000));
+      }
+      return new Response(null, { status: 303, headers });
+    },
+    finish: async (callbackUrl, { state, redirectUri }) => {
+      const { origin, pathname, searchParams } = new URL(callbackUrl);
+      const ticket = await tickets?.open<Ticket>(searchParams.get("ticket") ?? "");
+      if (!ticket) throw invalid("The login ticket was not made by this server, or is too old.");
+      if (origin + pathname !== redirectUri || ticket.state !== state || searchParams.get("state") !== state) {
+        throw invalid("The login ticket belongs to another sign-in.");
+      }
+      return { user: { ...ticket.user, issuer: `urn:mcp-edge:${id}` } };
+    },
+  };
+  return login;
+}
+
+/** Seals values that expire, and opens them. */
+function sealedWith(key: string, purpose: string, bound: string) {
+  const ring = () => KeyRing.parse(key, purpose);
+  return {
+    seal: async (value: LoginRequest | Ticket | KnownBrowser) =>
+      (await ring()).seal(encodeText(JSON.stringify(value)), bound),
+    open: async <T extends LoginRequest | Ticket | KnownBrowser>(text: string): Promise<T | undefined> => {
+      const bytes = await (await ring()).open(text, bound);
+      const value = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as T);
+      return value && Date.now() < value.untilMs ? value : undefined;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * mcp-edge/worker/oauth: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
+ * get tokens, and parallel refreshes sign nobody out.
+ *
+ * @module
+ */
+export type { AuthPlugin } from "../worker/plugin.ts";
+export type { OfferedScope, Organisation, UserRule, Users } from "./admission.ts";
+export { authorizationServer } from "./authorization-server.ts";
+export type { KnownClient } from "./clients.ts";
+export { type GithubOptions, github } from "./identity/github.ts";
+export { type OidcOptions, oidc } from "./identity/oidc.ts";
+export { type LoginAttempts, type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
+export type {
+  FinishedSignIn,
+  IdentityProvider,
+  IdentityReason,
+  KeptSignIn,
+  SignedInUser,
+  SignInRequest,
+  StartedSignIn,
+  UpstreamTokens,
+} from "./identity/provider.ts";
+export { IdentityError } from "./identity/provider.ts";
+export type { AuthorizationServerOptions } from "./options.ts";
+export type { SignInPagesOptions } from "./pages/index.ts";
+export type { PageTexts } from "./pages/texts.ts";
+export type { AuthorizationServerRates } from "./rates.ts";
+export type { UpstreamProblem } from "./upstream.ts";
+export { UpstreamError } from "./upstream-access.ts";

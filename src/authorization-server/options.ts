@@ -1,0 +1,184 @@
+/**
+ * The options of `authorizationServer()`, and their checks.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
+import { checkFunction, KitError } from "../core/protocol/errors.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { quote } from "../core/protocol/quote.ts";
+import type { BearerOptions } from "../worker/access/auth/bearer-options.ts";
+import { checkUrl } from "../worker/access/auth/fetch-json.ts";
+import type { DpopOptions } from "../worker/access/dpop/index.ts";
+import type { OfferedScope, UserRule } from "./admission.ts";
+import type { KnownClient } from "./clients.ts";
+import { isDocumentUrl } from "./document-url.ts";
+import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
+import type { SignInPagesOptions } from "./pages/index.ts";
+import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
+import { findRedirectProblem } from "./redirects.ts";
+
+/** Options of {@link authorizationServer}. */
+export interface AuthorizationServerOptions
+  extends Pick<BearerOptions, "resource" | "includes" | "needs" | "metadata"> {
+  /** The name of your service, as users know it. The pages show it. */
+  readonly name: string;
+  /** Where users sign in: one identity provider, or several to choose from. */
+  readonly identity: IdentityProvider | readonly IdentityProvider[];
+  /**
+   * The users who are admitted: addresses, domains, organisations, single users, a function, or `{ anyone: true }`. They are
+   * looked up at each sign-in and each refresh, so a user who is removed loses access when the access token expires. There is
+   * no default, because everyone can have an account at a public identity provider.
+   */
+  readonly allow: UserRule;
+  /**
+   * The scopes that clients can ask for, each with a sentence for users and, if not everyone may grant it, the users who may:
+   * `{ "notes:read": { description: "Read your notes" } }`.
+   *
+   * @default none
+   */
+  readonly scopes?: Readonly<Record<string, OfferedScope>>;
+  /** The scopes that every request needs. A client that asks for no scope gets them. @default none */
+  readonly requiredScopes?: readonly string[];
+  /**
+   * Returns what handlers get as `ctx.auth.claims`. Tasks store it, so it must contain no secret.
+   *
+   * @default `name`, `email` if it is verified, and `identity`: the user's issuer and subject at the identity provider
+   */
+  readonly claims?: (user: SignedInUser) => JsonObject;
+  /** Logo, wording and links of the pages. @default the name, in English */
+  readonly pages?: Omit<SignInPagesOptions, "name">;
+  /** Clients that you know. Others need a metadata document, or `registration`. @default none */
+  readonly clients?: readonly KnownClient[];
+  /**
+   * Whether clients may register themselves (RFC 7591). Anyone can then have a client with any name, so the consent page is
+   * the only protection from look-alikes. Protocol version 2026-07-28 deprecates it, but older clients know nothing else.
+   *
+   * @default false
+   */
+  readonly registration?: boolean;
+  /**
+   * Schemes that redirect URIs of apps may have, without the colon: `["cursor"]`. Other apps on the same device can claim the
+   * scheme too. The specification allows only `https:` and loopback addresses.
+   *
+   * @default none
+   */
+  readonly redirectSchemes?: readonly string[];
+  /**
+   * The issuer: the origin of the Worker, such as `https://mcp.example.com`. Set it if a proxy in front of the Worker changes
+   * the host, or if the Worker has several hosts and tokens must be valid at one of them only.
+   *
+   * @default the origin of each request
+   */
+  readonly issuer?: string;
+  /**
+   * How often a network may use the pages, `/token` and `/register`. A request beyond a rate gets 429 with `Retry-After`.
+   *
+   * @default not counted
+   */
+  readonly rates?: AuthorizationServerRates;
+  /** Options of the proofs that bind tokens to keys of clients (RFC 9449). @default bound tokens are issued to clients that send proofs */
+  readonly dpop?: DpopOptions;
+  /** Milliseconds for which an access token is valid. @default 3_600_000 (1 hour) */
+  readonly accessTokenMs?: number;
+  /** Milliseconds for which a refresh token is valid. Each refresh begins a new period. @default 2_592_000_000 (30 days) */
+  readonly refreshTokenMs?: number;
+  /** Milliseconds for which a browser stays signed in, so that the user need not sign in for each client. @default 28_800_000 (8 hours) */
+  readonly sessionMs?: number;
+  /**
+   * Milliseconds for which an isolate accepts an access token without asking the user's object whether it was revoked. So it is
+   * the time after which a revocation is effective everywhere. 0 asks for each request, which costs one object request.
+   *
+   * @default 60_000 (1 minute)
+   */
+  readonly revocationMs?: number;
+}
+
+const OPTIONS: OptionTable<AuthorizationServerOptions> = {
+  name: null,
+  identity: null,
+  allow: null,
+  scopes: null,
+  requiredScopes: null,
+  claims: null,
+  pages: null,
+  clients: null,
+  registration: null,
+  redirectSchemes: null,
+  issuer: null,
+  resource: null,
+  includes: null,
+  needs: null,
+  metadata: null,
+  rates: null,
+  dpop: null,
+  accessTokenMs: PERIOD,
+  refreshTokenMs: PERIOD,
+  sessionMs: PERIOD,
+  revocationMs: TIMER_OR_ZERO,
+};
+
+/** @throws {KitError} `options-invalid` naming the option. */
+export function checkServerOptions(options: AuthorizationServerOptions): void {
+  checkOptions("authorizationServer(): ", options, OPTIONS);
+  const { issuer, scopes = {}, requiredScopes = [], redirectSchemes = [], clients = [] } = options;
+  checkFunction("authorizationServer(): claims", options.claims);
+  if (issuer !== undefined) {
+    checkUrl("authorizationServer(): issuer", issuer);
+    const { origin } = new URL(issuer);
+    if (issuer !== origin)
+      throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}, with nothing after the host`);
+  }
+  const unknown = requiredScopes.find((scope) => !Object.hasOwn(scopes, scope));
+  if (unknown !== undefined) throw invalid("requiredScopes", `has ${quote(unknown)}, which is not one of scopes`);
+  const scheme = redirectSchemes.find((each) => !/^[a-z][a-z\d+.-]*$/.test(each));
+  if (scheme !== undefined)
+    throw invalid("redirectSchemes", `has ${quote(scheme)}; write schemes without the colon: "cursor"`);
+  if (options.rates !== undefined) checkServerRates(options.rates);
+  checkProviders([options.identity].flat());
+  checkClients(clients, redirectSchemes);
+  const { accessTokenMs = 0, refreshTokenMs = Infinity } = options;
+  if (accessTokenMs > refreshTokenMs) throw invalid("accessTokenMs", "is longer than refreshTokenMs");
+}
+
+function checkProviders(providers: readonly unknown[]): void {
+  const ids = new Set<string>();
+  if (providers.length === 0) throw invalid("identity", "is an empty list");
+  for (const provider of providers) {
+    const { id, begin, finish } = (provider ?? {}) as Partial<IdentityProvider>;
+    if (typeof begin !== "function" || typeof finish !== "function")
+      throw invalid("identity", "is not an identity provider");
+    if (typeof id !== "string" || !/^[a-z\d-]{1,32}$/.test(id))
+      throw invalid("identity", 'has an id that is not 1 to 32 of a-z, 0-9 and "-"');
+    if (ids.has(id)) throw invalid("identity", `has two providers with the id ${quote(id)}`);
+    ids.add(id);
+  }
+}
+
+function checkClients(clients: readonly KnownClient[], schemes: readonly string[]): void {
+  const ids = new Set<string>();
+  for (const { id, name, redirectUris, secret } of clients) {
+    if (typeof id !== "string" || id === "" || isDocumentUrl(id))
+      throw invalid("clients", "has an id that is empty or a URL");
+    if (ids.has(id)) throw invalid("clients", `has two clients with the id ${quote(id)}`);
+    ids.add(id);
+    if (typeof name !== "string" || name === "") throw invalid("clients", `${quote(id)} has no name`);
+    if (secret !== undefined && (typeof secret !== "string" || secret.length < 16)) {
+      throw invalid(
+        "clients",
+        `${quote(id)} has a secret of less than 16 characters; make one with: npx mcp-edge keys`,
+      );
+    }
+    if (!Array.isArray(redirectUris) || redirectUris.length === 0)
+      throw invalid("clients", `${quote(id)} has no redirectUris`);
+    for (const uri of redirectUris) {
+      const problem = findRedirectProblem(uri, schemes);
+      if (problem !== undefined)
+        throw invalid("clients", `${quote(id)} has the redirect URI ${quote(String(uri))}, which ${problem}`);
+    }
+  }
+}
+
+function invalid(option: string, problem: string): KitError {
+  return new KitError("options-invalid", `authorizationServer(): ${option} ${problem}.`);
+}

@@ -1,0 +1,200 @@
+/**
+ * The pages that people see when they sign in: plain HTML without scripts. Each method is a pure function from data to a
+ * response.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { quote } from "../../core/protocol/quote.ts";
+import { type Destination, destinationOf, type ShownClient } from "./client.ts";
+import { type ConsentData, consentBody } from "./consent.ts";
+import { fill, Html, html, isolated, type Page, plain, respond } from "./html.ts";
+import { type AllowedClient, clientName, entriesOf } from "./parts.ts";
+import { type PageTexts, TEXTS } from "./texts.ts";
+
+/** Options of {@link signInPages}. */
+export interface SignInPagesOptions {
+  /** The name of your service, as users know it. */
+  readonly name: string;
+  /** Your logo: an `https:` URL, a path of this host that begins with "/", or a `data:image/` URL. @default none */
+  readonly logo?: string;
+  /** Your wording. Texts that you leave out are in English. @default English */
+  readonly texts?: Partial<PageTexts>;
+  /** Links at the end of each page, such as your privacy policy. Each URL is an `https:` URL or a path. @default none */
+  readonly links?: readonly { readonly text: string; readonly url: string }[];
+}
+
+const OPTIONS: OptionTable<SignInPagesOptions> = { name: null, logo: null, texts: null, links: null };
+
+const TEXT_OPTIONS = Object.fromEntries(Object.keys(TEXTS).map((name) => [name, null]));
+
+/** Why a page shows an error, with its status. */
+const STATUSES = {
+  expired: 400,
+  formRefused: 403,
+  declined: 403,
+  notAdmitted: 403,
+  unavailable: 503,
+  requestInvalid: 400,
+  refused: 400,
+  tooMany: 429,
+  notFound: 404,
+  broken: 500,
+} as const satisfies Partial<Record<keyof PageTexts, number>>;
+
+/** Why a page shows an error. */
+export type PageError = keyof typeof STATUSES;
+
+/** The data of the error page. */
+export interface ErrorData {
+  /** A link to begin again. */
+  readonly retryUrl?: string | undefined;
+  /** Where the user can go on, for `refused`. Its host is shown. */
+  readonly continueUrl?: string | undefined;
+  /** The user, for `notAdmitted`. */
+  readonly user?: string | undefined;
+  /** A text for the person who looks for the cause, such as a correlation id. It may come from an outsider. */
+  readonly detail?: string | undefined;
+}
+
+/** The data of the sign-in page. */
+export interface SignInData {
+  /** The client that asks, if one does. */
+  readonly client?: ShownClient | undefined;
+  /** The redirect URI of the client. */
+  readonly redirectUri?: string | undefined;
+  /** The identity providers, each with the URL that begins a sign-in there. */
+  readonly providers: readonly { readonly label: string; readonly url: string }[];
+  /** The `Set-Cookie` values to send. */
+  readonly cookies?: readonly string[] | undefined;
+}
+
+/** The data of the list of allowed clients. */
+export interface AllowedData {
+  /** The signed-in user, by name or address. */
+  readonly user: string;
+  /** What the user has allowed. */
+  readonly clients: readonly AllowedClient[];
+  /** Where the forms are sent. They have the fields `code` and `revoke` (the id of an entry), or `code` and `sign-out`. */
+  readonly action: string;
+  /** The code of the forms. */
+  readonly code: string;
+  /** The `Set-Cookie` values to send. */
+  readonly cookies?: readonly string[] | undefined;
+}
+
+/** The pages. */
+export interface SignInPages {
+  /** The choice of an identity provider. Its links are not forms, so that Chromium does not stop redirects to providers. */
+  signIn(data: SignInData): Response;
+  /** Asks the user whether a client may have access. An error page if its redirect URI must not be used. */
+  consent(data: ConsentData): Response;
+  /** Lists what the user has allowed. */
+  allowed(data: AllowedData): Response;
+  /** Shown after the user has signed out. */
+  signedOut(cookies?: readonly string[]): Response;
+  /**
+   * Sends the browser to a client after a form. It is a page that leads on by itself, and not a redirect, because Chromium
+   * applies the `form-action` of the page with the form to every redirect that follows, also to those of the client. It also
+   * shows users of desktop apps that they may close the page.
+   */
+  goTo(redirectUrl: string, cookies?: readonly string[]): Response;
+  /** An error. */
+  error(error: PageError, data?: ErrorData): Response;
+}
+
+/**
+ * Creates the pages of an authorization server.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function signInPages(options: SignInPagesOptions): SignInPages {
+  checkOptions("signInPages(): ", options, OPTIONS);
+  const { name, logo, links = [] } = options;
+  checkOptions("signInPages(): texts", options.texts ?? {}, TEXT_OPTIONS);
+  if (typeof name !== "string" || plain(name) === "") throw invalid("name", name, "write the name of your service");
+  const imageSource = logo === undefined ? undefined : imageSourceOf(logo);
+  for (const { url } of links) if (!isLink(url)) throw invalid("links", url, 'begin each URL with "https://" or "/"');
+  const texts: PageTexts = { ...TEXTS, ...options.texts };
+  const brand = { name, texts };
+
+  const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
+  const footer = links.map(({ text, url }) => html` <a href="${url}">${text}</a>`);
+  const show = (heading: Html, body: Html, more: Partial<Page> = {}) =>
+    respond({
+      language: texts.language,
+      // Without the elements of the heading. Its texts are escaped, so every "<" begins an element.
+      title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
+      imageSource,
+      ...more,
+      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<p>${footer}</p>` : undefined}`,
+    });
+  const goOn = (href: string, { host }: Destination) =>
+    html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
+  const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
+    const text = fill(texts[why], { service: name, user: isolated(user ?? "") });
+    const next = destinationOf(continueUrl);
+    const more =
+      detail === undefined ? undefined : html`<p>${fill(texts.detail, { detail: isolated(detail, 300) })}</p>`;
+    const retry = retryUrl === undefined ? undefined : html`<p><a href="${retryUrl}">${texts.tryAgain}</a></p>`;
+    return show(fill(texts.failed), html`<p>${text}</p>${retry}${next && goOn(continueUrl, next)}${more}`, {
+      status: STATUSES[why],
+    });
+  };
+  return {
+    signIn: ({ client, redirectUri, providers, cookies }) => {
+      const destination = destinationOf(redirectUri ?? "");
+      const asked = { client: client && clientName(client, texts), host: html`<strong>${destination?.host}</strong>` };
+      const why = client && destination ? html`<p>${fill(texts.signInFor, asked)}</p>` : undefined;
+      const choices = providers.map(
+        ({ label, url }) => html`<li><a href="${url}">${fill(texts.continueWith, { provider: label })}</a></li>`,
+      );
+      const heading = fill(texts.signIn, { service: name });
+      return show(heading, html`${why}<ul class="choice">${choices}</ul>`, { cookies });
+    },
+    consent: (data) => {
+      const destination = destinationOf(data.redirectUri);
+      if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
+      const client = clientName(data.client, texts);
+      const heading = fill(texts.consent, { client, service: name });
+      return show(heading, consentBody(data, destination, brand), { hasForms: true, cookies: data.cookies });
+    },
+    allowed: ({ user, clients, action, code, cookies }) => {
+      const form = (field: string, value: string, label: Html) =>
+        html`<form method="post" action="${action}"><input type="hidden" name="code" value="${code}"><button name="${field}" value="${value}">${label}</button></form>`;
+      const entries = entriesOf(clients, brand, (id, label) => form("revoke", id, label));
+      const body = html`<p>${texts.signedInAs} ${isolated(user)}</p>${entries}${form("sign-out", "1", fill(texts.signOut))}`;
+      return show(fill(texts.allowed, { service: name }), body, { hasForms: true, cookies });
+    },
+    signedOut: (cookies) => {
+      const meaning = fill(texts.signedOutMeaning, { service: name });
+      return show(fill(texts.signedOut), html`<p>${meaning}</p>`, { cookies });
+    },
+    goTo: (redirectUrl, cookies) => {
+      const destination = destinationOf(redirectUrl);
+      if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
+      const { href } = new URL(redirectUrl);
+      const head = html`<meta http-equiv="refresh" content="0;url=${href}">`;
+      return show(fill(texts.returning), goOn(href, destination), { head, cookies });
+    },
+    error,
+  };
+}
+
+function invalid(option: string, value: unknown, what: string): KitError {
+  return new KitError("options-invalid", `signInPages(): ${option} is ${quote(String(value))}; ${what}.`);
+}
+
+function isLink(url: unknown): boolean {
+  if (typeof url !== "string") return false;
+  return /^\/(?![/\\])/.test(url) || (url.startsWith("https://") && URL.canParse(url));
+}
+
+/** Returns the source of a logo for the policy of the pages. */
+function imageSourceOf(logo: string): string {
+  if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/.test(logo)) return "data:";
+  if (!isLink(logo)) throw invalid("logo", logo, "use an https URL, a path that begins with /, or a data:image/ URL");
+  if (logo.startsWith("/")) return "'self'";
+  return new URL(logo).origin;
+}

@@ -1,0 +1,32 @@
+/**
+ * The decisions of the authorization server about its users, and its times.
+ *
+ * @module
+ */
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** What the author decides, with all defaults filled in. */
+export interface Policy {
+  /** Milliseconds for which an access token is valid. */
+  readonly accessTokenMs: number;
+  /** Milliseconds for which a refresh token is valid after it was issued. */
+  readonly refreshTokenMs: number;
+  /** Milliseconds for which a browser stays signed in. */
+  readonly sessionMs: number;
+  readonly providers: ReadonlyMap<string, IdentityProvider>;
+  /** Returns the scopes that a user may grant, or undefined if the user may not sign in. */
+  offeredTo(user: SignedInUser): Promise<readonly string[] | undefined>;
+  /** Returns what handlers get to know about a user. */
+  claimsOf(user: SignedInUser): JsonObject;
+}
+
+/** What the object of a user needs of its endpoint. */
+export interface UserHost {
+  readonly policy: Policy;
+  readonly sealing: Sealing;
+}
+
+/** Milliseconds for which an authorization code is valid (RFC 6749, 4.1.2, recommends at most 10 minutes). */
+export const CODE_MS = 2 * 60_000;

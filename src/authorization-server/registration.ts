@@ -1,0 +1,86 @@
+/**
+ * Dynamic client registration. The `client_id` is the registration itself, sealed, so nothing is stored.
+ *
+ * @module
+ * @see RFC 7591; MCP 2026-07-28, basic/authorization/client-registration (deprecated there)
+ */
+import { parseObject } from "../worker/access/auth/fetch-json.ts";
+import type { ClientAuthMethod, Registration } from "./clients.ts";
+import { readText } from "./forms.ts";
+import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
+import { cleanName } from "./names.ts";
+import { destinationOf } from "./pages/client.ts";
+import { findRedirectProblem } from "./redirects.ts";
+import { hashOf, newSecret } from "./sealing.ts";
+import type { Route } from "./server.ts";
+
+const BODY_MAX = 16 * 1024;
+/** The most redirect URIs, and their characters. They become part of the `client_id`, which URLs contain. */
+const REDIRECTS_MAX = 5;
+const REDIRECTS_LENGTH_MAX = 600;
+/** Milliseconds for which a registration is valid: as long as the keys that seal it. */
+const VALID_MS = 365 * 24 * 60 * 60_000;
+const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"] satisfies ClientAuthMethod[];
+
+export const registerRoute: Route = async ({ request, env, server, issuer }) => {
+  const refused = refuseMethod(request, "POST");
+  if (refused) return refused;
+  const text = await readText(request, BODY_MAX);
+  const body = text === undefined ? undefined : parseObject(text);
+  if (!body) return refuse("invalid_client_metadata", `The body must be a JSON object of at most ${BODY_MAX} bytes.`);
+  const { redirect_uris, token_endpoint_auth_method: method = "client_secret_basic" } = body;
+  if (!Array.isArray(redirect_uris) || redirect_uris.length === 0 || redirect_uris.length > REDIRECTS_MAX) {
+    return refuse("invalid_redirect_uri", `redirect_uris must be a list of 1 to ${REDIRECTS_MAX} URLs.`);
+  }
+  for (const uri of redirect_uris as readonly unknown[]) {
+    const problem = findRedirectProblem(uri, server.schemes);
+    if (problem !== undefined) return refuse("invalid_redirect_uri", `An entry of redirect_uris ${problem}.`);
+  }
+  const redirectUris = redirect_uris as readonly string[];
+  if (redirectUris.join("").length > REDIRECTS_LENGTH_MAX) {
+    return refuse("invalid_redirect_uri", `redirect_uris have more than ${REDIRECTS_LENGTH_MAX} characters together.`);
+  }
+  if (!METHODS.includes(method)) {
+    return refuse("invalid_client_metadata", `token_endpoint_auth_method must be one of ${METHODS.join(", ")}.`);
+  }
+  const unsupported =
+    findUnsupported(body.grant_types, ["authorization_code", "refresh_token"]) ??
+    findUnsupported(body.response_types, ["code"]);
+  if (unsupported !== undefined)
+    return refuse("invalid_client_metadata", "A grant type or response type is not supported.");
+  const [first = ""] = redirectUris;
+  const name = cleanName(body.client_name) ?? destinationOf(first)?.host ?? "";
+  const secret = method === "none" ? undefined : newSecret();
+  const registration: Registration = {
+    name,
+    redirectUris,
+    method: method as ClientAuthMethod,
+    secretHash: secret && (await hashOf(secret)),
+    expiresAtMs: Date.now() + VALID_MS,
+  };
+  const id = await server.sealing.seal(env, "OAuth client", registration, issuer);
+  const answer = {
+    client_id: id,
+    client_id_issued_at: Math.floor(Date.now() / 1000),
+    ...(secret !== undefined && {
+      client_secret: secret,
+      client_secret_expires_at: Math.floor(registration.expiresAtMs / 1000),
+    }),
+    client_name: name,
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: method,
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+  };
+  return jsonAnswer(answer, 201);
+};
+
+/** Returns an entry of a list that is not supported. A missing list is fine. */
+function findUnsupported(list: unknown, supported: readonly unknown[]): unknown {
+  if (list === undefined) return undefined;
+  return Array.isArray(list) ? list.find((each) => !supported.includes(each)) : "no list";
+}
+
+function refuse(error: string, description: string): Response {
+  return errorAnswer({ error, description });
+}

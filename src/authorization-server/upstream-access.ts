@@ -1,0 +1,45 @@
+/**
+ * The tokens of the identity provider, for handlers.
+ *
+ * @module
+ */
+import type { Principal, UpstreamToken } from "../core/protocol/client-facts.ts";
+import { retryOnReset } from "../worker/retry-on-reset.ts";
+import type { AuthServer } from "./server.ts";
+import type { UpstreamProblem } from "./upstream.ts";
+
+const TEXTS: Readonly<Record<UpstreamProblem, string>> = {
+  none: "The identity provider of the user issues no tokens.",
+  expired: "The token of the identity provider has expired and cannot be refreshed. The user must sign in again.",
+  revoked: "The user, or the identity provider, has revoked the access.",
+  unavailable: "The identity provider does not answer. Try again later.",
+};
+
+/** Thrown by `ctx.auth.upstream()` if there is no token of the identity provider. */
+export class UpstreamError extends Error {
+  /** The class of the error. */
+  override readonly name = "UpstreamError";
+  /** Why there is no token. */
+  readonly reason: UpstreamProblem;
+
+  /** Creates an error. */
+  constructor(reason: UpstreamProblem) {
+    super(TEXTS[reason]);
+    this.reason = reason;
+  }
+}
+
+/** Gives a principal the function `upstream`, if the principal is a user of this authorization server. */
+export function addUpstream(server: AuthServer, principal: Principal, env: unknown): void {
+  const { subject, claims } = principal;
+  const { grant } = claims ?? {};
+  if (typeof grant !== "string") return;
+  const upstream = async (): Promise<UpstreamToken> => {
+    const object = server.users.named(env, `user:${subject}`);
+    const outcome = await retryOnReset(() => server.users.call(object, "upstream", grant));
+    if ("problem" in outcome) throw new UpstreamError(outcome.problem);
+    return outcome.tokens;
+  };
+  // Not enumerable: sessions and tasks copy the principal, and a function cannot be copied. A task gets it again for each run.
+  Object.defineProperty(principal, "upstream", { value: upstream, configurable: true });
+}

@@ -1,0 +1,233 @@
+/**
+ * The object of one user: who the user is, what the user has allowed, and the tokens of the identity provider. Codes and
+ * refresh tokens are used here, one request at a time for each grant, so that none is used twice.
+ *
+ * | key | value | written | deleted |
+ * | --- | --- | --- | --- |
+ * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser is signed in and no grant is left, or when the provider ends the user's access |
+ * | `user/grant/<id>` | {@link Grant} | when it is given, when its code is used, at each refresh | when it is revoked or expires |
+ *
+ * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is never
+ * used, also if it is not deleted yet.
+ *
+ * @module
+ */
+import type { RoleObject } from "../worker/object.ts";
+import type {
+  AnsweredQuestion,
+  CodeTerms,
+  GrantedClient,
+  RedeemRequest,
+  RefreshRequest,
+  StoredUser,
+  TokenAnswer,
+  TokenError,
+} from "./grant.ts";
+import { Grants } from "./grants.ts";
+import type { FinishedSignIn, SignedInUser } from "./identity/provider.ts";
+import { CODE_MS, type UserHost } from "./policy.ts";
+import { newId } from "./sealing.ts";
+import { Upstream, type UpstreamOutcome } from "./upstream.ts";
+
+/** A grant as the user sees it. */
+export interface GrantSummary {
+  readonly id: string;
+  readonly client: GrantedClient;
+  /** The redirect URI that was used. */
+  readonly redirectUri: string;
+  readonly scopes: readonly string[];
+  readonly createdAtMs: number;
+}
+
+/** A user whose browser is signed in. */
+export interface SignedIn {
+  readonly user: SignedInUser;
+  readonly grants: readonly GrantSummary[];
+}
+
+/** What the user allows. */
+export interface Approval {
+  readonly client: GrantedClient;
+  readonly scopes: readonly string[];
+  readonly issuer: string;
+  readonly resource: string;
+  readonly code: Omit<CodeTerms, "hash">;
+}
+
+/** The methods that the Worker calls. */
+export interface UserRpc {
+  /** Stores a user who has signed in. Returns the id of the sessions of the user's browsers. */
+  signIn(finished: FinishedSignIn, provider: string): Promise<string>;
+  /** Returns the user of a browser, or undefined if it is not signed in any more. */
+  visit(session: string): Promise<SignedIn | undefined>;
+  /** Signs all browsers of the user out. Clients keep their access. */
+  signOut(session: string): Promise<void>;
+  /**
+   * Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in, or the question was
+   * answered before.
+   *
+   * @param question The question that the user has answered. Undefined if the user was not asked.
+   */
+  approve(
+    session: string,
+    approval: Approval,
+    question?: AnsweredQuestion,
+  ): Promise<{ readonly grant: string; readonly secret: string } | undefined>;
+  /** Ends all grants of a client, or of all clients. */
+  forget(session: string, clientId: string | undefined): Promise<void>;
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError>;
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError>;
+  /** Ends a grant, if it belongs to the client. */
+  revoke(grant: string, clientId: string): Promise<void>;
+  /** Returns whether a grant exists. */
+  isLive(grant: string): Promise<boolean>;
+  /** Returns the tokens of the identity provider, for a handler that acts for a grant. */
+  upstream(grant: string): Promise<UpstreamOutcome>;
+}
+
+/** The most answered questions that are remembered. A person does not answer more in ten minutes. */
+const ANSWERED_MAX = 50;
+const ME = "user/me";
+const DAY_MS = 24 * 60 * 60_000;
+
+export class UserObject implements RoleObject, UserRpc {
+  readonly #storage: DurableObjectStorage;
+  readonly #host: UserHost;
+  readonly #grants: Grants;
+  readonly #upstream: Upstream;
+
+  constructor(ctx: DurableObjectState, env: unknown, host: UserHost) {
+    this.#storage = ctx.storage;
+    this.#host = host;
+    const place = { env, kv: ctx.storage.kv, host };
+    const me = { get: () => this.#me, set: (me: StoredUser) => this.#storage.kv.put(ME, me), end: () => this.#end() };
+    this.#upstream = new Upstream(place, me);
+    this.#grants = new Grants(place, () => this.#confirmed());
+  }
+
+  get #me(): StoredUser | undefined {
+    return this.#storage.kv.get<StoredUser>(ME);
+  }
+
+  async signIn({ user, tokens }: FinishedSignIn, provider: string): Promise<string> {
+    const upstream = tokens && (await this.#upstream.sealAfter(tokens, user, provider));
+    const nowMs = Date.now();
+    const session = this.#me?.session ?? newId();
+    const sessionUntilMs = nowMs + this.#host.policy.sessionMs;
+    const expiry = tokens?.expiresAtMs;
+    const answered = this.#me?.answered ?? [];
+    const times = { sessionUntilMs, upstreamExpiresAtMs: expiry, checkedAtMs: nowMs };
+    this.#storage.kv.put(ME, { user, provider, session, upstream, answered, ...times } satisfies StoredUser);
+    await this.#arm();
+    return session;
+  }
+
+  async visit(session: string): Promise<SignedIn | undefined> {
+    const me = this.#signedIn(session);
+    return me && { user: me.user, grants: this.#grants.list() };
+  }
+
+  async signOut(session: string): Promise<void> {
+    const me = this.#signedIn(session);
+    if (!me) return;
+    this.#storage.kv.put(ME, { ...me, session: newId(), sessionUntilMs: 0 } satisfies StoredUser);
+    this.#sweep();
+  }
+
+  async approve(
+    session: string,
+    { code, ...approval }: Approval,
+    question?: AnsweredQuestion,
+  ): Promise<{ grant: string; secret: string } | undefined> {
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + CODE_MS;
+    const me = this.#signedIn(session);
+    if (me && question) {
+      // A form that was sent must not give access again, also after the user has ended it.
+      const answered = me.answered?.filter(({ untilMs }) => nowMs < untilMs) ?? [];
+      if (answered.some(({ id }) => id === question.id)) return undefined;
+      this.#storage.kv.put(ME, { ...me, answered: [...answered, question].slice(-ANSWERED_MAX) } satisfies StoredUser);
+    }
+    const created = await this.#grants.create({ ...approval, code, expiresAtMs }, () => !!this.#signedIn(session));
+    if (created) await this.#arm();
+    return created;
+  }
+
+  async forget(session: string, clientId: string | undefined): Promise<void> {
+    if (!this.#signedIn(session)) return;
+    this.#grants.forget(clientId);
+    this.#sweep();
+  }
+
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+    return this.#grants.redeem(grant, secret, request);
+  }
+
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+    return this.#grants.refresh(grant, secret, request);
+  }
+
+  async revoke(grant: string, clientId: string): Promise<void> {
+    this.#grants.revoke(grant, clientId);
+    this.#sweep();
+  }
+
+  async isLive(grant: string): Promise<boolean> {
+    return this.#grants.get(grant) !== undefined;
+  }
+
+  async upstream(grant: string): Promise<UpstreamOutcome> {
+    return this.#grants.get(grant) ? this.#upstream.tokens() : { problem: "revoked" };
+  }
+
+  async alarm(): Promise<void> {
+    const me = this.#me;
+    const lastMs = me && Math.max(...this.#grants.expiries(), me.sessionUntilMs);
+    // An object that stores nothing is not billed, and rows that are deleted one by one are.
+    if (lastMs === undefined || Date.now() >= lastMs) return this.#storage.deleteAll();
+    this.#sweep();
+    await this.#arm();
+  }
+
+  /** Returns the user if the session of a browser is valid. */
+  #signedIn(session: string): StoredUser | undefined {
+    const me = this.#me;
+    return me && me.session === session && Date.now() < me.sessionUntilMs ? me : undefined;
+  }
+
+  /**
+   * Returns the user with the scopes that the user may grant now, or undefined if the user has no access any more. The identity
+   * provider is asked if its tokens have expired, and otherwise from time to time.
+   */
+  async #confirmed(): Promise<{ readonly user: SignedInUser; readonly offered: readonly string[] } | undefined> {
+    await this.#upstream.confirm();
+    const me = this.#me;
+    const offered = me && (await this.#host.policy.offeredTo(me.user));
+    if (me && offered) return { user: me.user, offered };
+    this.#end();
+    return undefined;
+  }
+
+  /** Ends all access of the user. */
+  #end(): void {
+    this.#grants.forget(undefined);
+    this.#storage.kv.delete(ME);
+  }
+
+  /** Deletes what has expired. */
+  #sweep(): void {
+    const hasGrants = this.#grants.sweep();
+    const me = this.#me;
+    if (!me || (!hasGrants && Date.now() >= me.sessionUntilMs)) this.#end();
+  }
+
+  /** Sets the alarm for the next expiry, unless an earlier one is set. */
+  async #arm(): Promise<void> {
+    const me = this.#me;
+    if (!me) return;
+    const nextMs = Math.min(...this.#grants.expiries(), me.sessionUntilMs > Date.now() ? me.sessionUntilMs : Infinity);
+    const atMs = Math.max(nextMs, Date.now() + DAY_MS);
+    const setMs = await this.#storage.getAlarm();
+    if (atMs < Infinity && (setMs === null || setMs > atMs)) await this.#storage.setAlarm(atMs);
+  }
+}

@@ -1,0 +1,94 @@
+import { McpError } from "../../core/protocol/errors.ts";
+import { pause } from "../../core/protocol/pause.ts";
+import { ClientError, textOf } from "../errors.ts";
+import type { EventHook } from "../events.ts";
+import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
+import type { Link } from "../transports/link.ts";
+import type { Listening } from "./listening.ts";
+
+export interface ReopeningParts {
+  readonly listening: Listening;
+  readonly reconnectsMax: number;
+  /** Aborts when the client closes. */
+  readonly signal: AbortSignal;
+  readonly report: EventHook;
+  /** Opens a connection in place of the present one. */
+  negotiate(isLegacy: boolean): Promise<void>;
+}
+
+/**
+ * Opens a new session in place of one that the server no longer knows, and a new channel in place of one that has closed.
+ * Loaded on demand.
+ */
+export class Reopening {
+  readonly #parts: ReopeningParts;
+  /** Attempts since a channel lasted: a server that always ends at once must not be started forever. */
+  #attempts = 0;
+  #openedAtMs = 0;
+
+  constructor(parts: ReopeningParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {ClientError} if nothing can be opened: `session-lost`, or `closed` with the last failure. */
+  async run(link: Link, lost: unknown): Promise<void> {
+    if (!ClientError.is(lost) || lost.code !== "session-lost") return this.#reconnect(link, lost);
+    try {
+      await this.#open(link, "session-reopened");
+    } catch (cause) {
+      const { code, message, mayHaveRun, response } = lost;
+      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
+    }
+  }
+
+  async #reconnect(link: Link, lost: unknown): Promise<void> {
+    const { reconnectsMax, signal, report } = this.#parts;
+    if (Date.now() - this.#openedAtMs > LASTING_MS) this.#attempts = 0;
+    let failure = lost;
+    while (this.#attempts < reconnectsMax) {
+      this.#attempts += 1;
+      const delayMs = backoffMs(this.#attempts, undefined);
+      report({ type: "reconnecting", attempt: this.#attempts, delayMs, error: failure as Error | undefined });
+      await pause(delayMs, signal);
+      signal.throwIfAborted();
+      try {
+        await this.#open(link, "reconnected");
+        this.#openedAtMs = Date.now();
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const reason = failure === undefined ? "" : ` ${textOf(failure)}`;
+    const text = `The connection has closed, and ${this.#attempts} attempts to open it again did not last (reconnectsMax).`;
+    throw new ClientError("closed", text + reason, { cause: failure });
+  }
+
+  /** Detects the era of a server that has refused to open a session. */
+  async #negotiateAnew(refusal: unknown): Promise<boolean> {
+    const isAnswer = McpError.is(refusal) || (ClientError.is(refusal) && refusal.response?.status === 400);
+    if (!isAnswer) throw refusal;
+    await this.#parts.negotiate(false);
+    return false;
+  }
+
+  /** Opens a connection and brings the subscriptions and the log level into it. */
+  async #open(old: Link, type: "session-reopened" | "reconnected"): Promise<void> {
+    const { listening, report, negotiate } = this.#parts;
+    const isLegacy = old.rules?.era === "legacy";
+    // A server that was updated meanwhile may have another era.
+    const isStillLegacy =
+      isLegacy &&
+      (await negotiate(true).then(
+        () => true,
+        (error) => this.#negotiateAnew(error),
+      ));
+    if (!isLegacy) await negotiate(false);
+    old.retire();
+    report({ type });
+    listening.start();
+    if (isStillLegacy) await listening.restore();
+    // The old connection may have been told of changes that never arrived.
+    listening.assumeChanges();
+  }
+}

@@ -1,0 +1,29 @@
+import { McpError } from "../../core/protocol/errors.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { EventHook } from "../events.ts";
+
+export interface RestoreOptions {
+  /** The subscriptions. Those that the server refuses are removed. */
+  readonly uris: Set<string>;
+  readonly level: LoggingLevel | undefined;
+  /** Sends a request. */
+  ask(method: string, params: JsonObject): Promise<unknown>;
+  report: EventHook;
+}
+
+/** Brings the subscriptions and the log level into a new session. What the server refuses is reported. */
+export async function restoreSession({ uris, level, ask, report }: RestoreOptions): Promise<void> {
+  const requests: (readonly [string, JsonObject])[] = [...uris].map((uri) => ["resources/subscribe", { uri }]);
+  if (level) requests.push(["logging/setLevel", { level }]);
+  for (const [method, params] of requests) {
+    try {
+      await ask(method, params);
+    } catch (error) {
+      if (!McpError.is(error)) throw error;
+      uris.delete(String(params.uri));
+      const message = `The new session refused ${method} ${JSON.stringify(params)}: ${error.message}`;
+      report({ type: "warning", message });
+    }
+  }
+}

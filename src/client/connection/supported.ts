@@ -1,0 +1,38 @@
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
+import type { ServerCapabilities } from "../requests/results.ts";
+
+/** Returns the capability that a method needs, as a path; undefined if it needs none. */
+function capabilityOf(method: string): string | undefined {
+  if (/^resources\/(un)?subscribe$/.test(method)) return "resources.subscribe";
+  if (method === "completion/complete") return "completions";
+  if (method === "logging/setLevel") return "logging";
+  return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
+}
+
+/** Methods that only one era has. What to use instead is in unsupported.ts. */
+const ERA_ONLY = {
+  legacy: /^(initialize|ping|logging\/setLevel|resources\/(un)?subscribe)$/,
+  modern: /^(server\/discover|subscriptions\/listen)$/,
+};
+
+/** What a server lacks for a request: the method itself, or a capability that the method needs. */
+export interface Lack {
+  readonly capability?: string;
+}
+
+/** Returns what the server lacks for a request; undefined if it supports it. */
+export function lackFor(
+  method: string,
+  { era, completionsCapability }: SpokenVersion,
+  capabilities: ServerCapabilities,
+): Lack | undefined {
+  if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
+  const capability = capabilityOf(method);
+  // Servers of versions without the capability "completions" complete without declaring it.
+  if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
+  const declared = capability
+    .split(".")
+    .reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), capabilities);
+  return declared === undefined || declared === false ? { capability } : undefined;
+}

@@ -1,0 +1,128 @@
+/**
+ * The error -32042 of 2025-11-25: the server runs a request only after the user has visited pages.
+ *
+ * @module
+ * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
+ */
+import { McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { tooManyRounds } from "../connection/unsupported.ts";
+import { afterOtherAttempt, ClientError, textOf } from "../errors.ts";
+import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "../extensions.ts";
+import { Deadline, untilAborted } from "../requests/deadline.ts";
+import type { ElicitRequestURLParams } from "./questions.ts";
+
+/**
+ * The error of a server that runs a request only after the user has visited pages. Send the request again after the visit, or
+ * use {@link visitPages}.
+ */
+export interface UrlElicitationRequiredError extends McpError {
+  /** The pages. */
+  readonly data: {
+    /** The pages. Show their addresses to the user, and do not fetch them. */
+    readonly elicitations: readonly ElicitRequestURLParams[];
+  };
+}
+
+/** Whether a request was rejected because the user has to visit pages first. */
+export function isUrlElicitationRequired(error: unknown): error is UrlElicitationRequiredError {
+  if (!McpError.is(error) || error.code !== ErrorCode.UrlElicitationRequired) return false;
+  const { elicitations } = isObject(error.data) ? error.data : {};
+  return Array.isArray(elicitations) && elicitations.length > 0 && elicitations.every(isPage);
+}
+
+function isPage(page: unknown): boolean {
+  return isObject(page) && typeof page.url === "string" && typeof page.elicitationId === "string";
+}
+
+/** The options of {@link visitPages}. */
+export interface VisitPagesOptions {
+  /** How often one request may need pages. @default 16 */
+  readonly roundsMax?: number;
+}
+
+/**
+ * Lets the user visit the pages that a server of 2025-11-25 requires with the error -32042, and sends the request again. Each page
+ * goes to `onElicitUrl`; after its consent the client waits until the server reports the end of the visit, or until the handler
+ * calls `finish` of its context. A request whose pages the user refuses rejects with the error.
+ *
+ * ```ts
+ * import { connect, visitPages } from "mcp-edge/client";
+ *
+ * const client = await connect("https://example.com/mcp", {
+ *   name: "my-app",
+ *   version: "1.0.0",
+ *   use: [visitPages()],
+ *   onElicitUrl: async ({ url, message }) => ({ action: (await confirmUrl(message, url)) ? "accept" : "decline" }),
+ * });
+ * ```
+ */
+export function visitPages({ roundsMax = 16 }: VisitPagesOptions = {}): ClientExtension {
+  return (context) => {
+    /** What ends the visit of a page, by the id of its elicitation. */
+    const finishes = new Map<unknown, () => void>();
+    return {
+      onRequest: (request, next) => send(request, next, context, finishes, roundsMax),
+      onNotification: (method, { elicitationId }) => {
+        if (method === "notifications/elicitation/complete") finishes.get(elicitationId)?.();
+      },
+    };
+  };
+}
+
+async function send(
+  request: OutgoingRequest,
+  next: Next<OutgoingRequest>,
+  context: ExtensionContext,
+  finishes: Map<unknown, () => void>,
+  roundsMax: number,
+): Promise<JsonObject> {
+  const { method, options } = request;
+  const { totalTimeoutMs = context.totalTimeoutMs } = options;
+  const signal = options.signal ? AbortSignal.any([options.signal, context.signal]) : context.signal;
+  for (let rounds = 0; ; rounds += 1) {
+    try {
+      return await next(request);
+    } catch (error) {
+      if (!isUrlElicitationRequired(error)) throw rounds > 0 ? afterOtherAttempt(error) : error;
+      if (rounds >= roundsMax) throw tooManyRounds(method, rounds);
+      const deadline = new Deadline({ what: method, timeoutMs: 0, totalTimeoutMs, signal });
+      const ending = new AbortController();
+      const visiting = AbortSignal.any([deadline.signal, ending.signal]);
+      const visits = error.data.elicitations.map((page) => visit(page, error, context, finishes, visiting));
+      try {
+        await untilAborted(Promise.all(visits), deadline.signal);
+      } finally {
+        deadline.stop();
+        ending.abort();
+      }
+    }
+  }
+}
+
+/** Asks the user to visit a page, and resolves when the visit has ended. @throws {McpError} `required` if the user refuses. */
+async function visit(
+  { url, message, elicitationId }: ElicitRequestURLParams,
+  required: McpError,
+  { answer }: ExtensionContext,
+  finishes: Map<unknown, () => void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const finished = new Promise<void>((resolve) => {
+    finishes.set(elicitationId, resolve);
+  });
+  const finish = () => finishes.get(elicitationId)?.();
+  signal.addEventListener("abort", () => finishes.delete(elicitationId));
+  let answered: JsonObject;
+  try {
+    const page = { mode: "url", url, message, elicitationId };
+    answered = await answer("elicitation/create", page, { signal, finish });
+  } catch (cause) {
+    // Without a handler, the caller needs the addresses.
+    if (McpError.is(cause)) throw required;
+    const text = `A request needs a visit to ${url}, and onElicitUrl failed: ${textOf(cause)}`;
+    throw new ClientError("question-failed", text, { cause, mayHaveRun: true });
+  }
+  if (answered.action !== "accept") throw required;
+  await finished;
+}

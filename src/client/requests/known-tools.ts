@@ -1,0 +1,58 @@
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { ParamHeader } from "../../core/protocol/param-headers.ts";
+import { ClientError } from "../errors.ts";
+import { paramHeaders } from "../transports/request-headers.ts";
+import type { Tool } from "./results.ts";
+
+/** The tools that were listed last, by name, with the headers that their calls need. */
+export class KnownTools {
+  readonly #tools = new Map<string, { readonly tool: Tool; readonly headers: readonly ParamHeader[] | string }>();
+
+  /**
+   * Remembers the tools of a page and returns those that may be called.
+   *
+   * @param warn Receives a text about each of the others. Undefined where calls have no headers, so that every tool may be
+   *   called.
+   * @see MCP 2026-07-28, server/tools, "x-mcp-header"
+   */
+  async remember(tools: readonly Tool[], warn: ((message: string) => void) | undefined): Promise<Tool[]> {
+    // Few tools have such headers, so what reads them is loaded on demand.
+    const hasHeaders = warn !== undefined && JSON.stringify(tools).includes('"x-mcp-header"');
+    const read = hasHeaders ? (await import("../on-demand.ts")).paramHeadersOf : () => [];
+    return tools.filter((tool) => {
+      const headers = warn ? headersOf(tool, read) : [];
+      this.#tools.set(tool.name, { tool, headers });
+      if (typeof headers === "string") warn?.(`The tool ${JSON.stringify(tool.name)} is left out: ${headers}`);
+      return typeof headers !== "string";
+    });
+  }
+
+  /** Returns a tool that was listed. */
+  find(name: string): Tool | undefined {
+    return this.#tools.get(name)?.tool;
+  }
+
+  /**
+   * Returns the `Mcp-Param-*` headers of a call. A tool that was not listed is assumed to have none.
+   *
+   * @throws {ClientError} `tool-invalid` if the definition was left out of the list.
+   */
+  headersFor(name: string, args: JsonObject): Record<string, string> {
+    const headers = this.#tools.get(name)?.headers ?? [];
+    if (typeof headers === "string") throw new ClientError("tool-invalid", `${name} cannot be called: ${headers}`);
+    return paramHeaders(headers, args);
+  }
+}
+
+/** Returns the headers that a tool declares, or why its declaration is invalid. */
+function headersOf(
+  { name, inputSchema }: Tool,
+  read: (name: string, schema: JsonObject) => readonly ParamHeader[],
+): readonly ParamHeader[] | string {
+  if (!isObject(inputSchema)) return "it has no inputSchema.";
+  try {
+    return read(name, inputSchema);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

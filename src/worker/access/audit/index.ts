@@ -1,0 +1,263 @@
+/**
+ * mcp-edge/worker/audit: one record for each call and each refusal.
+ *
+ * @module
+ */
+import type { AroundHook, RequestEnd, RequestEndHook } from "../../../core/define/hook-types.ts";
+import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
+import type { ClientFacts, Principal } from "../../../core/protocol/client-facts.ts";
+import { checkFunction, KitError } from "../../../core/protocol/errors.ts";
+import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { printable } from "../../../core/protocol/quote.ts";
+import type { RefusedRequest } from "../../../http/endpoint-types.ts";
+import { definePlugin } from "../../contributions.ts";
+import type { Plugin } from "../../plugin.ts";
+import { type UnusualUseOptions, UnusualUseWatch } from "./unusual.ts";
+
+export type { UnusualUse, UnusualUseOptions } from "./unusual.ts";
+
+/**
+ * The record of one call, or of one request that was refused. It contains no token, and no contents by default. A text has
+ * at most 512 characters; a longer one is cut and ends with "...".
+ */
+export interface AuditRecord {
+  /** `call`: the request reached its method. `refusal`: it did not. */
+  readonly kind: "call" | "refusal";
+  /** The time at which it ended, as an ISO 8601 timestamp. */
+  readonly at: string;
+  /** How it ended. */
+  readonly outcome: "ok" | "error" | "cancelled" | "refused";
+  /** Milliseconds from its beginning to its end. The clock of a Worker stands still while it computes. */
+  readonly durationMs: number;
+  /**
+   * The issuer of the principal. Absent for anonymous calls, and for refusals of requests before they were authenticated.
+   */
+  readonly issuer?: string;
+  /** The subject of the principal. */
+  readonly subject?: string;
+  /** The OAuth client. */
+  readonly clientId?: string;
+  /** The client's name and version, as it states them. */
+  readonly client?: string;
+  /** The method of a call. */
+  readonly method?: string;
+  /** The tool that was called. */
+  readonly tool?: string;
+  /** The prompt that was asked for. */
+  readonly prompt?: string;
+  /** The resource that was read. */
+  readonly uri?: string;
+  /** The task whose handler ran or has ended. */
+  readonly taskId?: string;
+  /** The code of the JSON-RPC error that the client got. */
+  readonly errorCode?: number;
+  /** The HTTP status of a refusal. */
+  readonly status?: number;
+  /** The reason of a refusal, such as `unauthorized`, `origin-not-allowed`, `session-unknown` or `too-many`. */
+  readonly reason?: string;
+  /** The IP address that a refused request came from. */
+  readonly ip?: string;
+  /** Characters of the arguments as JSON, or bytes of a refused request. */
+  readonly requestSize?: number;
+  /** Characters of the result as JSON. */
+  readonly resultSize?: number;
+  /** The arguments, if `contents` is set. */
+  readonly arguments?: unknown;
+  /** The result, if `contents` is set. */
+  readonly result?: JsonObject;
+}
+
+/** Options of {@link audit}. */
+export interface AuditOptions<Env> {
+  /**
+   * Receives each record. A returned promise keeps running after the answer; an exception is logged. Or the name of an
+   * Analytics Engine binding, whose data points have the texts of the record as blobs, in the order of
+   * {@link AuditRecord}, and duration, status, error code and sizes as doubles; their index is the subject.
+   *
+   * @default writes a line of JSON to the log
+   */
+  readonly to?: ((record: AuditRecord, env: Env) => unknown) | { readonly analyticsEngine: string };
+  /** Whether records contain arguments and results. They may be personal, or secret. @default false */
+  readonly contents?: boolean;
+  /**
+   * Reports callers whose requests are refused, or end with an error, unusually often: someone who tries tokens, tools or
+   * session ids. Each isolate counts for itself, by principal, or by address if a refused request has none.
+   *
+   * @default not watched
+   */
+  readonly unusual?: UnusualUseOptions<Env>;
+}
+
+const OPTIONS: OptionTable<AuditOptions<never>> = { to: null, contents: null, unusual: null };
+
+/**
+ * Records who used what, and with which outcome: one record for each call and each refusal, to the log, to Analytics
+ * Engine or to a function. It is a plugin of `edge()`.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @example
+ * ```ts
+ * const log = audit({ to: (record) => console.log(record.kind, record.subject, record.tool, record.outcome) });
+ * export default edge(server, { use: [log] });
+ * ```
+ */
+export function audit<Env = unknown>(options: AuditOptions<Env> = {}): AuditPlugin<Env> {
+  checkOptions("audit(): ", options, OPTIONS);
+  const { contents = false, to, unusual } = options;
+  if (typeof to !== "object") checkFunction("audit(): to", to);
+  const watch = unusual && new UnusualUseWatch(unusual);
+  const results = new Results();
+  const send = async (record: AuditRecord, env: Env) => {
+    try {
+      if (typeof to === "object") writeDataPoint(to.analyticsEngine, record, env);
+      else if (to) await to(record, env);
+      else console.log(printable(JSON.stringify({ audit: record })));
+    } catch (error) {
+      console.error("mcp-edge: a record of the audit was lost", error);
+    }
+    await watch?.see(record, env);
+  };
+  const around: AroundHook<Env> = async (data, next) => {
+    const result = await next();
+    results.keep(data.client, data.taskId ?? data.requestId, result);
+    return result;
+  };
+  const onRequestEnd: RequestEndHook<Env> = (end) => {
+    const result = results.take(end.client, end.taskId ?? end.requestId);
+    return send(recordOf(end, result, contents), end.env);
+  };
+  const onRefused = (refused: RefusedRequest<Env>) => {
+    refused.execution.waitUntil(send(refusalOf(refused), refused.env));
+  };
+  return {
+    ...definePlugin<Env>({ name: "audit()", attach: () => ({ around, onRequestEnd, onRefused }) }),
+    hooks: { around: [around], onRequestEnd },
+  };
+}
+
+/** An audit of calls and refusals. */
+export interface AuditPlugin<Env> extends Plugin<Env> {
+  /**
+   * Options of `new McpServer()`, for a server that is not served by `edge()`: they record every call over stdio. There are
+   * no refusals there.
+   */
+  readonly hooks: { readonly around: readonly AroundHook<Env>[]; readonly onRequestEnd: RequestEndHook<Env> };
+}
+
+/** The results of calls that have not ended yet. */
+class Results {
+  readonly #byClient = new WeakMap<ClientFacts, Map<unknown, JsonObject>>();
+
+  keep(client: ClientFacts, id: unknown, result: JsonObject): void {
+    const own = this.#byClient.get(client) ?? new Map<unknown, JsonObject>();
+    own.set(id, result);
+    this.#byClient.set(client, own);
+  }
+
+  take(client: ClientFacts, id: unknown): JsonObject | undefined {
+    const own = this.#byClient.get(client);
+    const result = own?.get(id);
+    own?.delete(id);
+    return result;
+  }
+}
+
+function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, contents: boolean): AuditRecord {
+  const { principal, client, method, tool, prompt, uri, taskId, outcome, errorCode, durationMs } = end;
+  const name = client.name === undefined ? undefined : `${client.name} ${client.version}`;
+  return present({
+    kind: "call",
+    at: new Date().toISOString(),
+    outcome,
+    durationMs,
+    ...namesOf(principal),
+    client: name,
+    method,
+    tool,
+    prompt,
+    uri,
+    taskId,
+    errorCode,
+    requestSize: sizeOf(end.arguments),
+    resultSize: sizeOf(result),
+    ...(contents && { arguments: end.arguments, result }),
+  });
+}
+
+/** Returns the record of a refusal. */
+function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
+  const { errorCode, status, reason, startedAtMs, clientId } = refused;
+  const { headers } = request;
+  const bytes = headers.get("Content-Length");
+  return present({
+    kind: "refusal",
+    at: new Date().toISOString(),
+    outcome: "refused",
+    durationMs: Date.now() - startedAtMs,
+    ...namesOf(principal),
+    clientId: principal?.clientId ?? clientId,
+    errorCode,
+    status,
+    reason,
+    ip: headers.get("CF-Connecting-IP") ?? undefined,
+    requestSize: bytes === null ? undefined : Number(bytes),
+  });
+}
+
+/** Returns the members of a record that name a principal. */
+function namesOf(principal: Principal | undefined) {
+  return { issuer: principal?.issuer, subject: principal?.subject, clientId: principal?.clientId };
+}
+
+function sizeOf(value: unknown): number | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)?.length;
+}
+
+/**
+ * The most characters of a text in a record, apart from contents. Clients choose most of them, and the platform cuts or
+ * drops long lines, so that a caller could hide what it does.
+ */
+const TEXT_MAX = 512;
+
+/** Returns the members that have a value. */
+function present(record: { readonly [K in keyof AuditRecord]: AuditRecord[K] | undefined }): AuditRecord {
+  const members = Object.entries(record).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const isLong = typeof value === "string" && value.length > TEXT_MAX;
+    return [[name, isLong ? `${value.slice(0, TEXT_MAX)}...` : value] as const];
+  });
+  return Object.fromEntries(members) as unknown as AuditRecord;
+}
+
+/** The texts and numbers of a data point, in their order. */
+const BLOBS = [
+  "kind",
+  "outcome",
+  "issuer",
+  "subject",
+  "clientId",
+  "client",
+  "method",
+  "tool",
+  "prompt",
+  "uri",
+  "taskId",
+  "reason",
+  "ip",
+] as const;
+const DOUBLES = ["durationMs", "status", "errorCode", "requestSize", "resultSize"] as const;
+
+/** @throws {KitError} `binding-missing` without the binding. */
+function writeDataPoint(binding: string, record: AuditRecord, env: unknown): void {
+  const dataset = (env as Record<string, AnalyticsEngineDataset | undefined> | undefined)?.[binding];
+  if (typeof dataset?.writeDataPoint !== "function") {
+    const text = `audit(): the binding "${binding}" is missing. In wrangler.toml write: [[analytics_engine_datasets]] binding = "${binding}"`;
+    throw new KitError("binding-missing", text);
+  }
+  dataset.writeDataPoint({
+    // The index has at most 96 bytes.
+    indexes: [(record.subject ?? "").slice(0, 32)],
+    blobs: BLOBS.map((name) => String(record[name] ?? "").slice(0, TEXT_MAX)),
+    doubles: DOUBLES.map((name) => record[name] ?? 0),
+  });
+}

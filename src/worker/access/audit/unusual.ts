@@ -1,0 +1,94 @@
+/**
+ * Finds callers whose requests are refused or fail unusually often.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
+import { describeType, KitError } from "../../../core/protocol/errors.ts";
+import { networkOf } from "../rates/network.ts";
+import type { AuditRecord } from "./index.ts";
+
+/** A caller whose requests were refused, or ended with an error, unusually often. */
+export interface UnusualUse {
+  /** The record with which the number was reached. It names the caller, and the reason or the error code. */
+  readonly record: AuditRecord;
+  /** How many requests of the caller were refused or ended with an error. */
+  readonly count: number;
+  /** Milliseconds within which they did. */
+  readonly withinMs: number;
+}
+
+/** Options of `unusual` in `audit()`: the number of failures that is unusual, and the function that receives reports. */
+export interface UnusualUseOptions<Env> {
+  /**
+   * Receives each caller that reaches `max`, at most once in `perMs`. A returned promise keeps running after the answer; an exception
+   * is logged.
+   */
+  readonly report: (use: UnusualUse, env: Env) => unknown;
+  /** The number of refusals and errors of one caller that is unusual. @default 20 */
+  readonly max?: number;
+  /** Milliseconds within which they are counted. @default 60_000 (1 minute) */
+  readonly perMs?: number;
+}
+
+const OPTIONS: OptionTable<UnusualUseOptions<never>> = { report: null, max: SIZE, perMs: TIMER };
+
+/** Callers that are counted. The one that was counted first is forgotten to make space. */
+const CALLERS_MAX = 1_000;
+
+interface Counter {
+  readonly sinceMs: number;
+  count: number;
+}
+
+/** Counts refusals and errors by caller, in this isolate. */
+export class UnusualUseWatch<Env> {
+  readonly #report: UnusualUseOptions<Env>["report"];
+  readonly #max: number;
+  readonly #perMs: number;
+  readonly #counters = new Map<string, Counter>();
+
+  /** @throws {KitError} `options-invalid` naming the option. */
+  constructor(options: UnusualUseOptions<Env>) {
+    checkOptions("audit(): unusual.", options, OPTIONS);
+    const { report, max = 20, perMs = 60_000 } = options;
+    if (typeof report !== "function") {
+      throw new KitError(
+        "options-invalid",
+        `audit(): unusual.report is ${describeType(report)}; it must be a function.`,
+      );
+    }
+    [this.#report, this.#max, this.#perMs] = [report, max, perMs];
+  }
+
+  /** Counts a record, and reports its caller when this makes it unusual. Never throws. */
+  async see(record: AuditRecord, env: Env): Promise<void> {
+    const caller = callerOf(record);
+    const isFailure = record.outcome === "refused" || record.outcome === "error";
+    if (caller === undefined || !isFailure || this.#count(caller) !== this.#max) return;
+    try {
+      await this.#report({ record, count: this.#max, withinMs: this.#perMs }, env);
+    } catch (error) {
+      console.error("mcp-edge: unusual use could not be reported", error);
+    }
+  }
+
+  #count(caller: string): number {
+    const known = this.#counters.get(caller);
+    if (known && Date.now() - known.sinceMs < this.#perMs) {
+      known.count += 1;
+      return known.count;
+    }
+    this.#counters.delete(caller);
+    const [oldest] = this.#counters.keys();
+    if (this.#counters.size >= CALLERS_MAX && oldest !== undefined) this.#counters.delete(oldest);
+    this.#counters.set(caller, { sinceMs: Date.now(), count: 1 });
+    return 1;
+  }
+}
+
+/** Returns a name for the caller: its principal, or its network. Undefined if the record has neither. */
+function callerOf({ issuer, subject, ip }: AuditRecord): string | undefined {
+  if (subject !== undefined) return JSON.stringify([issuer, subject]);
+  return ip && networkOf(ip);
+}

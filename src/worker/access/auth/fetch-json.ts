@@ -1,0 +1,65 @@
+/**
+ * Requests to the authorization server.
+ *
+ * @module
+ */
+import { KitError } from "../../../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { quote } from "../../../core/protocol/quote.ts";
+import { isLoopback } from "../../../http/origin.ts";
+
+/** Milliseconds to wait for an answer. */
+const ANSWER_MS = 5_000;
+/** Characters of an answer. The largest key sets have about 20 KB. */
+const ANSWER_MAX = 256 * 1024;
+
+/** Whether a URL may be requested: over HTTPS, or over HTTP on this machine. */
+export function isSafeUrl(url: unknown): url is string {
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+/** @throws {KitError} `options-invalid` unless the URL may be requested. */
+export function checkUrl(what: string, url: unknown): void {
+  if (isSafeUrl(url)) return;
+  const text = `${what} is ${typeof url === "string" ? quote(url) : typeof url}; write a URL that begins with "https://". Only a loopback host may have "http://".`;
+  throw new KitError("options-invalid", text);
+}
+
+/**
+ * Requests a JSON object. Redirects are not followed, because they could lead to a server that the author did not choose.
+ *
+ * @throws {Error} if there is none. The text names the URL without its query, and nothing that was sent or answered.
+ */
+export async function fetchJson(url: string, init: RequestInit = {}): Promise<JsonObject> {
+  // As it is requested: the text may come from the metadata of an issuer, and line ends in it would look like other lines.
+  const { origin, pathname } = new URL(url);
+  const where = origin + pathname;
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const headers = { Accept: "application/json", ...(init.headers as Record<string, string> | undefined) };
+  const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`${where} answered with the status ${response.status}.`);
+  }
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > ANSWER_MAX) throw new Error(`${where} answered with more than ${ANSWER_MAX} characters.`);
+  }
+  const value = parseObject(text + decoder.decode());
+  if (!value) throw new Error(`${where} did not answer with a JSON object.`);
+  return value;
+}
+
+/** Returns the object of a JSON text. Undefined for any other text. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

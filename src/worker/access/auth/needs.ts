@@ -1,0 +1,90 @@
+/**
+ * The scopes that single operations need, beyond those that every request needs.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
+ */
+import { keyOf } from "../../../core/define/definitions.ts";
+import type { Definition } from "../../../core/define/server-options.ts";
+import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { type Target, targetsOf } from "../../../core/protocol/targets.ts";
+import { UriScopes } from "./uri-scopes.ts";
+
+type ScopesByName = Readonly<Record<string, readonly string[]>>;
+
+/** The scopes that operations need, in addition to the option `scopes`. */
+export interface ScopeNeeds {
+  /** The scopes of tools, by name. */
+  readonly tools?: ScopesByName;
+  /** The scopes of prompts, by name. */
+  readonly prompts?: ScopesByName;
+  /**
+   * The scopes of resources, by URI or URI template. A URI that has an entry of its own needs the scopes of that entry
+   * only. Any other one needs those of all templates that match it. It does not matter how a client spells the URI: one
+   * that a reader could take for several needs the scopes of all of them.
+   */
+  readonly resources?: ScopesByName;
+  /** The scopes of custom methods, and of any other method, by name. */
+  readonly methods?: ScopesByName;
+}
+
+/** The kinds of operations that a request may name by a name. */
+type Kind = Exclude<keyof ScopeNeeds, "resources">;
+
+/** Decides which scopes a request or a definition needs. */
+export class Needs {
+  readonly #scopes: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
+  readonly #resources: UriScopes;
+  /** Every scope that some operation needs. */
+  readonly all: readonly string[];
+
+  /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
+  constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
+    const mapOf = (given: ScopesByName) => new Map(Object.entries(given));
+    this.#scopes = { tools: mapOf(tools), prompts: mapOf(prompts), methods: mapOf(methods) };
+    this.#resources = new UriScopes(resources);
+    this.all = [tools, prompts, resources, methods].flatMap((given) => Object.values(given).flat());
+  }
+
+  /** Returns the scopes that a definition needs. */
+  ofDefinition(definition: Definition<never>): readonly string[] {
+    const key = keyOf(definition);
+    switch (definition.kind) {
+      case "resource":
+        return this.#resources.of(key);
+      case "resourceTemplate":
+        return this.#resources.ofTemplate(key);
+      default:
+        return this.#of(definition.kind === "tool" ? "tools" : "prompts", key);
+    }
+  }
+
+  /** Returns the scopes that messages need. */
+  ofMessages(messages: readonly JsonObject[]): readonly string[] {
+    return messages.flatMap((message) => this.#ofMessage(message));
+  }
+
+  #ofMessage(message: JsonObject): readonly string[] {
+    return [...this.#of("methods", message.method), ...targetsOf(message).flatMap((target) => this.#ofTarget(target))];
+  }
+
+  #ofTarget({ kind, name }: Target): readonly string[] {
+    switch (kind) {
+      case "tool":
+        return this.#of("tools", name);
+      case "prompt":
+        return this.#of("prompts", name);
+      case "resource":
+        return this.#resources.of(name);
+      case "reference":
+        return [...this.#of("prompts", name), ...this.#resources.ofTemplate(name), ...this.#resources.of(name)];
+      case "task":
+        // A task is protected by the scopes of the call that created it.
+        return [];
+    }
+  }
+
+  #of(kind: Kind, name: unknown): readonly string[] {
+    return (typeof name === "string" && this.#scopes[kind].get(name)) || [];
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A proof of possession: a JWT that the client signs for one request with the key that its token is bound to.
+ *
+ * @module
+ * @see RFC 9449, sections 4.2 and 4.3
+ */
+import { encodeBase64Url, encodeText } from "../../../core/protocol/bytes.ts";
+import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { isFit, isSignedBy, type Jwk, parseJwt } from "../auth/jwt.ts";
+
+/** The rules that a proof must satisfy. */
+export interface ProofRules {
+  readonly method: string;
+  /** The URLs that name the request. */
+  readonly urls: readonly string[];
+  /** The access token that the request has. Undefined for a request for a token. */
+  readonly token: string | undefined;
+  readonly algorithms: readonly string[];
+  /** Milliseconds by which `iat` may differ from the time of the Worker, in both directions. */
+  readonly windowMs: number;
+}
+
+/** A valid proof. */
+export interface Proof {
+  /** Identifies the proof among those of its key. */
+  readonly id: string;
+  readonly nonce: unknown;
+  readonly issuedAtMs: number;
+  /** The thumbprint of the key that signed it (RFC 7638). */
+  readonly thumbprint: string;
+}
+
+/** Bounds the work for a proof that is refused anyway. */
+const PROOF_MAX = 8 * 1024;
+
+const TYPE = /^dpop\+jwt$/i;
+
+/** The members of private and symmetric keys (RFC 7518, 6). */
+const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/** Returns the proof in a header, or the reason for which it is refused. */
+export async function readProof(text: string | null, rules: ProofRules): Promise<Proof | string> {
+  if (text === null) return "The proof is missing.";
+  // Two headers are joined by a comma, which no JWT contains.
+  const jwt = text.length <= PROOF_MAX ? parseJwt(text, TYPE) : undefined;
+  if (!jwt) return "The proof is not a single JWT of the type dpop+jwt.";
+  const { algorithm, header, claims } = jwt;
+  const { jwk } = header;
+  if (!rules.algorithms.includes(algorithm)) return "The algorithm of the proof is not accepted.";
+  if (!isObject(jwk) || PRIVATE.some((member) => member in jwk)) return "The proof has no public key.";
+  const key = jwk as unknown as Jwk;
+  if (!isFit(key, algorithm)) return "The key of the proof does not fit its algorithm.";
+  const { jti, htm, htu, iat, ath, nonce } = claims;
+  if (typeof jti !== "string" || jti === "") return "The proof has no id.";
+  if (htm !== rules.method) return "The proof is for another method.";
+  const url = canonicalUrl(htu);
+  const isHere = url !== undefined && rules.urls.some((each) => canonicalUrl(each) === url);
+  if (!isHere) return "The proof is for another URL.";
+  const issuedAtMs = typeof iat === "number" ? iat * 1000 : Number.NaN;
+  // Written so that NaN refuses the proof.
+  if (!(Math.abs(Date.now() - issuedAtMs) <= rules.windowMs)) return "The proof is too old, or from the future.";
+  if (rules.token !== undefined && ath !== (await hash(rules.token))) return "The proof is for another token.";
+  if (!(await isSignedBy(key, jwt))) return "The signature of the proof is not valid.";
+  return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await thumbprintOf(jwk) };
+}
+
+/** Returns a URL without its query and fragment, in the form in which equivalent URLs are equal (RFC 3986, 6.2.2). */
+function canonicalUrl(url: unknown): string | undefined {
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/%[\da-f]{2}/gi, unescapeUnreserved);
+}
+
+function unescapeUnreserved(escaped: string): string {
+  const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escaped.toUpperCase();
+}
+
+/** Returns the thumbprint of a key: the hash of its required members, sorted by name. */
+function thumbprintOf({ kty, crv, x, y, e, n }: JsonObject): Promise<string> {
+  const members = kty === "RSA" ? { e, kty, n } : kty === "EC" ? { crv, kty, x, y } : { crv, kty, x };
+  return hash(JSON.stringify(members));
+}
+
+/** Returns the SHA-256 of a text, in base64url. */
+async function hash(text: string): Promise<string> {
+  return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
+}

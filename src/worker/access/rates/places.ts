@@ -1,0 +1,216 @@
+/**
+ * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a place in the object that
+ * counts the requests of the caller, until the time at which the place is free by itself, so that none is lost with an isolate.
+ *
+ * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the session is
+ *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
+ *   ended, or to be unknown, its place is given back.
+ * - A task takes its place before it is created. The object does not learn when a task ends. If all places are taken, the
+ *   Worker asks each task that holds one whether it has ended.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable, TIMER } from "../../../core/protocol/check-options.ts";
+import { BusyError, KitError, McpError } from "../../../core/protocol/errors.ts";
+import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
+import type { Call } from "../../../core/run/call.ts";
+import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
+import type { TaskView } from "../../../core/tasks/task.ts";
+import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
+import { UNKNOWN_NAME } from "./places-object.ts";
+
+/** A bound of the sessions of a caller. */
+export interface LiveSessions {
+  /** The most sessions that are open at the same time, 1 to 1,000. */
+  readonly max: number;
+  /**
+   * Milliseconds after its last request from which a session is not counted. It can still be used, and is counted again
+   * then. Most clients never end their sessions, so with a long time a caller that often starts its client is refused.
+   *
+   * @default 900_000 (15 minutes)
+   */
+  readonly idleMs?: number;
+}
+
+/** A bound of the tasks of a principal. */
+export interface UnfinishedTasks {
+  /** The most tasks that are unfinished at the same time, 1 to 100. */
+  readonly max: number;
+}
+
+/** A place that a request takes. */
+export interface Place {
+  readonly kind: "session" | "task";
+  /** What takes the place. It begins with {@link UNKNOWN_NAME} if the id of the session or task is not known yet. */
+  readonly name: string;
+  readonly max: number;
+  /** Milliseconds after which the place is free, unless it is taken again. */
+  readonly forMs: number;
+  /** What the caller has too many of, for the error. */
+  readonly what: string;
+}
+
+/** Milliseconds for which a place is kept for a session or task whose id is not known yet. */
+const UNKNOWN_MS = 60_000;
+/** Milliseconds after which a client may try again to begin a task. */
+const RETRY_MS = 5_000;
+
+const SESSIONS: OptionTable<LiveSessions> = { max: [1, 1_000], idleMs: TIMER };
+const TASKS: OptionTable<UnfinishedTasks> = { max: [1, 100] };
+
+/** @throws {KitError} `options-invalid` naming the member. */
+export function checkPlaces(
+  liveSessions: LiveSessions | undefined,
+  unfinishedTasks: UnfinishedTasks | undefined,
+): void {
+  check("liveSessions", liveSessions, SESSIONS);
+  check("unfinishedTasks", unfinishedTasks, TASKS);
+}
+
+function check<T extends { readonly max: number }>(name: string, given: T | undefined, table: OptionTable<T>): void {
+  if (given === undefined) return;
+  checkOptions(`rates(): ${name}.`, given, table);
+  if (given.max === undefined) throw new KitError("options-invalid", `rates(): ${name} needs max.`);
+}
+
+/** Returns the place of a session. @param digest The digest of its id. Undefined if the session is about to be opened. */
+export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: string | undefined): Place {
+  const what = `sessions of this caller are open (rates(): liveSessions, at most ${max})`;
+  const name = digest ?? UNKNOWN_NAME + crypto.randomUUID();
+  return { kind: "session", name, max, forMs: digest === undefined ? Math.min(UNKNOWN_MS, idleMs) : idleMs, what };
+}
+
+/**
+ * Watches the sessions that a gateway opens and finds.
+ *
+ * @param onCreate Called with the id of a new session before the client gets it. An exception refuses it.
+ * @param onEnd Called when the session of an id is unknown or has ended.
+ */
+export function watchSessions(
+  gateway: SessionGateway,
+  onCreate: (id: string, place: SessionPlace) => Promise<void>,
+  onEnd: (id: string, place: SessionPlace) => Promise<void>,
+): void {
+  const { create, find } = { create: gateway.create.bind(gateway), find: gateway.find.bind(gateway) };
+  gateway.create = async (client, place) => {
+    const id = await create(client, place);
+    await onCreate(id, place);
+    return id;
+  };
+  gateway.find = async (id, place) => {
+    const session = await find(id, place);
+    const ended = () => onEnd(id, place);
+    if (session) return watched(session, ended);
+    await ended();
+    return undefined;
+  };
+}
+
+function watched(session: FoundSession, ended: () => Promise<void>): FoundSession {
+  const { client, isNew } = session;
+  return {
+    client,
+    isNew,
+    admit: async () => {
+      const isAlive = await session.admit();
+      if (!isAlive) await ended();
+      return isAlive;
+    },
+    post: async (post) => {
+      const outcome = await session.post(post);
+      if (!outcome) await ended();
+      return outcome;
+    },
+    streamTo: async (target, to, notices) => {
+      const refusal = await session.streamTo(target, to, notices);
+      if (refusal?.reason === "session-unknown") await ended();
+      // A session of HTTP+SSE ends with its stream.
+      if (target.kind === "standalone" && target.isHttpSse) to.signal.addEventListener("abort", () => void ended());
+      return refusal;
+    },
+    end: async () => {
+      const hasEnded = await session.end();
+      await ended();
+      return hasEnded;
+    },
+  };
+}
+
+/** The places of the principal of a call. */
+export interface TaskPlaces {
+  /** Takes a place. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just asked. */
+  take(place: Place): Promise<readonly string[] | undefined>;
+  /** Gives places back. */
+  give(names: readonly string[]): Promise<void>;
+}
+
+/**
+ * Returns tasks that are created only if there is a place for them.
+ *
+ * @param placesOf Returns undefined for a caller whose tasks are not counted.
+ */
+export function boundTasks(
+  tasks: LegacyTaskBackend,
+  { max }: UnfinishedTasks,
+  placesOf: (call: Call) => Promise<TaskPlaces | undefined>,
+): LegacyTaskBackend {
+  const what = `tasks of this caller are unfinished (rates(): unfinishedTasks, at most ${max})`;
+  const placeOf = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
+  return {
+    ...tasks,
+    create: async (start, server, call) => {
+      const places = await placesOf(call);
+      if (!places) return tasks.create(start, server, call);
+      const name = UNKNOWN_NAME + crypto.randomUUID();
+      const place = placeOf(name, UNKNOWN_MS);
+      const holders = await places.take(place).catch(tasksUncounted);
+      const ended = holders ? await endedAmong(holders, tasks, call) : [];
+      if (ended.length > 0) await places.give(ended);
+      const isFull = holders && (ended.length === 0 || (await places.take(place).catch(tasksUncounted)));
+      if (isFull) throw tooMany(what);
+      const task = await tasks.create(start, server, call).catch(async (error: unknown) => {
+        await places.give([name]);
+        throw error;
+      });
+      // The backend returns the new task in the form in which it reads tasks.
+      const { taskId, ttlMs } = task as unknown as TaskView;
+      // The task runs already. If its place cannot be taken, the one without a name is free after a minute.
+      await places.take(placeOf(taskId, ttlMs)).catch(notGiven);
+      return task;
+    },
+  };
+}
+
+/** Returns those of the tasks that have ended. One that cannot be asked has not. */
+async function endedAmong(
+  taskIds: readonly string[],
+  tasks: LegacyTaskBackend,
+  call: Call,
+): Promise<readonly string[]> {
+  const ended = await Promise.all(
+    taskIds.map(async (taskId) => {
+      return tasks.hasEnded(taskId, call).catch(() => false);
+    }),
+  );
+  return taskIds.filter((_, at) => ended[at]);
+}
+
+function tooMany(what: string): BusyError {
+  return Object.assign(new BusyError(`too many ${what}`), { data: { reason: "too-many", retryAfterMs: RETRY_MS } });
+}
+
+/** The data of the error for what is refused because it could not be counted. */
+export const UNCOUNTED = { reason: "uncounted", retryAfterMs: 5_000 } as const;
+
+function tasksUncounted(error: unknown): never {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: the unfinished tasks of a caller could not be counted", error);
+  const text = "The unfinished tasks of this caller cannot be counted at the moment. Try again.";
+  throw new McpError(ErrorCode.InternalError, text, UNCOUNTED);
+}
+
+/** Reports that places stay taken until they are free by themselves. @throws {KitError} for a mistake of the author. */
+export function notGiven(error: unknown): void {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: the places of a caller could not be given back", error);
+}
