@@ -114,9 +114,14 @@ function lineOf(room: string): number {
   return CORE_ORDER.findIndex((rooms) => rooms.includes(room));
 }
 
+/** Matches the files that `mcp-edge add` copies into projects. */
+const FILES_OF_ADD = /^cli.commands.add.parts./;
+
 /** Returns every forbidden import below a folder with the layout of src/. */
 export function findProblems(src: string): string[] {
-  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file),
+  );
   return files.flatMap((file) => {
     const path = file.replaceAll("\\", "/");
     return importsOf(readFileSync(`${src}/${file}`, "utf8")).flatMap((specifier) => findProblem(path, specifier) ?? []);

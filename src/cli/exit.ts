@@ -6,7 +6,7 @@
 import { ClientError } from "../client/errors.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { oneLine, quoted, toJson } from "./terminal.ts";
+import { oneLine, quoted, toJson } from "./terminal/terminal.ts";
 
 /** The exit codes of every command that talks to a server. They are documented in docs/guides/command-line.md. */
 export const Exit = {

@@ -4,8 +4,8 @@
  * @module
  */
 import { runDev } from "./commands/dev.ts";
-import { watchOutput } from "./output.ts";
 import { run } from "./program.ts";
+import { watchOutput } from "./terminal/output.ts";
 
 watchOutput();
 

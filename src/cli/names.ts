@@ -1,4 +1,4 @@
-import { oneLine } from "./terminal.ts";
+import { oneLine } from "./terminal/terminal.ts";
 
 /** Returns a hint at the known name that is most like a wrong one, with a space before it, or an empty text. */
 export function didYouMean(name: string, known: readonly string[]): string {

@@ -5,8 +5,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { diffLines } from "../../src/cli/add/diff.ts";
-import { withImport } from "../../src/cli/add/project.ts";
+import { diffLines } from "../../src/cli/commands/add/diff.ts";
+import { withImport } from "../../src/cli/commands/add/project.ts";
 import { connect } from "../../src/client/index.ts";
 import { startTask, tasks } from "../../src/client/tasks/index.ts";
 import { startWorker } from "../../src/testing/index.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { argumentsOf, commandFor, valuesOf } from "../../src/cli/arguments.ts";
+import { argumentsOf, commandFor, valuesOf } from "../../src/cli/arguments/arguments.ts";
 import type { JsonObject } from "../../src/core/protocol/jsonrpc.ts";
 
 const OWN = ["json", "timeout"];

@@ -1,7 +1,7 @@
 // @module-tag long
 /** `mcp-edge call` and `mcp-edge list` without a terminal, over HTTP and stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { secondsOf } from "../../src/cli/retry-times.ts";
+import { secondsOf } from "../../src/cli/server/retry-times.ts";
 import { Lab } from "../client/places.ts";
 import { discovered, json, result, scripted } from "../client/scripted.ts";
 import { NODE } from "../oracle/node.ts";

@@ -2,9 +2,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import { OWN } from "../../src/cli/arguments/read-arguments.ts";
 import { SCRIPTS } from "../../src/cli/completion.ts";
 import { COMMANDS, createProgram } from "../../src/cli/program.ts";
-import { OWN } from "../../src/cli/read-arguments.ts";
 import { CACHED, DONE, discovered, initialized, result, scripted } from "../client/scripted.ts";
 import { NODE } from "../oracle/node.ts";
 import { isAlive } from "./processes.ts";

@@ -1,7 +1,7 @@
 /** `mcp-edge expose`: streams that break are continued after their last event, from a log in memory. */
 import { afterEach, describe, expect, test } from "vitest";
-import { Gateway } from "../../src/cli/expose/gateway.ts";
-import { StreamLog } from "../../src/cli/expose/stream-log.ts";
+import { Gateway } from "../../src/cli/commands/expose/gateway.ts";
+import { StreamLog } from "../../src/cli/commands/expose/stream-log.ts";
 import { type ClientOptions, connect } from "../../src/client/index.ts";
 import { resolveHttpLimits } from "../../src/http/response-times.ts";
 import { type Listening, listen } from "../../src/node/http-server.ts";

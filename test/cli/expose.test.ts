@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Gateway } from "../../src/cli/expose/gateway.ts";
+import { Gateway } from "../../src/cli/commands/expose/gateway.ts";
 import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
 import { listen } from "../../src/node/http-server.ts";
 import { stdio } from "../../src/node/index.ts";

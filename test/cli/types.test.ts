@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TypeWriter } from "../../src/cli/types/convert.ts";
-import { moduleFor } from "../../src/cli/types/module.ts";
+import { TypeWriter } from "../../src/cli/commands/types/convert.ts";
+import { moduleFor } from "../../src/cli/commands/types/module.ts";
 import { runToolQuietly } from "../harness/tools.ts";
 import { cli, SERVER, withServer } from "./run.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { writeProjectFile } from "../files.ts";
+import { writeProjectFile } from "../files/files.ts";
 
 const NAME = "MCP_KEYS";
 

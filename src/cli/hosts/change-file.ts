@@ -10,9 +10,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { withLock } from "../../node/oauth-file-lock.ts";
-import { configFolder } from "../config-folder.ts";
 import { CliError, Exit } from "../exit.ts";
-import { copyBeside, findTarget, readText, writeWhole } from "../files.ts";
+import { copyBeside, findTarget, readText, writeWhole } from "../files/files.ts";
+import { configFolder } from "../server/config-folder.ts";
 import type { HostFile } from "./files.ts";
 
 /** Returns the path at which the file of a host is, and its text. @throws {CliError} if it must not or cannot be used. */

@@ -5,9 +5,9 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../redact.ts";
-import type { Target } from "../target.ts";
-import { oneLine, type Terminal } from "../terminal.ts";
+import type { Target } from "../server/target.ts";
+import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../terminal/redact.ts";
+import { oneLine, type Terminal } from "../terminal/terminal.ts";
 import type { Configured } from "./configured.ts";
 
 /** Describes how a server is reached, without secrets. Values of the environment and of headers are left out. */
@@ -42,7 +42,7 @@ export async function askConsent(
   signal: AbortSignal,
 ): Promise<boolean> {
   for (const server of servers) terminal.note(describeUse(server));
-  const { askYesNo } = await import("../ask.ts");
+  const { askYesNo } = await import("../terminal/ask.ts");
   const what = servers.length === 1 ? "This server comes from a file" : "These servers come from files";
   return askYesNo(`${what} of this project. Use ${servers.length === 1 ? "it" : "them"}?`, signal);
 }

@@ -4,8 +4,8 @@
  * @module
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { shellWord } from "../shell.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../server/target.ts";
+import { shellWord } from "../terminal/shell.ts";
 
 /** A host on the command line. */
 export interface Host {

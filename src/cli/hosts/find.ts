@@ -6,9 +6,9 @@
 import { isLoopback } from "../../http/origin.ts";
 import { CliError, Exit, usageError } from "../exit.ts";
 import { didYouMean } from "../names.ts";
-import { listenForSignals } from "../signals.ts";
-import type { Target } from "../target.ts";
-import { createTerminal } from "../terminal.ts";
+import type { Target } from "../server/target.ts";
+import { listenForSignals } from "../terminal/signals.ts";
+import { createTerminal } from "../terminal/terminal.ts";
 import { type Configured, readHosts, surroundings } from "./configured.ts";
 import { askConsent, consentMissing } from "./consent.ts";
 

@@ -16,7 +16,7 @@ const TASKS = ["test/cli/tasks.test.ts"];
 export const CLI_ROOM: readonly Mutant[] = [
   {
     id: "cli-absent-hint-destroys-nothing",
-    file: "src/cli/confirm.ts",
+    file: "src/cli/commands/call/confirm.ts",
     find: "return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;",
     replace: "return annotations?.readOnlyHint !== true && annotations?.destructiveHint === true;",
     tests: CALL,
@@ -24,7 +24,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-authorization-not-secret",
-    file: "src/cli/redact.ts",
+    file: "src/cli/terminal/redact.ts",
     find: "/authori[sz]ation|(^|[-_])auth($|[-_])|cookie",
     replace: "/(^|[-_])auth($|[-_])|cookie",
     tests: CALL,
@@ -32,7 +32,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-sign-in-without-terminal",
-    file: "src/cli/sign-in.ts",
+    file: "src/cli/server/sign-in.ts",
     find: "if (!mayAsk) return",
     replace: "if (!server) return",
     tests: SIGN_IN,
@@ -40,7 +40,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-sign-in-replaces-header",
-    file: "src/cli/open-target.ts",
+    file: "src/cli/server/open-target.ts",
     find: "return !isGiven && (",
     replace: "return (",
     tests: SIGN_IN,
@@ -48,7 +48,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-no-browser",
-    file: "src/cli/sign-in.ts",
+    file: "src/cli/server/sign-in.ts",
     find: "if (options.browser !== false) await",
     replace: "await",
     tests: SIGN_IN,
@@ -56,7 +56,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "bridge-waits-for-sign-in-of-nobody",
-    file: "src/cli/sign-in.ts",
+    file: "src/cli/server/sign-in.ts",
     find: "return await redirect.authorize(page, AbortSignal.any([own, signal]));",
     replace: "return await redirect.authorize(page, own);",
     tests: SIGN_IN,
@@ -64,7 +64,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-secret-over-plain-http",
-    file: "src/cli/open-target.ts",
+    file: "src/cli/server/open-target.ts",
     find: 'if (protocol === "https:" || isLoopback(hostname)) return;',
     replace: "return;",
     tests: CALL,
@@ -72,7 +72,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-tool-failure-exits-zero",
-    file: "src/cli/show.ts",
+    file: "src/cli/terminal/show.ts",
     find: "return Exit.toolError;",
     replace: "return Exit.ok;",
     tests: CALL,
@@ -88,28 +88,28 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-empty-number-is-zero",
-    file: "src/cli/arguments.ts",
+    file: "src/cli/arguments/arguments.ts",
     find: 'const number = text.trim() === "" ? Number.NaN : Number(text);',
     replace: "const number = Number(text);",
     tests: ARGUMENTS,
   },
   {
     id: "cli-null-for-every-string",
-    file: "src/cli/arguments.ts",
+    file: "src/cli/arguments/arguments.ts",
     find: 'if (isNullable && text === "null") return null;',
     replace: 'if (text === "null") return null;',
     tests: ARGUMENTS,
   },
   {
     id: "cli-own-option-hides-argument",
-    file: "src/cli/arguments.ts",
+    file: "src/cli/arguments/arguments.ts",
     find: "return taken.includes(name) || /^(no-|arg-)/.test(name) ? `arg-${name}` : name;",
     replace: "return name;",
     tests: ARGUMENTS,
   },
   {
     id: "cli-terminal-gets-escapes",
-    file: "src/cli/show.ts",
+    file: "src/cli/terminal/show.ts",
     find: "return (showsOutput ? clean(text) : text)",
     replace: "return (showsOutput ? text : text)",
     tests: TERMINAL,
@@ -117,7 +117,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-ctrl-c-is-escape",
-    file: "src/cli/ask.ts",
+    file: "src/cli/terminal/ask.ts",
     find: 'if (isInterrupted) process.emit("SIGINT");',
     replace: "",
     tests: TERMINAL,
@@ -125,7 +125,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-prompts-on-stdout",
-    file: "src/cli/ask.ts",
+    file: "src/cli/terminal/ask.ts",
     find: "const answer = await prompt({ output: process.stderr, signal });",
     replace: "const answer = await prompt({ output: process.stdout, signal });",
     tests: TERMINAL,
@@ -133,7 +133,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-colours-despite-no-color",
-    file: "src/cli/terminal.ts",
+    file: "src/cli/terminal/terminal.ts",
     find: "const hasColours = stream.isTTY === true && !env.NO_COLOR",
     replace: "const hasColours = stream.isTTY === true",
     tests: TERMINAL,
@@ -187,7 +187,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-keeps-everything-for-slow-client",
-    file: "src/cli/expose/stream-log.ts",
+    file: "src/cli/commands/expose/stream-log.ts",
     find: "&& !this.#isOver && !isDroppable) this.#disconnect();",
     replace: "&& !this.#isOver && !isDroppable) void 0;",
     tests: ["test/cli/expose-streams.test.ts"],
@@ -267,7 +267,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "servers-run-project-commands",
-    file: "src/cli/servers.ts",
+    file: "src/cli/commands/servers/servers.ts",
     find: 'if (file.scope === "project" && !usesProjects) {',
     replace: 'if (file.scope !== "project" && !usesProjects) {',
     tests: SERVERS,
@@ -291,7 +291,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "servers-secret-in-address",
-    file: "src/cli/redact.ts",
+    file: "src/cli/terminal/redact.ts",
     find: "return others.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);",
     replace: "return others.replace(VALUE, REDACTED);",
     tests: SERVERS,
@@ -299,7 +299,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "servers-secret-in-arguments",
-    file: "src/cli/redact.ts",
+    file: "src/cli/terminal/redact.ts",
     find: 'if (before.startsWith("-") && !before.includes("=") && isSecretName(before)) return REDACTED;',
     replace: "",
     tests: SERVERS,
@@ -307,7 +307,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-any-host",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: 'if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host });',
     replace: "",
     tests: EXPOSE,
@@ -315,7 +315,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-any-token",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: "return timingSafeEqual(digest(presented), digest(token));",
     replace: 'return presented !== "" || timingSafeEqual(digest(presented), digest(token));',
     tests: EXPOSE,
@@ -323,7 +323,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-empty-token-matches",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: 'const presented = /^Bearer +(.+)$/i.exec(given ?? "")?.[1];',
     replace: 'const presented = /^Bearer *(.*)$/i.exec(given ?? "Bearer")?.[1];',
     tests: EXPOSE,
@@ -331,7 +331,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-empty-token-admits-all",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: "if (token === undefined) return true;",
     replace: "if (!token) return true;",
     tests: EXPOSE,
@@ -339,7 +339,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-untried-command",
-    file: "src/cli/expose.ts",
+    file: "src/cli/commands/expose/expose.ts",
     find: "await useOpened(await prepare(), {}, signal, () => undefined).finally(",
     replace: "await prepare().then(",
     tests: EXPOSE,
@@ -347,7 +347,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-short-token",
-    file: "src/cli/expose.ts",
+    file: "src/cli/commands/expose/expose.ts",
     find: "if (given.length < TOKEN_LENGTH_MIN)",
     replace: "if (given.length < 0)",
     tests: EXPOSE,
@@ -355,7 +355,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-call-is-no-use",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: "return this.#running === 0 && !this.streams.isConnected;",
     replace: "return !this.streams.isConnected;",
     tests: EXPOSE,
@@ -363,7 +363,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-cut-stream-counts",
-    file: "src/cli/expose/stream-log.ts",
+    file: "src/cli/commands/expose/stream-log.ts",
     find: "if (this.#connection !== connection) return;",
     replace: "if (this.#connection === connection) return;",
     tests: EXPOSE,
@@ -371,7 +371,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-log-without-bound",
-    file: "src/cli/expose/stream-log.ts",
+    file: "src/cli/commands/expose/stream-log.ts",
     find: "while (this.#chars > this.#charsMax) {",
     replace: "while (this.#chars < 0) {",
     tests: STREAMS,
@@ -379,7 +379,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-event-sent-again",
-    file: "src/cli/expose/stream-log.ts",
+    file: "src/cli/commands/expose/stream-log.ts",
     find: "this.#frames.slice(after - this.#dropped)",
     replace: "this.#frames.slice(0)",
     tests: STREAMS,
@@ -387,7 +387,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-unknown-event-accepted",
-    file: "src/cli/expose/stream-log.ts",
+    file: "src/cli/commands/expose/stream-log.ts",
     find: "return event >= this.#dropped && event <= this.#dropped + this.#frames.length;",
     replace: "return event >= 0;",
     tests: STREAMS,
@@ -395,7 +395,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "expose-process-left-after-session",
-    file: "src/cli/expose/gateway.ts",
+    file: "src/cli/commands/expose/gateway.ts",
     find: "await seat?.relay.close();",
     replace: "",
     tests: EXPOSE,
@@ -411,7 +411,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-task-left-behind",
-    file: "src/cli/call.ts",
+    file: "src/cli/commands/call/call.ts",
     find: "if (task && isGivenUp(error, signal)) beforeClose(endTask(task, server, session));",
     replace: "",
     tests: TASKS,
@@ -427,7 +427,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-no-task-is-success",
-    file: "src/cli/background.ts",
+    file: "src/cli/commands/call/background.ts",
     find: "return code === Exit.ok ? Exit.noTask : code;",
     replace: "return code;",
     tests: TASKS,
@@ -435,7 +435,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-tool-called-without-task",
-    file: "src/cli/call.ts",
+    file: "src/cli/commands/call/call.ts",
     find: "if (options.task) requireTasks(session.client, tool);",
     replace: "",
     tests: TASKS,
@@ -443,7 +443,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-env-value-shown",
-    file: "src/cli/server-process.ts",
+    file: "src/cli/server/server-process.ts",
     find: "keepSecret(value);",
     replace: "",
     tests: CALL,
@@ -451,7 +451,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-retry-time-lost",
-    file: "src/cli/retry-times.ts",
+    file: "src/cli/server/retry-times.ts",
     find: "const seconds = secondsOf(value, Date.now());",
     replace: "const seconds = undefined as number | undefined;",
     tests: CALL,
@@ -459,7 +459,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-task-of-interrupted-call-left",
-    file: "src/cli/background.ts",
+    file: "src/cli/commands/call/background.ts",
     find: "if (mayBecome && !this.#task) {",
     replace: "if (mayBecome === undefined) {",
     tests: TASKS,
@@ -467,7 +467,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-interrupted-call-waits-for-its-answer",
-    file: "src/cli/background.ts",
+    file: "src/cli/commands/call/background.ts",
     find: "held.abort(signal.reason);",
     replace: "",
     tests: TASKS,
@@ -483,7 +483,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-json-gets-escapes",
-    file: "src/cli/terminal.ts",
+    file: "src/cli/terminal/terminal.ts",
     find: "return JSON.stringify(value, undefined, indent).replace(UNSAFE, escaped);",
     replace: "return JSON.stringify(value, undefined, indent).replace(UNSAFE, (each) => each || escaped(each));",
     tests: TERMINAL,
@@ -491,7 +491,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-server-survives-its-reader",
-    file: "src/cli/output.ts",
+    file: "src/cli/terminal/output.ts",
     find: 'if (!process.emit("SIGHUP", "SIGHUP")) process.exit();',
     replace: "process.exit();",
     tests: ["test/cli/commands.test.ts"],
@@ -515,7 +515,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "types-name-themselves",
-    file: "src/cli/types/convert.ts",
+    file: "src/cli/commands/types/convert.ts",
     find: 'if (this.#leadsTo(name, this.#writing)) return "unknown";',
     replace: "",
     tests: ["test/cli/types.test.ts"],
@@ -539,7 +539,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-tokens-in-current-folder",
-    file: "src/cli/sign-in.ts",
+    file: "src/cli/server/sign-in.ts",
     find: "isAbsolute(given) ? given",
     replace: 'given !== "" ? given',
     tests: SIGN_IN,
@@ -555,7 +555,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "mcpb-ends-without-its-server",
-    file: "src/cli/mcpb.ts",
+    file: "src/cli/commands/mcpb/mcpb.ts",
     find: "await closeInTime(client, transport);",
     replace: "await client?.close();",
     tests: ["test/cli/distribution.test.ts"],
@@ -571,7 +571,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "check-believes-the-first-failure",
-    file: "src/cli/check/suite.ts",
+    file: "src/cli/commands/check/suite.ts",
     find: 'if (row.status !== "failed") continue;',
     replace: "continue;",
     tests: ["test/cli/check.test.ts"],
@@ -579,7 +579,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "check-warns-of-a-missing-test-tool",
-    file: "src/cli/check/suite.ts",
+    file: "src/cli/commands/check/suite.ts",
     find: '(id !== NEEDS_CHANGE || status === "SUCCESS")',
     replace: "true",
     tests: ["test/cli/check.test.ts"],
@@ -587,7 +587,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "mcpb-wants-any-node",
-    file: "src/cli/mcpb.ts",
+    file: "src/cli/commands/mcpb/mcpb.ts",
     find: "(manifest.engines ?? {}) as",
     replace: "{} as",
     tests: ["test/cli/distribution.test.ts"],

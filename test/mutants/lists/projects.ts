@@ -13,7 +13,7 @@ const SERVE_HTTP = ["test/node/serve-http.test.ts"];
 export const PROJECTS: readonly Mutant[] = [
   {
     id: "new-into-a-full-folder",
-    file: "src/cli/project/create.ts",
+    file: "src/cli/commands/new/create.ts",
     find: "if (content.length > 0)",
     replace: "if (content.length > 99)",
     tests: NEW,
@@ -21,7 +21,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "new-leaves-the-half-made-project",
-    file: "src/cli/project/create.ts",
+    file: "src/cli/commands/new/create.ts",
     find: "rmSync(building, { recursive: true, force: true, maxRetries: 5 });",
     replace: "",
     tests: NEW,
@@ -29,7 +29,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "new-keeps-underscore-gitignore",
-    file: "src/cli/project/create.ts",
+    file: "src/cli/commands/new/create.ts",
     find: 'file.replace(/(^|\\/)_gitignore$/, "$1.gitignore")',
     replace: "file",
     tests: NEW,
@@ -37,7 +37,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "new-keeps-the-name-of-the-worker",
-    file: "src/cli/project/fill-in.ts",
+    file: "src/cli/commands/new/fill-in.ts",
     find: "file: /^wrangler(\\.[a-z]+)?\\.(toml|jsonc?)$/,",
     replace: "file: /^wrangler(\\.[a-z]+)?\\.jsonc?$/,",
     tests: NEW,
@@ -45,7 +45,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "new-keeps-the-name-of-the-second-worker",
-    file: "src/cli/project/fill-in.ts",
+    file: "src/cli/commands/new/fill-in.ts",
     find: "file: /^wrangler(\\.[a-z]+)?\\.(toml|jsonc?)$/,",
     replace: "file: /^wrangler\\.(toml|jsonc?)$/,",
     tests: NEW,
@@ -69,7 +69,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "connect-shows-secrets",
-    file: "src/cli/connect.ts",
+    file: "src/cli/commands/connect/connect.ts",
     find: "lines(redact(old)",
     replace: "lines(old",
     tests: CONNECT,
@@ -85,7 +85,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "connect-writes-without-asking",
-    file: "src/cli/connect.ts",
+    file: "src/cli/commands/connect/connect.ts",
     find: "if (!options.yes) {",
     replace: "if (options.yes) {",
     tests: CONNECT,
@@ -93,7 +93,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "check-takes-a-warning-for-a-pass",
-    file: "src/cli/check/suite.ts",
+    file: "src/cli/commands/check/suite.ts",
     find: 'if (failures.length > 0) return { status: "failed", detail: texts(failures) };',
     replace: "",
     tests: CHECK,
@@ -101,7 +101,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "check-unknown-tools-may-run",
-    file: "src/cli/check/probes.ts",
+    file: "src/cli/commands/check/probes.ts",
     find: 'if (!isError) throw new Error("A call of a tool that does not exist succeeds.");',
     replace: "",
     tests: CHECK,
@@ -109,7 +109,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "types-end-of-a-comment",
-    file: "src/cli/types/convert.ts",
+    file: "src/cli/commands/types/convert.ts",
     find: '.replaceAll("*/", "*\\\\/")',
     replace: "",
     tests: TYPES,
@@ -117,7 +117,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "types-everything-is-optional",
-    file: "src/cli/types/convert.ts",
+    file: "src/cli/commands/types/convert.ts",
     find: 'const mark = required.includes(name) ? "" : "?";',
     replace: 'const mark = "?";',
     tests: TYPES,
@@ -125,7 +125,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "types-overwrites-own-files",
-    file: "src/cli/types.ts",
+    file: "src/cli/commands/types/types.ts",
     find: '&& !readFileSync(out, "utf8").startsWith(GENERATED)',
     replace: "&& false",
     tests: TYPES,
@@ -133,7 +133,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "server-json-old-version",
-    file: "src/cli/server-json.ts",
+    file: "src/cli/commands/server-json/server-json.ts",
     find: 'differs("version", file.version, info?.version);',
     replace: "",
     tests: DISTRIBUTION,
@@ -141,7 +141,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "mcpb-differs-each-time",
-    file: "src/cli/mcpb.ts",
+    file: "src/cli/commands/mcpb/mcpb.ts",
     find: "zipSync(files, { level: 9, mtime: MTIME })",
     replace: "zipSync(files, { level: 9 })",
     tests: DISTRIBUTION,
@@ -157,7 +157,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "add-overwrites-a-file",
-    file: "src/cli/add.ts",
+    file: "src/cli/commands/add/add.ts",
     find: 'if (before !== "" || !existsSync(path)) return true;',
     replace: "return true;",
     tests: ADD,
@@ -165,7 +165,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "add-changes-when-only-printing",
-    file: "src/cli/add.ts",
+    file: "src/cli/commands/add/add.ts",
     find: "if (options.print) return Exit.ok;",
     replace: "",
     tests: ADD,
@@ -173,7 +173,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "add-auth-twice",
-    file: "src/cli/add/parts.ts",
+    file: "src/cli/commands/add/parts.ts",
     find: "if (!isOpen && /\\bauth\\b\\s*[:,}]/.test(entry.text))",
     replace: "if (/\\bnever\\b/.test(entry.text))",
     tests: ADD,
@@ -181,7 +181,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "add-auth-beside-anonymous",
-    file: "src/cli/add/parts.ts",
+    file: "src/cli/commands/add/parts.ts",
     find: "(isOpen ? [closed] : [withOptions, withParts, bare])",
     replace: "[withOptions, withParts, bare]",
     tests: ADD,
@@ -189,7 +189,7 @@ export const PROJECTS: readonly Mutant[] = [
   },
   {
     id: "add-shows-whole-lines",
-    file: "src/cli/add/diff.ts",
+    file: "src/cli/commands/add/diff.ts",
     find: "return text.length > SHOWN_MAX ?",
     replace: "return text.length > Infinity ?",
     tests: ADD,

@@ -119,7 +119,7 @@ export const SKILLS: readonly Mutant[] = [
   },
   {
     id: "skills-module-overwrites",
-    file: "src/cli/skills.ts",
+    file: "src/cli/commands/skills/skills.ts",
     find: "if (before !== undefined && !before.startsWith(GENERATED)) {",
     replace: "if (before === GENERATED) {",
     tests: READ,

@@ -1,0 +1,244 @@
+/**
+ * The arguments of a tool as options of the command line: derived from its input schema, and converted to its types.
+ *
+ * @module
+ */
+import { Command, Option } from "commander";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { usageError } from "../exit.ts";
+import { oneLine } from "../terminal/terminal.ts";
+import { targetOf } from "./schema-pointer.ts";
+
+/** The type to which the text of an option is converted. `json` is for objects and all other types. */
+export type Kind = "string" | "number" | "integer" | "boolean" | "json";
+
+/** An argument as the command line shows it. */
+export interface Argument {
+  /** The name of the property. */
+  readonly name: string;
+  readonly kind: Kind;
+  readonly isList: boolean;
+  readonly isRequired: boolean;
+  /** Whether null is allowed; it is written `null`. */
+  readonly isNullable: boolean;
+  readonly description: string;
+  /** The values that are allowed, if they are listed. */
+  readonly choices?: readonly unknown[] | undefined;
+  readonly default?: unknown;
+}
+
+/** Returns the arguments that an input schema describes, in its order; none if it is no schema. */
+export function argumentsOf(inputSchema: unknown): Argument[] {
+  const schema = isObject(inputSchema) ? inputSchema : {};
+  const whole = resolve(schema, schema);
+  const properties = isObject(whole.properties) ? whole.properties : {};
+  const required = Array.isArray(whole.required) ? whole.required : [];
+  return Object.entries(properties).map(([name, property]) => {
+    return describe(name, required.includes(name), isObject(property) ? property : {}, schema);
+  });
+}
+
+function describe(name: string, isRequired: boolean, property: JsonObject, root: JsonObject): Argument {
+  const { schema, isNullable } = withoutNull(resolve(property, root), root);
+  const isList = schema.type === "array";
+  const item = isList ? withoutNull(resolve(isObject(schema.items) ? schema.items : {}, root), root).schema : schema;
+  const description = [property.description, schema.description, property.title].find(
+    (text) => typeof text === "string",
+  );
+  const choices = Array.isArray(item.enum) ? item.enum : choicesOf(item);
+  return {
+    name,
+    kind: kindOf(item),
+    isList,
+    isRequired,
+    isNullable,
+    description: description === undefined ? "" : oneLine(String(description), 300),
+    choices: choices ?? (item.const === undefined ? undefined : [item.const]),
+    default: property.default ?? schema.default,
+  };
+}
+
+/** Titled choices are written as `oneOf` with `const`. */
+function choicesOf({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
+  const options = oneOf ?? anyOf;
+  if (!Array.isArray(options) || options.length === 0) return undefined;
+  const values = options.map((option) => (isObject(option) ? option.const : undefined));
+  return values.includes(undefined) ? undefined : values;
+}
+
+/** Follows references within the schema. A chain of them ends after a few steps, so that a cycle ends too. */
+function resolve(schema: JsonObject, root: JsonObject): JsonObject {
+  let at = schema;
+  for (let steps = 0; steps < 8 && typeof at.$ref === "string"; steps += 1) {
+    const { $ref, ...rest } = at;
+    const found = targetOf($ref, root);
+    at = { ...(isObject(found) ? found : {}), ...rest };
+  }
+  return at;
+}
+
+/** Separates "or null" from a schema. */
+function withoutNull(schema: JsonObject, root: JsonObject): { schema: JsonObject; isNullable: boolean } {
+  if (Array.isArray(schema.type)) {
+    const types = schema.type.filter((type) => type !== "null");
+    const isNullable = types.length < schema.type.length;
+    return { schema: { ...schema, type: types.length === 1 ? types[0] : undefined }, isNullable };
+  }
+  const options = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
+  if (!Array.isArray(options)) return { schema, isNullable: false };
+  const others = options.filter((option) => !isObject(option) || option.type !== "null");
+  if (others.length !== 1 || others.length === options.length)
+    return { schema, isNullable: others.length < options.length };
+  return { schema: resolve(isObject(others[0]) ? others[0] : {}, root), isNullable: true };
+}
+
+function kindOf({ type, enum: choices, oneOf, anyOf }: JsonObject): Kind {
+  if (type === "string" || type === "number" || type === "integer" || type === "boolean") return type;
+  const listed = Array.isArray(choices) ? choices : choicesOf({ oneOf, anyOf });
+  return listed?.every((choice) => typeof choice === "string") ? "string" : "json";
+}
+
+/** An option whose value is stored under the name of the property, whatever its spelling. */
+class ArgumentOption extends Option {
+  readonly argument: Argument;
+
+  constructor(flags: string, argument: Argument, description: string) {
+    super(flags, description);
+    this.argument = argument;
+  }
+
+  override attributeName(): string {
+    return this.argument.name;
+  }
+}
+
+/** Names that can be an option. Others are given with --json-args. */
+const OPTION_NAME = /^[A-Za-z0-9_][\w.:-]*$/;
+
+/**
+ * Returns a command whose options are the arguments of a tool or prompt.
+ *
+ * @param title The command line as `--help` shows it, such as `mcp-edge call <server> add`.
+ * @param taken Names of options that the program itself has; an argument of such a name gets the prefix `arg-`.
+ */
+export function commandFor(title: string, args: readonly Argument[], taken: readonly string[]): Command {
+  const command = new Command(title).usage("[options] [-]").argument("[-]").allowExcessArguments(false);
+  command
+    .helpOption("-h, --help", "show this help")
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  for (const argument of args) {
+    if (!OPTION_NAME.test(argument.name)) continue;
+    for (const option of optionsOf(argument, flagOf(argument.name, taken))) command.addOption(option);
+  }
+  return command;
+}
+
+/** The name of the option for an argument. */
+export function flagOf(name: string, taken: readonly string[]): string {
+  return taken.includes(name) || /^(no-|arg-)/.test(name) ? `arg-${name}` : name;
+}
+
+function optionsOf(argument: Argument, flag: string): Option[] {
+  const { kind, isList, description } = argument;
+  const words = [description, argument.isRequired ? "(required)" : "", defaultOf(argument)].filter(Boolean).join(" ");
+  const value = valueName(argument);
+  if (kind === "boolean" && !isList) {
+    const on = new ArgumentOption(`--${flag} [boolean]`, argument, words);
+    const off = new ArgumentOption(`--no-${flag}`, argument, "").hideHelp().preset("false");
+    // Both options set the same value, as text.
+    off.negate = false;
+    return [on, off];
+  }
+  const option = new ArgumentOption(`--${flag} <${value}${isList ? "..." : ""}>`, argument, words);
+  return [option];
+}
+
+function defaultOf(argument: Argument): string {
+  return argument.default === undefined ? "" : `(default: ${oneLine(JSON.stringify(argument.default), 60)})`;
+}
+
+function valueName({ kind, choices, isNullable }: Argument): string {
+  const listed = choices?.map((choice) => (typeof choice === "string" ? choice : JSON.stringify(choice))).join("|");
+  const name = listed !== undefined && listed.length <= 60 ? oneLine(listed, 60) : kind;
+  return isNullable ? `${name}|null` : name;
+}
+
+/**
+ * Converts the parsed options to the values of the arguments.
+ *
+ * @throws {CliError} naming the option and what it allows.
+ */
+export function valuesOf(
+  args: readonly Argument[],
+  parsed: Readonly<Record<string, unknown>>,
+  taken: readonly string[],
+): JsonObject {
+  const given = args.filter(({ name }) => Object.hasOwn(parsed, name) && parsed[name] !== undefined);
+  return Object.fromEntries(
+    given.map((argument) => {
+      const flag = `--${flagOf(argument.name, taken)}`;
+      const text = parsed[argument.name];
+      return [argument.name, argument.isList ? listOf(argument, flag, text) : convert(argument, flag, String(text))];
+    }),
+  );
+}
+
+function listOf(argument: Argument, flag: string, texts: unknown): unknown {
+  const list = [texts].flat().map(String);
+  const [only = ""] = list;
+  if (list.length === 1 && argument.isNullable && only === "null") return null;
+  if (list.length === 1 && only.startsWith("[")) {
+    const whole = parseJson(only);
+    if (Array.isArray(whole)) return whole;
+  }
+  return list.map((text) => convert({ ...argument, isNullable: false }, flag, text));
+}
+
+function convert(argument: Argument, flag: string, text: string): unknown {
+  const { kind, choices, isNullable } = argument;
+  if (isNullable && text === "null") return null;
+  if (choices) {
+    const found = choices.find((choice) => text === (typeof choice === "string" ? choice : JSON.stringify(choice)));
+    if (found !== undefined) return found;
+    throw usageError(
+      `${flag}: ${quoted(text)} is none of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}.`,
+    );
+  }
+  if (kind === "string") return text;
+  if (kind === "boolean") {
+    if (text === "true" || text === "false") return text === "true";
+    throw usageError(`${flag}: ${quoted(text)} is not true or false.`);
+  }
+  if (kind === "json") {
+    const value = parseJson(text);
+    if (value !== undefined) return value;
+    throw usageError(`${flag}: ${quoted(text)} is not JSON. A string needs quotes: '"text"'.`);
+  }
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isFinite(number) && (kind === "number" || Number.isInteger(number))) return number;
+  throw usageError(`${flag}: ${quoted(text)} is not ${kind === "integer" ? "an integer" : "a number"}.`);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(oneLine(text, 60));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads arguments as a JSON object.
+ *
+ * @throws {CliError} naming the source.
+ */
+export function readJsonArguments(text: string, source: string): JsonObject {
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  throw usageError(`${source}: the arguments must be a JSON object, such as '{"name": "value"}'.`);
+}

@@ -1,0 +1,57 @@
+/**
+ * `mcp-edge add`: shows the changes of a part, asks, and makes them.
+ *
+ * @module
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { CliError, Exit, usageError } from "../../exit.ts";
+import { writeProjectFile } from "../../files/files.ts";
+import { listenForSignals } from "../../terminal/signals.ts";
+import { createTerminal } from "../../terminal/terminal.ts";
+import { diffLines } from "./diff.ts";
+import type { AddOptions, PARTS } from "./options.ts";
+import { ADDITIONS } from "./parts.ts";
+import { type Change, readProject } from "./project.ts";
+
+/** Runs the command and returns its exit code. */
+export async function addPart(part: (typeof PARTS)[number], options: AddOptions): Promise<number> {
+  const terminal = createTerminal();
+  const { changes, next } = ADDITIONS[part](readProject(process.cwd()), options);
+  const real = changes.filter(({ before, after }) => before !== after).filter(isNeeded);
+  for (const change of real) {
+    terminal.note(terminal.err.bold(`${change.before === "" ? "new " : ""}${change.path}`));
+    terminal.note(diffLines(change.before, change.after, terminal.err));
+  }
+  if (options.print) return Exit.ok;
+  if (!options.yes) await agree(terminal.canAsk);
+  for (const { path, after } of real) {
+    writeProjectFile(path, after, { makesFolders: true });
+  }
+  terminal.note(`\nAdded. Next:\n${next.map((line) => `  ${line}`).join("\n")}`);
+  return Exit.ok;
+}
+
+/**
+ * Whether a change has to be made. A configuration that the project has already stays as it is.
+ *
+ * @throws {CliError} if a new file exists with other content.
+ */
+function isNeeded({ path, before, after }: Change): boolean {
+  if (before !== "" || !existsSync(path)) return true;
+  if (path.endsWith(".config.ts")) return false;
+  const isSame = readFileSync(path, "utf8") === after;
+  throw usageError(`${path} exists already${isSame ? ": the part was added before" : ""}. Nothing was changed.`);
+}
+
+async function agree(canAsk: boolean): Promise<void> {
+  if (!canAsk) throw usageError("There is no terminal to ask in. Add --yes to make the changes, or --print.");
+  const interruption = listenForSignals();
+  try {
+    const { askYesNo } = await import("../../terminal/ask.ts");
+    const isAgreed = await askYesNo("Make these changes?", interruption.signal, true);
+    interruption.signal.throwIfAborted();
+    if (!isAgreed) throw new CliError(Exit.cancelled, "Nothing was changed.");
+  } finally {
+    interruption.stop();
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Shows what changes in a text.
+ *
+ * @module
+ */
+import { clean, type Paint } from "../../terminal/terminal.ts";
+
+/** The unchanged lines that are shown around a change. */
+const CONTEXT = 2;
+/** The most table entries of the comparison; longer texts are shown as replaced. */
+const CELLS_MAX = 4_000_000;
+
+/** The most characters that are shown of a line, such as one that a program has made. */
+const SHOWN_MAX = 200;
+
+/** One line of a comparison. */
+type Line = readonly [mark: " " | "+" | "-", text: string];
+
+/** Returns the lines that differ, each with `+` or `-`, and some unchanged ones around them. */
+export function diffLines(before: string, after: string, { green, red, dim }: Paint): string {
+  const lines = compare(split(before), split(after));
+  const isShown = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(([mark]) => mark !== " "),
+  );
+  const paint = { "+": green, "-": red, " ": dim };
+  const shown: string[] = [];
+  for (const [at, [mark, text]] of lines.entries()) {
+    if (isShown[at]) shown.push(paint[mark](`${mark} ${clean(shorten(text))}`.trimEnd()));
+    else if (isShown[at - 1]) shown.push(dim("  ..."));
+  }
+  return shown.join("\n");
+}
+
+function shorten(text: string): string {
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}... (${text.length} characters)` : text;
+}
+
+function split(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+/** The shortest way from one list of lines to another, by their longest common subsequence. */
+function compare(before: readonly string[], after: readonly string[]): Line[] {
+  const replaced = (): Line[] => [
+    ...before.map((text): Line => ["-", text]),
+    ...after.map((text): Line => ["+", text]),
+  ];
+  if ((before.length + 1) * (after.length + 1) > CELLS_MAX) return replaced();
+  const width = after.length + 1;
+  const lengths = new Uint32Array((before.length + 1) * width);
+  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
+  for (let i = before.length - 1; i >= 0; i -= 1) {
+    for (let j = after.length - 1; j >= 0; j -= 1) {
+      const isSame = before[i] === after[j];
+      lengths[i * width + j] = isSame ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const lines: Line[] = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      lines.push([" ", before[i] ?? ""]);
+      i += 1;
+      j += 1;
+    } else if (j >= after.length || (i < before.length && at(i + 1, j) >= at(i, j + 1))) {
+      lines.push(["-", before[i] ?? ""]);
+      i += 1;
+    } else {
+      lines.push(["+", after[j] ?? ""]);
+      j += 1;
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,174 @@
+/**
+ * The parts that `mcp-edge add` knows, each as changes of files. A part that does not find its place in a file refuses,
+ * and says what to write, rather than guessing.
+ *
+ * @module
+ */
+
+import { usageError } from "../../exit.ts";
+import { partFile, viewFile } from "./files.ts";
+import type { AddOptions, PARTS } from "./options.ts";
+import { type Change, importPath, type Project, withImport } from "./project.ts";
+
+/** The changes of a part, and what the user has to do afterwards. */
+export interface Addition {
+  readonly changes: readonly Change[];
+  readonly next: readonly string[];
+}
+
+/** Returns the changes of each part. @throws {CliError} if a place is not found. */
+export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Project, options: AddOptions) => Addition>> =
+  {
+    auth: addAuth,
+    tasks: addTasks,
+    d1: addD1,
+    app: addApp,
+    test: addTest,
+  };
+
+/** Where the guides are in a project. */
+const GUIDES = "node_modules/mcp-edge/docs/guides";
+/** What npm init writes as the test of a project that has none. */
+const NO_TEST = /no test specified/;
+
+/** The plugin with which an author says that everyone may call. */
+const ANYONE = /\banonymous\(\)/;
+/** A plugin that authenticates callers. */
+const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServer)\(/;
+
+function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
+  if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
+    throw usageError("Name who issues the tokens: mcp-edge add auth --issuer https://login.example.com");
+  }
+  const isOpen = ANYONE.test(entry.text);
+  if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} authenticates callers already.`);
+  const auth = `bearer({ issuer: ${JSON.stringify(issuer)} })`;
+  const closed = entry.text.replace(ANYONE, auth).replace(/\banonymous,\s*|,\s*anonymous\b/, "");
+  // edge(server, { ..., use: [durable()] }), edge(server, { ... }) or edge(server)
+  const withUse = entry.text.replace(/(\bedge\(\s*\w+,\s*\{[^[\]]*\buse:\s*\[\s*)/, `$1${auth}, `);
+  const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{)(?![^}]*\buse:)/, `$1 use: [${auth}],`);
+  const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { use: [${auth}] })`);
+  const changed = (isOpen ? [closed] : [withUse, withOptions, bare]).find((text) => text !== entry.text);
+  if (changed === undefined) {
+    throw usageError(
+      `${entry.path} does not call edge() in a known way. Add ${auth} to its option use, with bearer from "mcp-edge/worker/auth".`,
+    );
+  }
+  const after = withImport(changed, 'import { bearer } from "mcp-edge/worker/auth";');
+  return {
+    changes: [{ path: entry.path, before: entry.text, after }],
+    next: [
+      `Tests need a token now. How to make one: ${GUIDES}/testing.md, "Testing protected servers"`,
+      `Scopes for single tools, and the metadata of the resource: ${GUIDES}/authorization.md`,
+    ],
+  };
+}
+
+/** Adds a module that defines tools, and the call that adds them to the server. */
+function addModule({ server }: Project, path: string, text: string, functionName: string, change = same): Change[] {
+  const line = `import { ${functionName} } from "${importPath(server.path, path)}";`;
+  const after = `${withImport(change(server.text), line).trimEnd()}\n\n${functionName}(${server.variable});\n`;
+  return [
+    { path, before: "", after: text },
+    { path: server.path, before: server.text, after },
+  ];
+}
+
+const same = (text: string) => text;
+
+function addTasks(project: Project): Addition {
+  const { entry } = project;
+  if (!/\b(durable|tasks)\(/.test(entry.text)) {
+    throw usageError(
+      `Tasks need Durable Objects: write edge(server, { use: [durable()] }) in ${entry.path} first, with durable from "mcp-edge/worker/durable".`,
+    );
+  }
+  return {
+    changes: addModule(project, "src/report.ts", partFile("report.ts"), "addReport"),
+    next: ["npx mcp-edge call http://127.0.0.1:8787/mcp make_report --subject tides --task"],
+  };
+}
+
+function addD1(project: Project): Addition {
+  const { wrangler, stdio } = project;
+  if (/^\s*binding = "DB"/m.test(wrangler.text)) throw usageError("wrangler.toml has a binding DB already.");
+  const name = /^name = "([^"]+)"/m.exec(wrangler.text)?.[1] ?? "notes";
+  const table = `\n# Notes. The first deployment creates the database, so there is no id to paste.\n[[d1_databases]]\nbinding = "DB"\ndatabase_name = "${name}-notes"\n`;
+  // The variables and bindings of the project have no other type than Env, which wrangler generates.
+  const typed = (text: string) => text.replace(/new McpServer\(/, "new McpServer<Env>(");
+  return {
+    changes: [
+      { path: wrangler.path, before: wrangler.text, after: `${wrangler.text.trimEnd()}\n${table}` },
+      ...addModule(project, "src/notes.ts", partFile("notes.ts"), "addNotes", typed),
+      ...(stdio ? [{ path: stdio.path, before: stdio.text, after: withVariables(stdio.text) }] : []),
+    ],
+    next: ["npx wrangler types", 'npx mcp-edge call http://127.0.0.1:8787/mcp add_note --text "Buy milk"'],
+  };
+}
+
+/** Says in the stdio entry that it has the variables of a Worker, but no database. Other code than the usual stays as it is. */
+const withVariables = (text: string): string =>
+  text.replace(
+    /^(await serveStdio\((\w+))\);$/m,
+    "// There is no database in this process: its tools say so.\n$1, { env: process.env as unknown as Env });",
+  );
+
+function addApp(project: Project): Addition {
+  const { manifest } = project;
+  const whole = JSON.parse(manifest.text) as {
+    scripts?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+  };
+  const scripts = { ...whole.scripts, view: "node view/build.ts" };
+  const devDependencies = { esbuild: "^0.28.2", ...whole.devDependencies };
+  const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
+  const added = (path: string, text: string): Change => ({ path, before: "", after: text });
+  return {
+    changes: [
+      ...addModule(project, "src/app-view.ts", partFile("app-view.ts"), "addAppView"),
+      added("src/view-html.ts", partFile("view-html.ts")),
+      added("view/main.ts", partFile("view/main.ts")),
+      added("view/view.html", partFile("view/view.html")),
+      added("view/bridge.ts", viewFile("bridge.ts")),
+      added("view/build.ts", viewFile("build.ts")),
+      added("view/tsconfig.json", viewFile("tsconfig.json")),
+      { path: manifest.path, before: manifest.text, after },
+    ],
+    next: [
+      "npm install",
+      "npm run view, after each change in the folder view",
+      "npx mcp-edge call http://127.0.0.1:8787/mcp roll_dice",
+    ],
+  };
+}
+
+function addTest({ manifest, entry }: Project): Addition {
+  if (!/\b(durable|sessions)\(/.test(entry.text)) {
+    throw usageError(
+      `The test is about sessions, and ${entry.path} has none: write edge(server, { use: [durable()] }) first.`,
+    );
+  }
+  const whole = JSON.parse(manifest.text) as {
+    scripts?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+  };
+  const { test = "no test specified" } = whole.scripts ?? {};
+  const lacksTest = NO_TEST.test(test);
+  const scripts = { ...whole.scripts, test: lacksTest ? "vitest run" : test };
+  const devDependencies = { vitest: "^5.1.1", ...whole.devDependencies };
+  const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
+  const needsInstall = whole.devDependencies?.vitest === undefined;
+  const isProtected = AUTHENTICATES.test(entry.text);
+  return {
+    changes: [
+      { path: "test/session.test.ts", before: "", after: partFile("session.test.ts") },
+      { path: "vitest.config.ts", before: "", after: partFile("vitest.config.ts") },
+      { path: manifest.path, before: manifest.text, after: needsInstall || lacksTest ? after : manifest.text },
+    ],
+    next: [
+      ...(isProtected ? [`Give the test a token: ${GUIDES}/testing.md, "Testing protected servers"`] : []),
+      ...(needsInstall ? ["npm install"] : []),
+      "npm test",
+    ],
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * The files of a project that parts change.
+ *
+ * @module
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { usageError } from "../../exit.ts";
+
+/** A change of one file. */
+export interface Change {
+  /** The path below the project's folder, with `/`. */
+  readonly path: string;
+  /** Empty for a new file. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A file with its text. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The files of a project that parts change. */
+export interface Project {
+  /** The file that wrangler.toml names as `main`. */
+  readonly entry: SourceFile;
+  /** The file that creates the server, and the name of the constant. */
+  readonly server: SourceFile & { readonly variable: string };
+  readonly wrangler: SourceFile;
+  readonly manifest: SourceFile;
+  /** The entry for stdio, where a Worker's bindings do not exist; undefined without one. */
+  readonly stdio: SourceFile | undefined;
+}
+
+const SERVER = /export const (\w+) = new McpServer\b/;
+
+/**
+ * Reads the project in a folder.
+ *
+ * @throws {CliError} naming what is missing.
+ */
+export function readProject(folder: string): Project {
+  const read = (path: string) => ({ path, text: readFileSync(join(folder, path), "utf8") });
+  for (const path of ["wrangler.toml", "package.json"]) {
+    if (!existsSync(join(folder, path)))
+      throw usageError(`This folder has no ${path}. Run the command in a project of mcp-edge.`);
+  }
+  const wrangler = read("wrangler.toml");
+  const main = /^main = "([^"]+)"/m.exec(wrangler.text)?.[1];
+  if (main === undefined || !existsSync(join(folder, main))) {
+    throw usageError("wrangler.toml names no existing file as main.");
+  }
+  const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => read(`src/${name.replaceAll("\\", "/")}`));
+  const found = sources.find(({ text }) => SERVER.test(text));
+  const variable = SERVER.exec(found?.text ?? "")?.[1];
+  if (!found || variable === undefined) {
+    throw usageError('No file in src creates a server as "export const server = new McpServer(...)".');
+  }
+  const stdio = sources.find(({ path }) => path === "src/stdio.ts");
+  return { entry: read(main), server: { ...found, variable }, wrangler, manifest: read("package.json"), stdio };
+}
+
+/** Returns a text with an import after its last import at the top level. */
+export function withImport(text: string, line: string): string {
+  if (text.includes(line)) return text;
+  const imports = [...text.matchAll(/^import [^;]*;\n/gm)];
+  const last = imports.at(-1);
+  const at = last ? last.index + last[0].length : 0;
+  return `${text.slice(0, at)}${line}\n${text.slice(at)}`;
+}
+
+/** The path from one file to another, as an import needs it. */
+export function importPath(from: string, to: string): string {
+  const up = from.split("/").length - 2;
+  // Both are below src/.
+  return (up <= 0 ? "../../add/" : "../../".repeat(up)) + to.slice("src/".length);
+}

@@ -1,0 +1,91 @@
+/**
+ * `mcp-edge call`: finds the tool, reads its arguments, asks if need be, and calls it.
+ *
+ * @module
+ */
+import type { Client, ClientOptions, Tool } from "../../../client/index.ts";
+import { type Task, tasks } from "../../../client/tasks/index.ts";
+import { argumentsOf } from "../../arguments/arguments.ts";
+import { readArguments, showArguments } from "../../arguments/read-arguments.ts";
+import { Exit, usageError } from "../../exit.ts";
+import { didYouMean } from "../../names.ts";
+import { type Session, withClient } from "../../server/connection.ts";
+import { logNote } from "../../server/server-process.ts";
+import { asWritten } from "../../server/target.ts";
+import { withProgress } from "../../terminal/progress.ts";
+import { explainUnasked, handlersFor } from "../../terminal/questions.ts";
+import { redactText } from "../../terminal/redact.ts";
+import { showCallResult } from "../../terminal/show.ts";
+import { oneLine, type Terminal } from "../../terminal/terminal.ts";
+import { CallTask, endTask, isGivenUp, mayNameTask, requireTasks, startInBackground } from "./background.ts";
+import { confirmCall, mayDestroy } from "./confirm.ts";
+import type { CallOptions } from "./options.ts";
+
+/** Runs the command and returns its exit code. */
+export async function callTool(
+  server: string,
+  name: string | undefined,
+  rest: readonly string[],
+  options: CallOptions,
+): Promise<number> {
+  if (name === undefined) throw usageError(`Name a tool. This shows them: mcp-edge list ${asWritten(server)} tools`);
+  if (name.startsWith("-")) throw usageError(`Write the name of the tool before its arguments: ${name} is no tool.`);
+  const started = new CallTask();
+  return withClient(server, options, clientOptions(options, started), async (session) => {
+    const tool = await findTool(session.client, name, session.signal);
+    if (options.help) return showToolHelp(tool, session);
+    if (options.task) requireTasks(session.client, tool);
+    const known = argumentsOf(tool.inputSchema);
+    const args = await readArguments({ of: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
+    if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
+    const { client, terminal, signal, beforeClose, log } = session;
+    return started.run(session, mayNameTask(client, tool, options), async (callSignal) => {
+      try {
+        if (options.task) return await startInBackground(tool, args, options, session, callSignal);
+        const call = { signal: callSignal };
+        const result = await withProgress(terminal, (onProgress) =>
+          client.callTool(tool, args, { ...call, onProgress }),
+        );
+        signal.throwIfAborted();
+        const code = showCallResult(result, options, terminal);
+        // A server tells its client little about an exception, and the rest to its log.
+        if (result.isError && log() !== "") terminal.note(terminal.err.dim(logNote(redactText(log()))));
+        return code;
+      } catch (error) {
+        const { task } = started;
+        if (task && isGivenUp(error, signal)) beforeClose(endTask(task, server, session));
+        throw explainUnasked(error, terminal);
+      }
+    });
+  });
+}
+
+/** The handlers of questions, and the extension for tools that run in the background. */
+function clientOptions({ task: startsTask }: CallOptions, started: CallTask) {
+  return (terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> => {
+    const note = (task: Task) => {
+      started.take(task);
+      // With --task, the id is the output.
+      if (task.id !== undefined && !startsTask)
+        terminal.note(terminal.err.dim(`Runs in the background as ${oneLine(task.id, 500)}`));
+    };
+    return { ...handlersFor(terminal, signal, server), use: [tasks({ onTask: note })] };
+  };
+}
+
+async function findTool(client: Client, name: string, signal: AbortSignal): Promise<Tool> {
+  const tools = await client.tools({ signal }).all();
+  const tool = tools.find((each) => each.name === name);
+  if (tool) return tool;
+  throw usageError(
+    `The server has no tool ${JSON.stringify(name)}.${didYouMean(
+      name,
+      tools.map((each) => each.name),
+    )}`,
+  );
+}
+
+function showToolHelp(tool: Tool, { terminal }: Session): number {
+  showArguments(`call <server> ${tool.name}`, argumentsOf(tool.inputSchema), tool.description, terminal);
+  return Exit.ok;
+}

@@ -1,0 +1,173 @@
+/**
+ * The checks of mcp-edge. They cover what the official suite leaves out, in every version and over every transport.
+ *
+ * @module
+ */
+import { type Client, ClientError, connect, McpError, type Tool } from "../../../client/index.ts";
+import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
+import { textOfError } from "../../exit.ts";
+import { closeInTime } from "../../server/connection.ts";
+import { openTarget } from "../../server/open-target.ts";
+import type { ConnectionOptions } from "../../server/options.ts";
+import type { Target } from "../../server/target.ts";
+import { redactText } from "../../terminal/redact.ts";
+import { untilInterrupted } from "../../terminal/signals.ts";
+import { counted, type Terminal } from "../../terminal/terminal.ts";
+import type { Row, Status } from "./rows.ts";
+
+/** The results of the checks in one version of a server. */
+export interface Probed {
+  readonly version: string;
+  /** The names of the declared capabilities; undefined if the server does not have this version. */
+  readonly capabilities?: ReadonlySet<string>;
+  readonly rows: readonly Row[];
+}
+
+/** A check with a connection. Returns what was found; throws an error if the server is wrong. */
+type Check = (client: Client, signal: AbortSignal) => Promise<string | { readonly warning: string }>;
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  lists: async (client, signal) => {
+    const { capabilities } = client.server;
+    const [tools, prompts, resources, templates] = await Promise.all([
+      capabilities.tools ? client.tools({ signal }).all() : [],
+      capabilities.prompts ? client.prompts({ signal }).all() : [],
+      capabilities.resources ? client.resources({ signal }).all() : [],
+      capabilities.resources ? client.resourceTemplates({ signal }).all() : [],
+    ]);
+    requireUnique(
+      "tools",
+      tools.map(({ name }) => name),
+    );
+    requireUnique(
+      "prompts",
+      prompts.map(({ name }) => name),
+    );
+    requireUnique(
+      "resources",
+      resources.map(({ uri }) => uri),
+    );
+    requireUnique(
+      "resource templates",
+      templates.map(({ uriTemplate }) => uriTemplate),
+    );
+    const kinds = { tool: tools, prompt: prompts, resource: resources, "resource template": templates };
+    return Object.entries(kinds)
+      .map(([noun, { length }]) => counted(length, noun))
+      .join(", ");
+  },
+  "tool-definitions": async (client, signal) => {
+    const tools = client.server.capabilities.tools ? await client.tools({ signal }).all() : [];
+    for (const tool of tools) requireValidTool(tool);
+    const silent = tools.filter(({ description = "" }) => description.trim() === "").map(({ name }) => name);
+    if (silent.length > 0)
+      return { warning: `Models do not know what these tools do, without a description: ${silent.join(", ")}` };
+    return `${counted(tools.length, "tool")} with schemas and descriptions`;
+  },
+  "unknown-method": async (client, signal) => {
+    const code = await errorCodeOf(client.request("mcp-edge/no-such-method", undefined, { signal }));
+    if (code !== -32601)
+      throw new Error(`A method that does not exist must get the error -32601, and got ${code ?? "a result"}.`);
+    return "refused with -32601";
+  },
+  "unknown-tool": async (client, signal) => {
+    const call = { name: "mcp-edge-no-such-tool", arguments: {} };
+    const result = client.request("tools/call", call, { signal });
+    const code = await errorCodeOf(result);
+    if (code === -32602) return "refused with -32602";
+    if (code !== undefined)
+      return { warning: `A tool that does not exist gets the error ${code}; the specification says -32602.` };
+    const isError = ((await result) as { isError?: unknown }).isError === true;
+    if (!isError) throw new Error("A call of a tool that does not exist succeeds.");
+    return { warning: "A tool that does not exist gives a result with isError; the specification says error -32602." };
+  },
+};
+
+/** @throws {Error} naming what is listed twice. */
+function requireUnique(what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`The ${what} list has ${JSON.stringify(twice)} twice.`);
+}
+
+/** @see MCP 2025-11-25, server/tools, "Tool Names" and "Tool" */
+function requireValidTool({ name, inputSchema, outputSchema }: Tool): void {
+  if (!/^[\w.-]{1,128}$/.test(name)) {
+    throw new Error(
+      `The tool name ${JSON.stringify(name)} has more than 128 characters, or others than letters, digits, _, - and dots.`,
+    );
+  }
+  if (inputSchema?.type !== "object") throw new Error(`The inputSchema of ${name} must have the type "object".`);
+  const { properties = {}, required = [] } = inputSchema as { properties?: object; required?: readonly string[] };
+  const missing = required.find((each) => !Object.hasOwn(properties, each));
+  if (missing !== undefined)
+    throw new Error(`The inputSchema of ${name} requires ${JSON.stringify(missing)}, which is no property.`);
+  if (outputSchema !== undefined && typeof outputSchema !== "object")
+    throw new Error(`The outputSchema of ${name} is no object.`);
+}
+
+/** The code of the error that a server answers with; undefined if it answers with a result. */
+async function errorCodeOf(request: Promise<unknown>): Promise<number | undefined> {
+  try {
+    await request;
+    return undefined;
+  } catch (error) {
+    if (McpError.is(error)) return error.code;
+    throw error;
+  }
+}
+
+/** Connects in one version and runs the checks. */
+export async function probeVersion(
+  target: Target,
+  version: string,
+  options: ConnectionOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<Probed> {
+  const opened = await openTarget(target, { ...options, as: version }, terminal, { signal, mayAsk: terminal.canAsk });
+  let client: Client | undefined;
+  try {
+    client = await untilInterrupted(connect(opened.target, opened.options), signal);
+    const rows: Row[] = [row(version, "connect", "passed", describe(client))];
+    for (const [name, check] of Object.entries(CHECKS)) {
+      if (name === "unknown-tool" && !client.server.capabilities.tools) continue;
+      rows.push(await runCheck(name, check, client, version, signal));
+    }
+    return { version, capabilities: new Set(Object.keys(client.server.capabilities)), rows };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!ClientError.is(error) || error.code !== "version-unsupported") throw opened.explain(error);
+    return { version, rows: [row(version, "connect", "not-applicable", "the server does not have this version")] };
+  } finally {
+    await closeInTime(client, opened.transport);
+  }
+}
+
+function describe({ server }: Client): string {
+  return `${server.info?.name ?? "a server without a name"} ${server.info?.version ?? ""}`.trim();
+}
+
+async function runCheck(
+  name: string,
+  check: Check,
+  client: Client,
+  version: string,
+  signal: AbortSignal,
+): Promise<Row> {
+  try {
+    const found = await untilInterrupted(check(client, signal), signal);
+    return typeof found === "string"
+      ? row(version, name, "passed", found)
+      : row(version, name, "warning", found.warning);
+  } catch (error) {
+    signal.throwIfAborted();
+    return row(version, name, "failed", redactText(textOfError(error)));
+  }
+}
+
+function row(version: string, name: string, status: Status, detail: string): Row {
+  return { version, name, source: "mcp-edge", status, detail };
+}
+
+/** The versions that are checked, oldest first. */
+export const CHECKED_VERSIONS: readonly string[] = SPOKEN_VERSIONS.map(({ version }) => version).reverse();

@@ -1,0 +1,179 @@
+/**
+ * `mcp-edge connect`: shows what changes in a host's file, asks, and writes it.
+ *
+ * @module
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import { isLoopback } from "../../../http/origin.ts";
+import { parseJsonc } from "../../../node/jsonc.ts";
+import { CliError, Exit, usageError } from "../../exit.ts";
+import { readJsonFile } from "../../files/json-file.ts";
+import { changeFile, readHostFile } from "../../hosts/change-file.ts";
+import { surroundings } from "../../hosts/configured.ts";
+import { setEntry } from "../../hosts/edit-jsonc.ts";
+import { HOSTS, type Host } from "../../hosts/entries.ts";
+import { type HostFile, hostFiles } from "../../hosts/files.ts";
+import { didYouMean } from "../../names.ts";
+import { COMMAND, readTarget, type Target } from "../../server/target.ts";
+import { redact } from "../../terminal/redact.ts";
+import { listenForSignals } from "../../terminal/signals.ts";
+import { clean, createTerminal, type Terminal } from "../../terminal/terminal.ts";
+import type { ConnectOptions } from "./options.ts";
+
+/**
+ * Runs the command and returns its exit code.
+ *
+ * @param words The host and the server, as far as they were given. A command after `--` comes first, where `moveCommand` puts it.
+ */
+export async function connectTo(words: readonly (string | undefined)[], options: ConnectOptions): Promise<number> {
+  const [hostName, server] = words[0]?.startsWith(COMMAND) ? [words[1], words[0]] : words;
+  const terminal = createTerminal();
+  const interruption = listenForSignals();
+  const { signal } = interruption;
+  try {
+    const host = await findHost(hostName, terminal, signal);
+    const target =
+      server === undefined ? ownServer() : absolute(await readTarget(server, { yes: options.yes === true }));
+    const name = options.name ?? nameFor(target);
+    if (!/^[\w.-]{1,64}$/.test(name)) {
+      throw usageError(`--name ${JSON.stringify(name)}: use 1 to 64 letters, digits, dots, dashes and underscores.`);
+    }
+    if (!host.entry) {
+      terminal.print(host.advice(target, name));
+      return Exit.ok;
+    }
+    const file = fileOf(host, options);
+    const entry = host.entry(target);
+    if (options.print) {
+      terminal.note(`For ${file.path}:`);
+      terminal.print(JSON.stringify({ [file.member]: { [name]: entry } }, undefined, 2));
+      return Exit.ok;
+    }
+    return await write(host, file, name, entry, { options, target, terminal, signal });
+  } finally {
+    interruption.stop();
+  }
+}
+
+async function findHost(name: string | undefined, terminal: Terminal, signal: AbortSignal): Promise<Host> {
+  const names = HOSTS.map((each) => each.name);
+  if (name !== undefined) {
+    const found = HOSTS.find((each) => each.name === name);
+    if (found) return found;
+    throw usageError(`There is no host ${JSON.stringify(name)}.${didYouMean(name, names)}`);
+  }
+  if (!terminal.canAsk) throw usageError(`Name a host: ${names.join(", ")}`);
+  const { askChoice } = await import("../../terminal/ask.ts");
+  const choices = HOSTS.map((each) => ({ value: each, label: each.title }));
+  const chosen = await askChoice("To which host shall the server be added?", choices, signal);
+  signal.throwIfAborted();
+  return chosen ?? cancelled();
+}
+
+function cancelled(): never {
+  throw new CliError(Exit.cancelled, "Nothing was changed.");
+}
+
+/** The stdio server of the project in this folder. A host has neither this folder nor a PATH, so both paths are absolute. */
+function ownServer(): Target {
+  const entry = resolve("src/stdio.ts");
+  if (existsSync(entry)) return { kind: "stdio", command: process.execPath, args: [entry] };
+  throw usageError("This folder has no src/stdio.ts. Write the URL of a server, or its command after --.");
+}
+
+/** A path that exists in this folder becomes absolute, because hosts start servers elsewhere. */
+function absolute(target: Target): Target {
+  if (target.kind === "http") return target;
+  const pathOf = (word: string) => (/[\\/.]/.test(word) && existsSync(word) ? resolve(word) : word);
+  const command = target.command === "node" ? process.execPath : pathOf(target.command);
+  return { ...target, command, args: target.args.map(pathOf) };
+}
+
+/** The name of the project in this folder for a server of this machine; the host for others. */
+function nameFor(target: Target): string {
+  const hostname = target.kind === "http" ? new URL(target.url).hostname : undefined;
+  const { name } = readJsonFile("package.json") ?? {};
+  const isOwn = hostname === undefined || isLoopback(hostname);
+  if (isOwn && typeof name === "string" && name !== "") return name.replace(/^@.*\//, "");
+  return hostname?.replace(/[^\w.-]/g, "-") ?? "server";
+}
+
+function fileOf(host: Host, { project }: ConnectOptions): HostFile {
+  const files = hostFiles(surroundings()).filter((each) => each.host === host.name);
+  const found = files.find(({ scope }) => (scope === "project") === (project === true));
+  if (found) return found;
+  throw usageError(`${host.title} has no file in a project. Leave out --project.`);
+}
+
+interface Writing {
+  readonly options: ConnectOptions;
+  readonly target: Target;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+}
+
+async function write(
+  host: Host,
+  file: HostFile,
+  name: string,
+  entry: JsonObject,
+  { options, target, terminal, signal }: Writing,
+): Promise<number> {
+  const { path, text } = readHostFile(file, surroundings().cwd);
+  // A file that cannot be changed is reported before the user is asked.
+  changed(file, text, name, entry);
+  const old = entryIn(text, file.member, name);
+  if (JSON.stringify(old) === JSON.stringify(entry)) {
+    terminal.note(`${file.path} has this entry already.`);
+    return Exit.ok;
+  }
+  show(file, name, old, entry, terminal);
+  if (!options.yes) {
+    if (!terminal.canAsk) throw usageError("There is no terminal to ask in. Add --yes to write it, or --print.");
+    const { askYesNo } = await import("../../terminal/ask.ts");
+    const isAgreed = await askYesNo(`Write this to ${path}?`, signal, true);
+    signal.throwIfAborted();
+    if (!isAgreed) cancelled();
+  }
+  const change = (now: string) => {
+    if (JSON.stringify(entryIn(now, file.member, name)) === JSON.stringify(old)) return changed(file, now, name, entry);
+    throw new CliError(
+      Exit.cancelled,
+      `${path} was changed by another program in the meantime. Run the command again.`,
+    );
+  };
+  const backup = await changeFile(path, change, signal);
+  terminal.note(`Written.${backup === undefined ? "" : ` The previous file is ${backup}`}`);
+  terminal.note(host.advice(target, name));
+  return Exit.ok;
+}
+
+/** @throws {CliError} if the file cannot be changed, which says where it is wrong. */
+function changed({ path, member }: HostFile, before: string, name: string, entry: JsonObject): string {
+  try {
+    return setEntry(before, member, name, entry);
+  } catch (error) {
+    throw new CliError(Exit.usage, `${path} cannot be changed. ${(error as Error).message} Repair it, or use --print.`);
+  }
+}
+
+function entryIn(text: string, member: string, name: string): unknown {
+  if (text.trim() === "") return undefined;
+  const whole = parseJsonc(text);
+  const entries = isObject(whole) ? whole[member] : undefined;
+  return isObject(entries) && Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+/** Shows the entry before and after. The rest of the file stays as it is, and may hold secrets. */
+function show(file: HostFile, name: string, old: unknown, entry: JsonObject, { note, err }: Terminal): void {
+  const lines = (value: unknown, mark: string, paint: (text: string) => string) =>
+    clean(`${JSON.stringify(name)}: ${JSON.stringify(value, undefined, 2)}`)
+      .split("\n")
+      .map((line) => paint(`${mark} ${line}`))
+      .join("\n");
+  note(`${err.bold(file.title)} ${file.path}, in ${JSON.stringify(file.member)}:`);
+  if (old !== undefined) note(lines(redact(old), "-", err.red));
+  note(lines(redact(entry), "+", err.green));
+}

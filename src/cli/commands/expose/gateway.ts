@@ -1,0 +1,288 @@
+/**
+ * A stdio server as Streamable HTTP. A stdio server has one client, so each legacy session gets a process of its own;
+ * modern requests share one for each client, because they bring everything with them.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/streamable-http
+ */
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import type { JSONRPCRequest, JsonObject, ParsedMessage, RequestId } from "../../../core/protocol/jsonrpc.ts";
+import { META, metaOf } from "../../../core/protocol/lifecycle.ts";
+import { findVersion, serveVersions } from "../../../core/protocol/versions.ts";
+import { readBody } from "../../../http/body.ts";
+import { classify, type LegacyVerdict } from "../../../http/classify.ts";
+import { acceptedForm, isJsonContentType } from "../../../http/headers.ts";
+import { checkOrigin, isLoopback, preflight, readableBy } from "../../../http/origin.ts";
+import { type Refusal, Refused, type Reply, refuse, statusOf } from "../../../http/refusal.ts";
+import { type Emit, type Outcome, respond } from "../../../http/respond.ts";
+import { type HttpLimits, resolveHttpLimits } from "../../../http/response-times.ts";
+import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../../http/session-refusals.ts";
+import { type Answer, encodeAnswer } from "../../relay/messages.ts";
+import { type Connect, Relay } from "../../relay/relay.ts";
+import { StreamLog } from "./stream-log.ts";
+
+/** The parts of a gateway. */
+export interface GatewayParts {
+  /** Starts a process of the server and connects to it. */
+  readonly connect: Connect;
+  /** The path of the endpoint. */
+  readonly path: string;
+  /** The token that each request must carry; undefined if none is needed. */
+  readonly token: string | undefined;
+  readonly log: (text: string) => void;
+}
+
+/** A process can be expensive, so few of them run at the same time. */
+const RELAYS_MAX = 32;
+/** The time without a request after which a process is ended, in milliseconds. */
+const IDLE_MS = 30 * 60_000;
+/** How often idle processes are looked for, in milliseconds. */
+const SWEEP_MS = 60_000;
+const ALLOW = "POST, GET, DELETE";
+
+/** A process of the server, with the open requests and streams of its client. */
+class Seat {
+  readonly relay: Relay;
+  /** Requests by id, to be cancelled by a notification. */
+  readonly serving = new Map<RequestId, AbortController>();
+  readonly streams: StreamLog;
+  usedAtMs = Date.now();
+  /** Requests that are not answered yet. */
+  #running = 0;
+
+  constructor({ connect, log }: GatewayParts, limits: HttpLimits) {
+    this.streams = new StreamLog(limits, () => {
+      this.usedAtMs = Date.now();
+    });
+    this.relay = new Relay(connect, this.streams, log);
+  }
+
+  /** Whether neither a request nor a stream is open. */
+  get isIdle(): boolean {
+    return this.#running === 0 && !this.streams.isConnected;
+  }
+
+  /** Forwards a request. The process is in use until the answer. */
+  async serve(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<Answer | undefined> {
+    this.#running += 1;
+    try {
+      return await this.relay.serve(request, { send: emit }, signal);
+    } finally {
+      this.#running -= 1;
+      this.usedAtMs = Date.now();
+    }
+  }
+}
+
+export class Gateway {
+  readonly #parts: GatewayParts;
+  readonly #limits: HttpLimits = resolveHttpLimits({});
+  readonly #versions = serveVersions();
+  /** Sessions by their id, and processes of modern clients by what these say about themselves. */
+  readonly #seats = new Map<string, Seat>();
+  readonly #sweep: ReturnType<typeof setInterval>;
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+    this.#sweep = setInterval(() => this.endIdle(), SWEEP_MS);
+    this.#sweep.unref();
+  }
+
+  /** Answers one HTTP request. */
+  async handle(request: Request): Promise<Response> {
+    const origin = request.headers.get("Origin");
+    const { hostname, host, pathname } = new URL(request.url);
+    // A page whose name was rebound to this machine sends its own name as Host.
+    if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host }).toResponse();
+    const problem = checkOrigin(request, origin, {});
+    if (problem) return refuse(problem).toResponse();
+    const reply = await this.#reply(request, pathname);
+    const answer = reply instanceof Refused ? reply.toResponse() : reply;
+    return origin === null ? answer : readableBy(origin, answer);
+  }
+
+  /** Ends all processes. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#seats.keys()].map((key) => this.#end(key)));
+  }
+
+  async #reply(request: Request, pathname: string): Promise<Reply> {
+    const { method, headers } = request;
+    if (pathname !== this.#parts.path) return new Response("Not found", { status: 404 });
+    if (method === "OPTIONS") return preflight(request, ALLOW);
+    const given = headers.get("Authorization");
+    if (!this.#isAllowed(given)) return refuse({ reason: "unauthorized", tokenPresented: given !== null });
+    if (method === "POST") return this.#post(request);
+    if (method === "GET" || method === "DELETE") return this.#ofSession(request);
+    return refuse({ reason: "method-not-allowed", method, allow: ALLOW });
+  }
+
+  /** Compares digests, so that the time of the comparison says nothing about the token. */
+  #isAllowed(given: string | null): boolean {
+    const { token } = this.#parts;
+    if (token === undefined) return true;
+    const digest = (text: string) => createHash("sha256").update(text).digest();
+    const presented = /^Bearer +(.+)$/i.exec(given ?? "")?.[1];
+    if (presented === undefined) return false;
+    return timingSafeEqual(digest(presented), digest(token));
+  }
+
+  async #post(request: Request): Promise<Reply> {
+    const { headers } = request;
+    const contentType = headers.get("Content-Type");
+    if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
+    const form = acceptedForm(headers.get("Accept"));
+    if (!form) return refuse({ reason: "not-acceptable", accept: headers.get("Accept") ?? "" });
+    const body = await readBody(request, this.#limits);
+    if (body.refusal) return refuse(body.refusal);
+    const verdict = classify(body.value, headersOf(headers), {
+      versions: this.#versions,
+      hasSessions: true,
+      batchMax: this.#limits.batchMax,
+    });
+    const options = { form, limits: this.#limits };
+    switch (verdict.kind) {
+      case "refuse":
+        return refuse(verdict.refusal, verdict.id);
+      case "notification":
+        return new Response(null, { status: 202 });
+      case "initialize":
+        return this.#initialize(verdict.request);
+      case "modern": {
+        const seat = this.#seatOf(keyOf(verdict.request), true);
+        if (!(seat instanceof Seat)) return refuse(seat, verdict.request.id);
+        const run = (emit: Emit, { signal }: { signal: AbortSignal }) =>
+          serve(seat, verdict.request, emit, signal, true);
+        return respond(run, { ...options, request });
+      }
+      case "legacy": {
+        const seat = this.#seatOf(verdict.sessionId ?? "", false);
+        if (!(seat instanceof Seat)) return refuse(seat);
+        return seat.streams.respond((emit) => serveAll(seat, verdict, emit), options, primes(headers));
+      }
+    }
+  }
+
+  /** Opens a session with a process of its own. */
+  async #initialize(request: JSONRPCRequest): Promise<Reply> {
+    const id = randomUUID();
+    const seat = this.#seatOf(id, true);
+    if (!(seat instanceof Seat)) return refuse(seat, request.id);
+    const { text, status } = await serve(seat, request, () => undefined, new AbortController().signal, false);
+    const isOpen = text !== undefined && "result" in (JSON.parse(text) as Answer);
+    if (!isOpen) await this.#end(id);
+    const headers = { "Content-Type": "application/json", ...(isOpen ? { "Mcp-Session-Id": id } : {}) };
+    return new Response(text ?? null, { status, headers });
+  }
+
+  /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
+  async #ofSession(request: Request): Promise<Reply> {
+    const { method, headers } = request;
+    const id = headers.get("Mcp-Session-Id");
+    if (id === null) return refuse({ reason: "method-not-allowed", method, allow: "POST" });
+    const seat = this.#seatOf(id, false);
+    if (!(seat instanceof Seat)) return refuse(seat);
+    if (method === "DELETE") {
+      await this.#end(id);
+      return new Response(null, { status: 204 });
+    }
+    const lastEventId = headers.get("Last-Event-ID");
+    if (lastEventId === null) return seat.streams.listen(request, primes(headers));
+    return seat.streams.resume(lastEventId, request) ?? refuse(cursorInvalid(lastEventId));
+  }
+
+  /** Returns the process for a key, started if need be, or the refusal. */
+  #seatOf(key: string, mayOpen: boolean): Seat | Refusal {
+    const known = this.#seats.get(key);
+    if (known) {
+      known.usedAtMs = Date.now();
+      return known;
+    }
+    if (!mayOpen) return SESSION_UNKNOWN;
+    if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server run`, 60);
+    const seat = new Seat(this.#parts, this.#limits);
+    this.#seats.set(key, seat);
+    return seat;
+  }
+
+  async #end(key: string): Promise<void> {
+    const seat = this.#seats.get(key);
+    this.#seats.delete(key);
+    seat?.streams.close();
+    await seat?.relay.close();
+  }
+
+  /** Ends the processes that nobody has used for a while. */
+  endIdle(nowMs = Date.now()): void {
+    const oldest = nowMs - IDLE_MS;
+    for (const [key, seat] of this.#seats) {
+      if (seat.usedAtMs < oldest && seat.isIdle) void this.#end(key);
+    }
+  }
+}
+
+/** Whether a stream begins with an event id: earlier clients cannot read an event without data. */
+function primes(headers: Headers): boolean {
+  return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
+}
+
+function headersOf(headers: Headers) {
+  return {
+    protocolVersion: headers.get("MCP-Protocol-Version"),
+    method: headers.get("Mcp-Method"),
+    name: headers.get("Mcp-Name"),
+    sessionId: headers.get("Mcp-Session-Id"),
+  };
+}
+
+/** Modern clients that declare the same name and capabilities share a process. The key cannot equal a session id, a UUID. */
+function keyOf({ params }: JSONRPCRequest): string {
+  const meta: JsonObject = metaOf(params);
+  return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);
+}
+
+async function serve(
+  seat: Seat,
+  request: JSONRPCRequest,
+  emit: Emit,
+  signal: AbortSignal,
+  isModern: boolean,
+): Promise<Outcome> {
+  const answer = await seat.serve(request, emit, signal);
+  if (!answer) return { text: undefined, status: 202 };
+  const code = "error" in answer ? answer.error.code : undefined;
+  return { text: encodeAnswer(answer), status: statusOf(code, isModern) };
+}
+
+/** Serves the messages of a legacy POST; a batch is answered with one array. */
+async function serveAll(seat: Seat, { messages, isBatch }: LegacyVerdict, emit: Emit): Promise<Outcome> {
+  const outcomes = await Promise.all(messages.map((parsed) => serveOne(seat, parsed, emit)));
+  const texts = outcomes.flatMap(({ text }) => text ?? []);
+  if (texts.length === 0) return { text: undefined, status: 202 };
+  return { text: isBatch ? `[${texts.join(",")}]` : texts[0], status: 200 };
+}
+
+async function serveOne(seat: Seat, parsed: ParsedMessage, emit: Emit): Promise<Outcome> {
+  if (parsed.kind === "request") {
+    const { id } = parsed.message;
+    const abort = new AbortController();
+    seat.serving.set(id, abort);
+    return serve(seat, parsed.message, emit, abort.signal, false).finally(() => seat.serving.delete(id));
+  }
+  if (parsed.kind === "response") seat.relay.answer(parsed.message);
+  else if (parsed.kind === "notification") {
+    const { method, params = {} } = parsed.message;
+    if (method === "notifications/cancelled") {
+      seat.serving.get(params.requestId as RequestId)?.abort(new Error("The client cancelled the request."));
+    }
+    void seat.relay.notice(parsed.message);
+  } else if (!parsed.isNotification) {
+    const id = parsed.id === undefined ? {} : { id: parsed.id };
+    return {
+      text: JSON.stringify({ jsonrpc: "2.0", ...id, error: { code: -32600, message: parsed.problem } }),
+      status: 200,
+    };
+  }
+  return { text: undefined, status: 202 };
+}

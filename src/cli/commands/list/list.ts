@@ -1,0 +1,38 @@
+/**
+ * `mcp-edge list`: reads the lists that a server has.
+ *
+ * @module
+ */
+
+import { Exit } from "../../exit.ts";
+import { noHandlers, withClient } from "../../server/connection.ts";
+import type { ConnectionOptions } from "../../server/options.ts";
+import { type Offer, printJson, printOffer } from "../../terminal/show.ts";
+
+/** Runs the command and returns its exit code. */
+export async function listServer(
+  server: string,
+  what: string | undefined,
+  options: ConnectionOptions,
+): Promise<number> {
+  return withClient(server, options, noHandlers, async ({ client, terminal, signal }) => {
+    const { capabilities } = client.server;
+    const wants = (name: string, declared: unknown) => what === name || (what === undefined && declared !== undefined);
+    const [tools, prompts, resources, resourceTemplates] = await Promise.all([
+      wants("tools", capabilities.tools) ? client.tools({ signal }).all() : undefined,
+      wants("prompts", capabilities.prompts) ? client.prompts({ signal }).all() : undefined,
+      wants("resources", capabilities.resources) ? client.resources({ signal }).all() : undefined,
+      wants("templates", capabilities.resources) ? client.resourceTemplates({ signal }).all() : undefined,
+    ]);
+    const offer: Offer = {
+      server: client.server,
+      ...(tools ? { tools } : {}),
+      ...(prompts ? { prompts } : {}),
+      ...(resources ? { resources } : {}),
+      ...(resourceTemplates ? { resourceTemplates } : {}),
+    };
+    if (options.json) printJson(terminal, offer);
+    else printOffer(terminal, offer);
+    return Exit.ok;
+  });
+}

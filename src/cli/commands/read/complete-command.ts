@@ -1,0 +1,22 @@
+import type { Command } from "commander";
+import type { CliCommand } from "../../command.ts";
+import { addConnectionOptions, append, SERVER } from "../../server/options.ts";
+import type { CompleteOptions } from "./options.ts";
+
+/** `mcp-edge complete`: asks a server to complete an argument. */
+export const complete: CliCommand = {
+  name: "complete",
+  takesServer: true,
+  define: (command: Command) =>
+    addConnectionOptions(command)
+      .description("print the values that a server suggests for an argument")
+      .argument(...SERVER)
+      .argument("<what>", "name of a prompt, or URI template of a resource")
+      .argument("<argument>", "name of the argument")
+      .argument("[value]", "what was typed so far", "")
+      .option("--context <name=value>", "another argument that was chosen before (repeatable)", append)
+      .action(async (server: string, what: string, argument: string, value: string, options: CompleteOptions) => {
+        const { completeArgument } = await import("./read.ts");
+        process.exitCode = await completeArgument(server, what, argument, value, options);
+      }),
+};

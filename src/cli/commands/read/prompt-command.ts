@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import { type CliCommand, helpFor } from "../../command.ts";
+import { addConnectionOptions } from "../../server/options.ts";
+import type { PromptOptions } from "./options.ts";
+
+/** `mcp-edge prompt`: gets a prompt. */
+export const prompt: CliCommand = {
+  name: "prompt",
+  takesServer: true,
+  define: (command: Command) =>
+    addConnectionOptions(command)
+      .description("print a prompt; its arguments are options")
+      .usage("<server> <prompt> [--argument value ...] [options]")
+      .argument("[server]", "URL, command or configured name of a server")
+      .argument("[prompt]", "name of the prompt")
+      .argument("[arguments...]", "arguments of the prompt, such as --language pt; - reads JSON from standard input")
+      .option("--json-args <json>", "arguments as a JSON object")
+      .option("-h, --help", "show this help, or that of the prompt")
+      .helpOption(false)
+      .allowUnknownOption()
+      .action(async (server?: string, name?: string, rest: readonly string[] = []) => {
+        const options = command.opts<PromptOptions>();
+        if (server === undefined || (options.help && name === undefined)) return helpFor(command, options);
+        const { getPrompt } = await import("./read.ts");
+        process.exitCode = await getPrompt(server, name, rest, options);
+      }),
+};

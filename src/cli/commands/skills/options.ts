@@ -1,0 +1,7 @@
+/** The options of `skills`. */
+export interface SkillsOptions {
+  /** The module to write. */
+  readonly out: string;
+  /** Only says whether the module is up to date. */
+  readonly check?: boolean;
+}

@@ -1,0 +1,2 @@
+/** The actions of `tasks`. */
+export type TaskAction = "list" | "get" | "result" | "cancel";

@@ -1,0 +1,149 @@
+/**
+ * The connection that the options of a command describe.
+ *
+ * @module
+ */
+import { ClientError, type ClientEvent, type ClientOptions, type Transport } from "../../client/index.ts";
+import { isLoopback } from "../../http/origin.ts";
+import { usageError, withMarks } from "../exit.ts";
+import { isSecretName, keepSecret, redact, redactText } from "../terminal/redact.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { packageVersion } from "../version.ts";
+import { watchFetch, watchTransport } from "./debug.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { RetryTimes } from "./retry-times.ts";
+import { ServerProcess } from "./server-process.ts";
+import type { SignInRules } from "./sign-in.ts";
+import type { Target } from "./target.ts";
+
+/** An option of the program hides an argument of the same name. */
+const ARGUMENT = "An argument of that name is written --arg-env.";
+
+/** A target in the form that `connect` takes. */
+export interface Opened {
+  readonly target: string | Transport;
+  readonly transport: Transport | undefined;
+  readonly options: ClientOptions;
+  /** Aborts when notifications no longer arrive, because the connection or their stream is lost for good. */
+  readonly lost: AbortSignal;
+  /** Adds what is known about the server to an error: the log of its process, or when to try again. */
+  explain(error: unknown): unknown;
+  /** The end of the log of a server that is a process, unless it was shown; otherwise empty. */
+  readonly log: () => string;
+}
+
+/** Prepares a connection; nothing is opened yet. Errors and events after the signal are not shown. */
+export async function openTarget(
+  target: Target,
+  options: ConnectionOptions,
+  terminal: Terminal,
+  rules: SignInRules,
+): Promise<Opened> {
+  const { as, timeout, debug } = options;
+  const debugLog = debug ? (line: string) => terminal.note(line) : undefined;
+  const lost = new AbortController();
+  const common: ClientOptions = {
+    name: "mcp-edge",
+    version: packageVersion(),
+    ...(as === undefined ? {} : { protocolVersions: [as] }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout, totalTimeoutMs: timeout }),
+    onEvent: eventHook(terminal, debugLog, rules.signal, lost),
+  };
+  if (target.kind === "http") {
+    if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
+    const headers = { ...target.headers, ...headersOf(options.header) };
+    for (const value of Object.values(headers)) keepCredentials(value);
+    const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
+    const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
+    const all = { ...common, headers, fetch: times.fetch, ...auth };
+    const explain = (error: unknown) => times.explain(error);
+    return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, log: () => "" };
+  }
+  if (options.header) throw usageError("--header is for servers with a URL; this one is a command.");
+  const process = new ServerProcess(target, options, terminal);
+  const { transport } = process;
+  const watched = debugLog ? watchTransport(transport, debugLog) : transport;
+  const explain = (error: unknown) => process.explain(error);
+  return { target: watched, transport, options: common, lost: lost.signal, explain, log: () => process.log };
+}
+
+/**
+ * Shows what the client reports. What it reports about a process that has ended is also in the error that follows, so it is
+ * shown only if the process was started again.
+ */
+function eventHook(
+  terminal: Terminal,
+  log: ((line: string) => void) | undefined,
+  signal: AbortSignal,
+  lost: AbortController,
+): NonNullable<ClientOptions["onEvent"]> {
+  let held: string[] = [];
+  const warn = (text: string) => terminal.note(terminal.err.yellow(`Warning: ${withMarks(redactText(text))}`));
+  return (event) => {
+    // Ctrl-C ends the process of the server as well, so its end is not reported.
+    if (signal.aborted) return;
+    if (event.type === "warning") {
+      const mayEnd = log === undefined && event.message.startsWith("The transport reports:");
+      if (mayEnd) held.push(event.message);
+      else warn(event.message);
+    } else if (event.type === "handler-failed")
+      terminal.note(terminal.err.red(withMarks(redactText(`${event.handler}: ${event.error}`))));
+    else log?.(`[client] ${JSON.stringify(redact(event))}`);
+    if (isLoss(event)) lost.abort(event.error ?? new ClientError("closed", "The server has closed the connection."));
+    if (event.type !== "reconnected") return;
+    for (const text of held) warn(text);
+    held = [];
+  };
+}
+
+/** A stream of a session that the server has forgotten is opened again in a new session. */
+function isLoss(event: ClientEvent): event is Extract<ClientEvent, { type: "closed" | "stream-lost" }> {
+  if (event.type === "closed") return true;
+  return event.type === "stream-lost" && !(ClientError.is(event.error) && event.error.code === "session-lost");
+}
+
+/** Whether a sign-in is possible: the user gives no credentials, and nobody on the way can read a token. */
+function mayHoldTokens(url: string, headers: Readonly<Record<string, string>>): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  return !isGiven && (protocol === "https:" || isLoopback(hostname));
+}
+
+async function authOf(url: string, options: ConnectionOptions, terminal: Terminal, rules: SignInRules) {
+  // Commands for local servers start without it.
+  const { signInFor } = await import("./sign-in.ts");
+  return signInFor(url, options, terminal, rules);
+}
+
+/** Keeps the value of a header secret. A server may repeat the token without its scheme, such as `Bearer`. */
+function keepCredentials(value: string): void {
+  keepSecret(value);
+  keepSecret(value.replace(/^\S+\s+/, ""));
+}
+
+/** @throws {CliError} if a header is not `Name: value`. */
+function headersOf(lines: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
+      if (name === "") throw usageError(`--header ${JSON.stringify(line)}: write it as "Name: value".`);
+      return [name, value];
+    }),
+  );
+}
+
+/**
+ * Refuses to send secrets over a connection that anyone on the way can read.
+ *
+ * @throws {CliError} naming the header.
+ */
+export function checkCredentials(target: Target, header: readonly string[] = []): void {
+  if (target.kind !== "http") return;
+  const { protocol, hostname } = new URL(target.url);
+  if (protocol === "https:" || isLoopback(hostname)) return;
+  const secret = Object.keys({ ...target.headers, ...headersOf(header) }).find(isSecretName);
+  if (secret === undefined) return;
+  throw usageError(
+    `The header ${secret} would be sent over http: to ${hostname}, readable for everyone on the way. Use https:.`,
+  );
+}

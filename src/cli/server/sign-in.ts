@@ -1,0 +1,108 @@
+/**
+ * Signing in at servers with a URL that demand a token. All commands and processes of a user share the tokens.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import {
+  deviceCode,
+  type Grant,
+  type OAuth,
+  OAuthError,
+  oauth,
+  type RedirectHandler,
+  type RevocationOutcome,
+  revokeTokens,
+} from "../../client/oauth/index.ts";
+import { fileStore, loopbackRedirect, openBrowser, resolveHost } from "../../node/index.ts";
+import { shellWord } from "../terminal/shell.ts";
+import { clean, oneLine, type Terminal } from "../terminal/terminal.ts";
+import { configFolder } from "./config-folder.ts";
+import type { ConnectionOptions } from "./options.ts";
+
+/** Whether, and until when, a user can be asked to sign in. */
+export interface SignInRules {
+  /** False: stored tokens are used and refreshed, but nobody is asked. */
+  readonly mayAsk: boolean;
+  /** Aborts when nobody waits for the sign-in any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns the part of the client that signs in at a server. */
+export function signInFor(
+  server: string,
+  options: Pick<ConnectionOptions, "browser" | "device">,
+  terminal: Terminal,
+  { mayAsk, signal }: SignInRules,
+): OAuth {
+  const common = commonOptions();
+  if (!mayAsk) return oauth({ ...common, redirect: refuseToAsk(server) });
+  if (options.device) return oauth({ ...common, grant: endedBy(deviceGrant(terminal), signal) });
+  const open = async (url: string) => {
+    terminal.note(`Sign in at: ${clean(url)}`);
+    if (options.browser !== false) await openBrowser(url);
+  };
+  return oauth({ ...common, redirect: redirectEndedBy(loopbackRedirect({ open }), signal) });
+}
+
+/**
+ * Removes the tokens for a server from this machine, and revokes them if the authorization server can.
+ *
+ * @throws {OAuthError} if they could not be revoked. They are removed by then.
+ */
+export function signOut(server: string): Promise<RevocationOutcome> {
+  return revokeTokens(server, { ...commonOptions(), redirect: refuseToAsk(server) });
+}
+
+function commonOptions() {
+  return {
+    store: fileStore(join(configFolder(process.env), "tokens")),
+    resolve: resolveHost,
+    // Requests for tokens are not part of what --debug shows.
+    fetch: (url: string | URL, init?: RequestInit) => fetch(url, init),
+  };
+}
+
+function refuseToAsk(server: string): RedirectHandler {
+  return {
+    ...loopbackRedirect(),
+    open: () => {
+      const text = `${server} wants you to sign in. Run this in a terminal, then try again: mcp-edge ping ${shellWord(server)}`;
+      throw new OAuthError("redirect-needed", text);
+    },
+  };
+}
+
+function deviceGrant(terminal: Terminal): Grant {
+  return deviceCode(({ url, code, completeUrl }) => {
+    terminal.note(`Sign in at: ${oneLine(url, 2_000)}\nCode: ${oneLine(code)}`);
+    if (completeUrl !== undefined) terminal.note(`Or open: ${oneLine(completeUrl, 2_000)}`);
+  });
+}
+
+function endedBy(grant: Grant, signal: AbortSignal): Grant {
+  const run: Grant["run"] = (request) => grant.run({ ...request, signal: AbortSignal.any([request.signal, signal]) });
+  return { ...grant, run };
+}
+
+/** The redirect listens on this machine, so it must not outlive the program that waits for it. */
+function redirectEndedBy(handler: RedirectHandler, signal: AbortSignal): RedirectHandler {
+  return {
+    ...handler,
+    async open(known) {
+      const redirect = await handler.open(known);
+      return {
+        url: redirect.url,
+        close: () => redirect.close(),
+        authorize: async (page, own) => {
+          try {
+            return await redirect.authorize(page, AbortSignal.any([own, signal]));
+          } catch (error) {
+            if (own.aborted || !signal.aborted) throw error;
+            throw new OAuthError("expired", "The program was ended before the sign-in.");
+          }
+        },
+      };
+    },
+  };
+}

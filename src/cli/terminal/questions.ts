@@ -1,0 +1,157 @@
+/**
+ * Answers the questions of a server in the terminal. Without a terminal, the client declares that it answers none.
+ *
+ * @module
+ */
+import type {
+  ClientOptions,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  LogMessage,
+  SamplingContent,
+} from "../../client/index.ts";
+import { findSecretFields } from "../../core/ask/secret-fields.ts";
+import { McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
+import { openBrowser } from "../../node/index.ts";
+import { withMore } from "../exit.ts";
+import { counted, oneLine, quoted, type Terminal } from "./terminal.ts";
+
+/** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
+const REFUSED = -1;
+
+/** Returns the handlers of questions and log messages. @param server How the user called the server. */
+export function handlersFor(terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> {
+  const onLog = (message: LogMessage) => terminal.note(terminal.err.dim(formatLog(message)));
+  if (!terminal.canAsk) return { onLog };
+  const queue = new Queue(terminal);
+  const both = (other: AbortSignal) => AbortSignal.any([signal, other]);
+  return {
+    onLog,
+    onElicit: (form, context) => queue.run(() => answerForm(form, { terminal, server, signal: both(context.signal) })),
+    onElicitUrl: (page, context) =>
+      queue.run(() => answerUrl(page, { terminal, server, signal: both(context.signal) })),
+    onSample: (request, context) =>
+      queue.run(() => answerSample(request, { terminal, server, signal: both(context.signal) })),
+  };
+}
+
+/** Says why a server could not ask: without a terminal, the client declares that it answers no questions. */
+export function explainUnasked(error: unknown, { canAsk }: Terminal): unknown {
+  if (canAsk || !McpError.is(error) || error.code !== ErrorCode.MissingRequiredClientCapability) return error;
+  return withMore(
+    error,
+    "The server wants to ask you something, but standard input and standard error are no terminal.",
+  );
+}
+
+/** Formats a log message of a server as one line. */
+export function formatLog({ level, logger, data }: LogMessage): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `[${oneLine(level)}]${logger === undefined ? "" : ` ${oneLine(logger)}:`} ${oneLine(text, 1_000)}`;
+}
+
+/** Asks one question after the other, because there is one terminal. */
+class Queue {
+  readonly #terminal: Terminal;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  async run<T>(ask: () => Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    this.#terminal.suspendStatus(true);
+    const asked = this.#last.then(ask);
+    this.#last = asked.catch(() => undefined);
+    try {
+      return await asked;
+    } finally {
+      this.#waiting -= 1;
+      this.#terminal.suspendStatus(this.#waiting > 0);
+    }
+  }
+}
+
+/** What the functions need that answer a question. */
+interface Asking {
+  readonly terminal: Terminal;
+  readonly server: string;
+  readonly signal: AbortSignal;
+}
+
+async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitResult> {
+  const [{ askChoice }, { fillIn }] = await Promise.all([import("./ask.ts"), import("./form.ts")]);
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)}\n${quoted(form.message)}`);
+  const secrets = findSecretFields(form.requestedSchema);
+  if (secrets.length > 0) {
+    const names = secrets.map((name) => oneLine(name)).join(", ");
+    terminal.note(terminal.err.yellow(`Do not write a password or another secret here. The form asks for: ${names}`));
+  }
+  const action = await askChoice(`Do you want to answer ${oneLine(server)}?`, ANSWERS, signal);
+  if (action !== "accept") return { action: action ?? "cancel" };
+  const content = await fillIn(form, server, signal);
+  return content === undefined ? { action: "cancel" } : { action, content };
+}
+
+const ANSWERS = [
+  { value: "accept", label: "Answer" },
+  { value: "decline", label: "Decline" },
+] as const;
+
+async function answerUrl(
+  page: ElicitRequestURLParams,
+  { terminal, server, signal }: Asking,
+): Promise<Pick<ElicitResult, "action">> {
+  const { askChoice } = await import("./ask.ts");
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)}\n${quoted(page.message)}`);
+  const { href, host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { href: "", host: "", protocol: "" };
+  if (protocol !== "https:" && protocol !== "http:") {
+    terminal.note(terminal.err.red(`The address ${oneLine(page.url, 500)} is not a web page. It was declined.`));
+    return { action: "decline" };
+  }
+  // This form of the address has no spaces, so it cannot contain a sentence.
+  terminal.note(`${oneLine(href, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
+  const choice = await askChoice(`Do you want to visit it for ${oneLine(server)}?`, PAGES, signal);
+  if (choice === "open") await openBrowser(page.url);
+  if (choice === undefined) return { action: "cancel" };
+  return { action: choice === "decline" ? "decline" : "accept" };
+}
+
+const PAGES = [
+  { value: "open", label: "Open it in the browser" },
+  { value: "self", label: "I open it myself" },
+  { value: "decline", label: "Decline" },
+] as const;
+
+/** The most messages that are shown of a request for a model. */
+const MESSAGES_MAX = 10;
+
+async function answerSample(
+  request: CreateMessageRequestParams,
+  { terminal, server, signal }: Asking,
+): Promise<CreateMessageResult> {
+  const { askText } = await import("./ask.ts");
+  const { err } = terminal;
+  const { systemPrompt, messages, maxTokens } = request;
+  const limit = typeof maxTokens === "number" ? `at most ${maxTokens} tokens` : "an answer";
+  const earlier = messages.length - MESSAGES_MAX;
+  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for ${limit}:`)}`);
+  if (systemPrompt !== undefined) terminal.note(quoted(`system: ${systemPrompt}`));
+  if (earlier > 0) terminal.note(err.dim(`(${counted(earlier, "earlier message")})`));
+  for (const { role, content } of messages.slice(-MESSAGES_MAX)) {
+    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(textOfContent).join("\n")}`));
+  }
+  const text = await askText(`Write the answer of the model for ${oneLine(server)}. Escape declines.`, signal);
+  if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
+  return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };
+}
+
+function textOfContent(content: SamplingContent): string {
+  return content.type === "text" ? content.text : `[${oneLine(content.type)}]`;
+}

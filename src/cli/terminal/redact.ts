@@ -1,0 +1,126 @@
+/**
+ * Keeps secrets out of everything that is printed.
+ *
+ * @module
+ */
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+
+/** Names of headers, variables and members whose values are secrets. */
+const SECRET =
+  /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$/i;
+/** Members that sound like secrets and are not. */
+const PUBLIC = /^(progressToken|maxTokens|idempotencyKey|tokenEndpoint|token_endpoint.*|authorization_servers?)$/;
+/** Texts that are recognised as secrets by their form. */
+const VALUE =
+  /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+
+export const REDACTED = "[redacted]";
+
+/** Whether the value of a header, an environment variable or a member with this name is a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET.test(name) && !PUBLIC.test(name);
+}
+
+/** The headers whose values are shown by `--debug`. All others may hold secrets, such as the ones that the user has given. */
+const SHOWN_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "access-control-allow-origin",
+  "allow",
+  "cache-control",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "date",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "retry-after",
+  "server",
+  "transfer-encoding",
+  "vary",
+  "www-authenticate",
+]);
+
+/** Returns the value of a header as it may be shown. */
+export function redactHeader(name: string, value: string): string {
+  const lower = name.toLowerCase();
+  if (lower === "location") return redactQuery(value);
+  return SHOWN_HEADERS.has(lower) ? redactText(value) : REDACTED;
+}
+
+/** Returns an address, which may be relative, without its password, its query and its fragment. */
+export function redactQuery(text: string): string {
+  const [address = "", mark] = text.split(/([?#])/);
+  return redactUrl(address) + (mark === undefined ? "" : mark + REDACTED);
+}
+
+/** Query parameters whose values are secrets, besides those with secret names: signatures and codes of a sign-in. */
+const SECRET_PARAMETER =
+  /^(sig|signature|code|state|assertion|ticket|hmac|x-amz-(signature|credential|security-token))$/i;
+
+/** Addresses within a text. */
+const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
+
+/** A shorter value is no secret, and would be found in ordinary words. */
+export const SECRET_LENGTH_MIN = 4;
+
+/** The secrets that this process was given on its command line. They have no form by which they are recognised. */
+const given = new Set<string>();
+
+/** Keeps a value out of everything that is printed from now on, except results. */
+export function keepSecret(value: string): void {
+  if (value.length >= SECRET_LENGTH_MIN) given.add(value);
+}
+
+/**
+ * Returns a text without the secrets that were given. To be used before a text is cut or divided: a piece of a secret would not
+ * be recognised any more.
+ */
+export function withoutGiven(text: string): string {
+  return [...given].reduce((before, value) => before.replaceAll(value, REDACTED), text);
+}
+
+/** Returns a text without the secrets that were given, or that can be recognised by their form. */
+export function redactText(text: string): string {
+  return withoutGiven(text).replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
+}
+
+/** Returns a copy of a JSON value in which strings under secret names are replaced. */
+export function redact(value: unknown): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (Array.isArray(value)) return value.map(redact);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const isSecret = typeof member === "string" && isSecretName(name);
+      return [name, isSecret ? REDACTED : redact(member)];
+    }),
+  );
+}
+
+/** Returns a URL without its password, and without the values of secret query parameters. */
+export function redactUrl(text: string): string {
+  return redactAddress(text).replace(VALUE, REDACTED);
+}
+
+function redactAddress(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  const secret = [...url.searchParams.keys()].filter((name) => isSecretName(name) || SECRET_PARAMETER.test(name));
+  if (secret.length === 0 && url.password === "" && url.username === "") return text;
+  [url.username, url.password] = ["", ""];
+  for (const name of secret) url.searchParams.set(name, REDACTED);
+  return url.href.replaceAll(encodeURIComponent(REDACTED), REDACTED);
+}
+
+/** Returns the arguments of a command without the values of secret options. */
+export function redactArguments(args: readonly string[]): string[] {
+  return args.map((arg, index) => {
+    const before = args[index - 1] ?? "";
+    if (before.startsWith("-") && !before.includes("=") && isSecretName(before)) return REDACTED;
+    const [, name = "", separator = ""] = /^(-{0,2}[\w.-]+)([=:])/.exec(arg) ?? [];
+    if (separator !== "" && isSecretName(name) && !arg.startsWith("http")) return `${name}${separator}${REDACTED}`;
+    return /^https?:/.test(arg) ? redactUrl(arg) : redactText(arg);
+  });
+}

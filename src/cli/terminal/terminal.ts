@@ -1,0 +1,208 @@
+/**
+ * Output: data goes to standard output, everything else to standard error.
+ *
+ * Most texts come from servers, which may be hostile. So whatever is written here loses every character that could control the
+ * terminal or hide text. The colours of this program are therefore marks in the text, which become escape sequences at the
+ * very end and which nobody else can write.
+ *
+ * @module
+ */
+import { randomBytes } from "node:crypto";
+import type { WriteStream } from "node:tty";
+import { cleanText } from "../../safe/clean-text.ts";
+import { withoutGiven } from "./redact.ts";
+
+type Stream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Formats text for one stream; without colours it returns the text unchanged. */
+export interface Paint {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+/** The streams of the process, as commands use them. */
+export interface Terminal {
+  /** Writes a line to standard output. */
+  print(text: string): void;
+  /** Writes a text of a server to standard output: as it is to a file or another program, cleaned to a terminal. */
+  printData(text: string): void;
+  /** Writes bytes to standard output. */
+  write(bytes: Uint8Array): void;
+  /** Writes a line for people to standard error. A line of progress is removed first. */
+  note(text: string): void;
+  /** Shows a line that the next one replaces. Shown only if standard error is a terminal. */
+  status(text: string | undefined): void;
+  /** Suspends `status`, so that a question on the screen is not overwritten. */
+  suspendStatus(isSuspended: boolean): void;
+  /** Colours for standard output. */
+  readonly out: Paint;
+  /** Colours for standard error. */
+  readonly err: Paint;
+  /** Whether standard output is a terminal. */
+  readonly showsOutput: boolean;
+  /** Whether someone can be asked: standard input and standard error are terminals. */
+  readonly canAsk: boolean;
+}
+
+const CODES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
+
+/** Stands before the number of a colour. Its random part cannot be guessed, so no text of a server contains it. */
+const MARK = `\ue000${randomBytes(12).toString("hex")}`;
+const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
+
+/** Returns a text as it is written: cleaned, and in the colours of this program. */
+function render(text: string): string {
+  return clean(text).replace(MARKS, "\u001b[$1m");
+}
+
+function paintFor(stream: Stream, env: NodeJS.ProcessEnv): Paint {
+  // https://no-color.org: any value that is not empty.
+  const hasColours = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+  const entries = Object.entries(CODES).map(([name, [on, off]]) => {
+    return [name, (text: string) => (hasColours ? `${MARK}${on};${text}${MARK}${off};` : text)];
+  });
+  // The members are those of CODES.
+  return Object.fromEntries(entries) as Paint;
+}
+
+/** Creates the terminal of this process. */
+export function createTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  const isLive = stderr.isTTY === true && env.TERM !== "dumb";
+  let hasStatus = false;
+  let isSuspended = false;
+  const clear = () => {
+    if (hasStatus) stderr.write("\r\u001b[2K");
+    hasStatus = false;
+  };
+  return {
+    print(text) {
+      clear();
+      stdout.write(`${render(text)}\n`);
+    },
+    printData(text) {
+      clear();
+      stdout.write(`${stdout.isTTY === true ? render(text) : text}\n`);
+    },
+    write(bytes) {
+      clear();
+      stdout.write(bytes);
+    },
+    note(text) {
+      clear();
+      stderr.write(`${render(withoutGiven(text))}\n`);
+    },
+    status(text) {
+      if (!isLive) return;
+      clear();
+      if (text === undefined || isSuspended) return;
+      // A longer line would wrap, and could not be removed again.
+      stderr.write(fitting(oneLine(text, STATUS_CHARS_MAX), (stderr.columns || 80) - 1));
+      hasStatus = true;
+    },
+    suspendStatus(suspended) {
+      if (suspended) clear();
+      isSuspended = suspended;
+    },
+    out: paintFor(stdout, env),
+    err: paintFor(stderr, env),
+    showsOutput: stdout.isTTY === true,
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+  };
+}
+
+/** More characters than any terminal has columns. */
+const STATUS_CHARS_MAX = 1_000;
+
+/** Characters that take two columns: those of Chinese, Japanese and Korean, and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+
+/** Returns the beginning of a text that fits into this many columns. */
+function fitting(text: string, columns: number): string {
+  let left = columns;
+  const characters: string[] = [];
+  for (const character of text) {
+    left -= WIDE.test(character) ? 2 : 1;
+    if (left < 0) break;
+    characters.push(character);
+  }
+  return characters.join("");
+}
+
+/** Characters that could control a terminal or hide text. JSON.stringify escapes only those below U+0020. */
+const UNSAFE =
+  /(?!\n)\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
+
+/** Formats a value as JSON that is safe to print in a terminal, and equal to the value when it is parsed. */
+export function toJson(value: unknown, indent?: number): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE, (found) => found.split("").map(escaped).join(""));
+}
+
+/**
+ * Removes what a server could use to control the terminal or to hide text: escape sequences, control characters other than line
+ * breaks and tabs, and characters that are invisible or change the direction of text.
+ */
+export function clean(text: string): string {
+  return cleanText(text);
+}
+
+/**
+ * Cleans text and puts it on one line of at most `max` characters, without the secrets that were given. A server may send something
+ * else in place of a text.
+ */
+export function oneLine(text: unknown, max = 100): string {
+  const line = withoutGiven(clean(typeof text === "string" ? text : (JSON.stringify(text) ?? "")))
+    .replace(/\s+/g, " ")
+    .trim();
+  const characters = [...line];
+  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
+}
+
+/** The most lines, and characters of a line, that are shown of a longer text of a server. */
+const [QUOTED_LINES_MAX, QUOTED_CHARS_MAX] = [12, 500];
+
+/**
+ * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program, and without
+ * the secrets that were given. A line longer than the terminal is divided. Empty lines are left out, and so is what is longer than a screen.
+ */
+export function quoted(text: string, { linesMax = QUOTED_LINES_MAX }: { readonly linesMax?: number } = {}): string {
+  const width = Math.max(20, (process.stderr.columns ?? 80) - 4);
+  const lines = withoutGiven(clean(text))
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .flatMap((line) => divided(shortened(line), width));
+  const more = lines.length - linesMax;
+  const shown = more > 0 ? [...lines.slice(0, linesMax), `(${counted(more, "more line")})`] : lines;
+  return shown.map((line) => `  | ${line}`).join("\n");
+}
+
+function shortened(line: string): string {
+  return line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line;
+}
+
+/** Divides a line into pieces that fit into this many columns. */
+function divided(line: string, columns: number): string[] {
+  const pieces: string[] = [];
+  for (let rest = line; rest !== ""; ) {
+    const piece = fitting(rest, columns) || [...rest].slice(0, 1).join("");
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
+}
+
+/** A number with its noun: "1 tool", "2 tools". */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
