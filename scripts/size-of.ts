@@ -12,7 +12,7 @@ export const PROGRAMS = [
   {
     name: "the first with authorizationServer(), oidc() and keys",
     entry: "test/size/authorization-server.ts",
-    gzipKibMax: 84.2,
+    gzipKibMax: 85.2,
   },
   { name: "a client in a browser, as it is loaded at first", entry: "test/size/client.ts", gzipKibMax: 16.5 },
   { name: "the same with validation()", entry: "test/size/client-validation.ts", gzipKibMax: 24 },

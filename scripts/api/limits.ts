@@ -57,7 +57,7 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 
 /** The entries whose options are those of a server. */
-const SERVER = /^mcp-edge(\/worker.*|\/safe|\/node)?$/;
+const SERVER = /^mcp-edge(\/worker.*|\/authorization-server.*|\/safe|\/node)?$/;
 
 /** A number that bounds or delays something: its name ends in a unit or in Max. */
 const BOUND = /(Max|Ms|max)$/;
@@ -69,8 +69,8 @@ const UNLIMITED = `## What has no limit of its own
 | a string or an array in the arguments | \`bodyBytesMax\` and \`bodyValuesMax\`; \`maxLength\` and \`maxItems\` of the tool's schema |
 | the headers and the URL of a request | the platform: Cloudflare allows 128 KB and 16 KB, Node 16 KB in all |
 | the result of a tool, a prompt, the contents of a resource | nothing, until you add \`truncateResults({ charsMax })\` of \`mcp-edge/safe\` |
-| the bodies of all requests that an isolate reads at once | nothing, until you add \`limitBytesInFlight()\` of \`mcp-edge/worker/rates\` |
-| requests of one caller | nothing, until you add \`rates()\` of \`mcp-edge/worker/rates\` |
+| the bodies of all requests that an isolate reads at once | nothing, until you add \`limitBytesInFlight()\` of \`mcp-edge/worker\` |
+| requests of one caller | nothing, until you add \`rates()\` of \`mcp-edge/worker/durable\` |
 | sessions of one caller | nothing, until you add \`rates({ liveSessions: { max } })\`; a session takes no memory and no row before it is used |
 | tasks of one caller | \`ttlMs\` of \`tasks()\`, which deletes them, until you add \`rates({ unfinishedTasks: { max } })\` |
 `;
@@ -149,7 +149,9 @@ export function missingLimits(entries: readonly Entry[]): string[] {
       return unknown.filter((name) => numbersOf(name).length > 0).map(({ name }) => `${module} ${name}`);
     });
   const known = new Set([...FIXED.map(([file, name]) => `${file} ${name}`), ...UNNOTICED]);
-  const constants = ["core", "http", "safe", "schema", "worker"].flatMap((room) => constantsOf(room));
+  const constants = ["authorization-server", "core", "http", "safe", "schema", "worker"].flatMap((room) =>
+    constantsOf(room),
+  );
   return [
     ...options,
     ...constants.filter((constant) => !known.has(constant)),

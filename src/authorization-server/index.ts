@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/oauth: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
+ * mcp-edge/authorization-server: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
  * get tokens, and parallel refreshes sign nobody out.
  *
  * @module

@@ -18,6 +18,10 @@ export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
 export type { Transport } from "../core/protocol/transport.ts";
 export type { AuthContext, ClientAuth } from "./auth.ts";
+export type { CacheOptions } from "./cache/cache.ts";
+export { cache } from "./cache/cache.ts";
+export type { CacheStore, MemoryStoreOptions } from "./cache/store.ts";
+export { memoryStore } from "./cache/store.ts";
 export type { CallOptions, CompleteOptions, PageOptions } from "./client.ts";
 export { Client } from "./client.ts";
 export { connect } from "./connect.ts";
@@ -32,6 +36,9 @@ export type {
   Next,
   OutgoingRequest,
 } from "./extensions.ts";
+export type { HostOptions, HostTool } from "./host/host.ts";
+export { Host, openHost } from "./host/host.ts";
+export type { CommandServer, ConfiguredServer, ConfigVariables, UrlServer } from "./host/server-config.ts";
 export type {
   ClientOptions,
   FetchFunction,
@@ -84,4 +91,6 @@ export type {
   Tool,
   ToolHints,
 } from "./requests/results.ts";
+export type { ConnectionState, RequestState } from "./state/state.ts";
+export { stateOf, trackState } from "./state/state.ts";
 export type { ConnectTarget, ReopenableTransport } from "./transports/open-link.ts";

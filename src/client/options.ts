@@ -72,7 +72,7 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    */
   readonly onEvent?: EventHook;
   /**
-   * Extensions of the client, such as those of `mcp-edge/client/cache`. The first is the outermost: it sees a request
+   * Extensions of the client, such as those of `mcp-edge/client`. The first is the outermost: it sees a request
    * first and its result last.
    */
   readonly use?: readonly ClientExtension[];
@@ -127,7 +127,7 @@ export interface RequestOptions {
   readonly onProgress?: (progress: Progress) => void;
   /** The progress token to send. It must differ from those of all open requests. @default a unique token */
   readonly progressToken?: string | number;
-  /** Whether the server is asked although a cache has the result. See `mcp-edge/client/cache`. @default false */
+  /** Whether the server is asked although a cache has the result. See `mcp-edge/client`. @default false */
   readonly fresh?: boolean;
   /**
    * A key by which the server recognises a call that is repeated, so that it runs once: at most 256 visible ASCII characters that

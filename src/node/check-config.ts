@@ -114,7 +114,7 @@ export async function checkConfig(
   const isSealing = SEALING.test(main.source) || AUTHORIZATION_SERVER.test(main.source);
   if (isSealing && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
-      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
   } else if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
@@ -163,7 +163,7 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
     yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
   }
   if (DEVELOPMENT_USERS.test(source)) {
-    const text = `${mainFile} would be deployed, and imports mcp-edge/worker/oauth/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.`;
+    const text = `${mainFile} would be deployed, and imports mcp-edge/authorization-server/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.`;
     yield { code: "development-users", text };
   }
   yield* findClasses(classes, mainFile, source, name, config);

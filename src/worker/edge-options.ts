@@ -112,7 +112,7 @@ export function watchForTasks(onError: ErrorReporter): (server: Registry) => voi
       .map(({ name }) => name);
     if (names.length === 0) return;
     isReported = true;
-    const message = `No client can call ${names.join(", ")}: task: "required" needs tasks() of "mcp-edge/worker/tasks" in the option use.`;
+    const message = `No client can call ${names.join(", ")}: task: "required" needs tasks() of "mcp-edge/worker/durable" in the option use.`;
     const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
     server.report(new KitError("options-invalid", message), where, onError);
   };

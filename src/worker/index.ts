@@ -8,9 +8,14 @@ export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest }
 export type { OriginRules } from "../http/origin.ts";
 export type { Refusal, WireForm } from "../http/refusal.ts";
 export type { ResponseTimes } from "../http/response-times.ts";
+export type { AuditOptions, AuditPlugin, AuditRecord, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
+export { audit } from "./access/audit/index.ts";
+export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/bytes-in-flight.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
 export { objects } from "./objects.ts";
+export type { PageOptions } from "./page/index.ts";
+export { page } from "./page/index.ts";
 export type { Contribution, EndpointServices, Plugin, PluginDefinition, Use } from "./plugin.ts";

@@ -19,7 +19,7 @@ import type { TaskObject } from "./tasks/task-object.ts";
 /** The Env of a Hono app. */
 export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 
-/** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/sessions`; bundled only if imported. */
+/** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/durable`; bundled only if imported. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects>, SealingPart {
   /** Tells the parts apart. */
   readonly slot: "sessions";
@@ -46,7 +46,7 @@ export interface ObjectPart<Env, Objects extends object> {
   };
 }
 
-/** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
+/** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/durable` is one. */
 export interface RoutesPart {
   /** Tells the parts apart. */
   readonly slot: "httpSse";
@@ -63,7 +63,7 @@ export interface RoutesPart {
   mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, gateway: SessionGateway | undefined): TryServe;
 }
 
-/** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker/page`. */
+/** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker`. */
 export interface PagePart {
   /** Tells the parts apart. */
   readonly slot: "page";
@@ -82,7 +82,7 @@ export type TryServe = (
   execution: Execution | undefined,
 ) => Response | Promise<Response> | undefined;
 
-/** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/hub`. */
+/** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/durable`. */
 export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */
   readonly slot: "notices";
@@ -94,7 +94,7 @@ export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env
   };
 }
 
-/** Provides sealing keys. Created by `keys()` of `mcp-edge/worker/keys`. */
+/** Provides sealing keys. Created by `keys()` of `mcp-edge/worker/durable`. */
 export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */
   readonly slot: "keys";
@@ -108,7 +108,7 @@ export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, O
   attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime["once"]> };
 }
 
-/** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/tasks`. */
+/** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/durable`. */
 export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>>
   extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */

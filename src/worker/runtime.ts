@@ -71,7 +71,7 @@ export interface SealingPart {
   findProblems(env: unknown): Problem[];
 }
 
-/** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/replay`. */
+/** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/durable`. */
 export interface ReplayPart extends SealingPart {
   /** Tells the parts apart. */
   readonly slot: "replay";

@@ -1,6 +1,7 @@
 /** Results are kept for the time that the server names. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CacheOptions, type CacheStore, cache, memoryStore } from "../../src/client/cache/index.ts";
+import { type CacheOptions, cache } from "../../src/client/cache/cache.ts";
+import { type CacheStore, memoryStore } from "../../src/client/cache/store.ts";
 import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
 import { until } from "../http/wire.ts";
 import { Lab, ME, PLACES } from "./places.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Host, type HostOptions, openHost } from "../../src/client/host/index.ts";
+import { type Host, type HostOptions, openHost } from "../../src/client/host/host.ts";
 import { readServer, serversOf } from "../../src/client/host/server-config.ts";
 import { nameFor } from "../../src/client/host/tool-names.ts";
 import { readMcpConfig, stdio } from "../../src/node/index.ts";

@@ -1,7 +1,7 @@
 /** What a client is doing can be read. */
 import { afterEach, expect, test } from "vitest";
 import { type Client, type ClientExtension, connect } from "../../src/client/index.ts";
-import { type ConnectionState, stateOf, trackState } from "../../src/client/state/index.ts";
+import { type ConnectionState, stateOf, trackState } from "../../src/client/state/state.ts";
 import { connect as serve, type Transport } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { until } from "../http/wire.ts";

@@ -171,10 +171,10 @@ test.each([
 });
 
 const SERVER =
-  'import { authorizationServer } from "mcp-edge/worker/oauth";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { use: [auth] });\n';
+  'import { authorizationServer } from "mcp-edge/authorization-server";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { use: [auth] });\n';
 
 test("an authorization server needs the exported class, and no other part", async () => {
-  const keys = 'import { keys } from "mcp-edge/worker/keys";\n';
+  const keys = 'import { keys } from "mcp-edge/worker/durable";\n';
   expect(await check(keys + SERVER + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
   expect((await check(keys + SERVER, "McpObject")).said).toContain("does not export the class McpObject");
 });
@@ -184,14 +184,14 @@ test("an authorization server without sealing keys is named", async () => {
 });
 
 test("a main module that only chooses the identity provider needs no keys of its own", async () => {
-  const provider = 'import { github } from "mcp-edge/worker/oauth";\nconst app = createApp(github({}));\n';
+  const provider = 'import { github } from "mcp-edge/authorization-server";\nconst app = createApp(github({}));\n';
   expect(await check(provider + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
 });
 
 test("a main module with development users is named, because it would be deployed", async () => {
-  const users = 'import { developmentUsers } from "mcp-edge/worker/oauth/dev";\n';
+  const users = 'import { developmentUsers } from "mcp-edge/authorization-server/dev";\n';
   expect(await check(users + CLASS, "McpObject")).toEqual({
     status: 1,
-    said: "[development-users] index.ts would be deployed, and imports mcp-edge/worker/oauth/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.\n",
+    said: "[development-users] index.ts would be deployed, and imports mcp-edge/authorization-server/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.\n",
   });
 });

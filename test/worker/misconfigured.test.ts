@@ -95,7 +95,7 @@ describe("other mistakes", () => {
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
-          '[keys-missing] Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
+          '[keys-missing] Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
         ]);
       }
     },
@@ -127,7 +127,7 @@ describe("tools that need a part", () => {
   test.each(["/bare", "/varying"])('task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
-      'options-invalid: No client can call background: task: "required" needs tasks() of "mcp-edge/worker/tasks" in the option use.',
+      'options-invalid: No client can call background: task: "required" needs tasks() of "mcp-edge/worker/durable" in the option use.',
     ]);
   });
 

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/oauth/dev: an identity provider for local development, in which everyone can sign in as everyone. Import it
+ * mcp-edge/authorization-server/dev: an identity provider for local development, in which everyone can sign in as everyone. Import it
  * only in a file that is never deployed.
  *
  * @module

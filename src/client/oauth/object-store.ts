@@ -1,6 +1,6 @@
 import type { OAuthStore } from "./store.ts";
 
-/** The methods of `OAuthStoreObject` of `mcp-edge/worker/oauth-store`, as its stub has them. */
+/** The methods of `OAuthStoreObject` of `mcp-edge/worker/token-store`, as its stub has them. */
 export interface OAuthStoreStub {
   /** Returns the value of a key, or undefined if there is none. */
   get(key: string): Promise<string | undefined>;

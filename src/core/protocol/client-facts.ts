@@ -23,7 +23,7 @@ export interface Principal {
   /**
    * Returns an access token of the identity provider at which the user signed in, for requests to its API. It is refreshed if
    * needed, and valid for at least a minute more. Ask for it each time you need it, and store it nowhere. It works in sessions
-   * and tasks too, until the user revokes the access. Defined only by `authorizationServer()` of `mcp-edge/worker/oauth`.
+   * and tasks too, until the user revokes the access. Defined only by `authorizationServer()` of `mcp-edge/authorization-server`.
    *
    * @throws {UpstreamError} if there is no token, with the reason.
    */

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/http-sse: serves clients that use HTTP+SSE, the transport of 2024-11-05, at the URL that serves all
+ * Serves clients that use HTTP+SSE, the transport of 2024-11-05, at the URL that serves all
  * other clients.
  *
  * @module

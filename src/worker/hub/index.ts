@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/hub: notices that reach every client of every isolate.
+ * Notices that reach every client of every isolate.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/keys: sealing keys that are created, distributed and rotated automatically.
+ * Sealing keys that are created, distributed and rotated automatically.
  *
  * @module
  */

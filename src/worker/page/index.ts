@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/page: a page for people who open the endpoint in a browser.
+ * A page for people who open the endpoint in a browser.
  *
  * @module
  */

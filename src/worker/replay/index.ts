@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/replay: handlers that ask in the middle of a call, for clients of every version, and wait for the
+ * Handlers that ask in the middle of a call, for clients of every version, and wait for the
  * answer across evictions, deploys and crashes.
  *
  * @module

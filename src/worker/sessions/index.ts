@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/sessions: legacy sessions on Durable Objects.
+ * Legacy sessions on Durable Objects.
  *
  * `initialize` seals an id and calls no object. The first use of the id creates the object. DELETE stores a tombstone,
  * which is deleted when the id would have expired anyway.

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/tasks: tool calls that run in the background as tasks, and survive restarts.
+ * Tool calls that run in the background as tasks, and survive restarts.
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
- * mcp-edge/worker/oauth-store: a Durable Object that keeps the tokens of clients in Workers.
+ * mcp-edge/worker/token-store: a Durable Object that keeps the tokens of clients in Workers.
  *
  * @example
  * ```ts
- * import { oauth, hostedRedirect, objectStore } from "mcp-edge/client/oauth";
- * import { OAuthStoreObject } from "mcp-edge/worker/oauth-store";
+ * import { hostedRedirect, oauth, objectStore } from "mcp-edge/client/oauth";
+ * import { OAuthStoreObject } from "mcp-edge/worker/token-store";
  *
  * export class TokenObject extends OAuthStoreObject {}
  *

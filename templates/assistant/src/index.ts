@@ -1,7 +1,6 @@
 /** The shop assistant as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { anonymous, edge } from "mcp-edge/worker";
+import { anonymous, edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { page } from "mcp-edge/worker/page";
 import { server } from "./shop.ts";
 
 // Everyone may shop. A basket is protected by its id.

@@ -1,7 +1,6 @@
 /** The data server as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { edge } from "mcp-edge/worker";
+import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { page } from "mcp-edge/worker/page";
 import { server } from "./data.ts";
 
 const app = edge(server, { use: [durable(), page()] });

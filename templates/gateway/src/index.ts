@@ -1,7 +1,6 @@
 /** The gateway as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
-import { authenticate, edge } from "mcp-edge/worker";
+import { authenticate, edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { page } from "mcp-edge/worker/page";
 import { callerOf } from "./callers.ts";
 import { server } from "./gateway.ts";
 

@@ -1,7 +1,6 @@
 /** The same Worker with jobs that a Cloudflare Workflow runs: `npm run start:workflow`. Clients see no difference. */
-import { edge } from "mcp-edge/worker";
+import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { page } from "mcp-edge/worker/page";
 import { workflows } from "mcp-edge/worker/workflows";
 import { server } from "./jobs.ts";
 

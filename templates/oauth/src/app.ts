@@ -1,8 +1,8 @@
 /** The notebook with user accounts. index.ts and dev.ts differ only in where users sign in. */
-import { edge } from "mcp-edge/worker";
+
+import { authorizationServer, type IdentityProvider } from "mcp-edge/authorization-server";
+import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
-import { authorizationServer, type IdentityProvider } from "mcp-edge/worker/oauth";
-import { page } from "mcp-edge/worker/page";
 import { server } from "./notebook.ts";
 
 export function createApp(identity: IdentityProvider) {

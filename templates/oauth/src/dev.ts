@@ -3,8 +3,8 @@
  * refuses every host that is not this machine. Never deploy this file.
  */
 import { env } from "cloudflare:workers";
-import type { IdentityProvider } from "mcp-edge/worker/oauth";
-import { developmentUsers } from "mcp-edge/worker/oauth/dev";
+import type { IdentityProvider } from "mcp-edge/authorization-server";
+import { developmentUsers } from "mcp-edge/authorization-server/dev";
 import { createApp } from "./app.ts";
 
 const users = developmentUsers();

@@ -1,6 +1,6 @@
 /** The Worker that is deployed: users sign in with GitHub. */
 import { env } from "cloudflare:workers";
-import { github } from "mcp-edge/worker/oauth";
+import { github } from "mcp-edge/authorization-server";
 import { createApp } from "./app.ts";
 
 /** Secrets of the Worker: see .dev.vars.example. wrangler knows only those in .dev.vars, so their types are written here. */

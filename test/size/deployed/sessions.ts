@@ -1,8 +1,6 @@
 import { McpServer } from "mcp-edge";
 import { edge } from "mcp-edge/worker";
-import { hub } from "mcp-edge/worker/hub";
-import { keys } from "mcp-edge/worker/keys";
-import { sessions } from "mcp-edge/worker/sessions";
+import { hub, keys, sessions } from "mcp-edge/worker/durable";
 import { addTools } from "./tools.ts";
 
 const server = new McpServer({ name: "size", version: "1.0.0" });

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/audit: one record for each call and each refusal.
+ * One record for each call and each refusal.
  *
  * @module
  */

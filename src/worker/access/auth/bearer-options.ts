@@ -74,7 +74,7 @@ export interface BearerOptions<Env = unknown> {
   readonly needs?: ScopeNeeds;
   /**
    * Verifies proofs that the client has the key that its token is bound to; created by `dpop()` of
-   * `mcp-edge/worker/dpop`. Without it, tokens that are bound to a key are refused.
+   * `mcp-edge/worker/durable`. Without it, tokens that are bound to a key are refused.
    */
   readonly dpop?: ProofPart;
   /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */

@@ -10,6 +10,6 @@ import type { Problem } from "../../problems.ts";
 export function findMissingObjects(what: string, place: ObjectPlace | undefined): Problem[] {
   if (!place || ownsClass(place)) return [];
   return [
-    `[export-missing] ${what} needs Durable Objects. Add keys() of "mcp-edge/worker/keys" to the option use of edge(), and write in the main module: export class ${place.className} extends app.McpObject {}`,
+    `[export-missing] ${what} needs Durable Objects. Add keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class ${place.className} extends app.McpObject {}`,
   ];
 }

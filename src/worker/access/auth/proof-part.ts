@@ -35,7 +35,7 @@ export interface ProofProblem {
   readonly headers?: Record<string, string>;
 }
 
-/** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/dpop`; bundled only if imported. */
+/** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`; bundled only if imported. */
 export interface ProofPart extends SealingPart {
   /** Joins an endpoint. Returns the role that its objects get. */
   attach(runtime: EdgeRuntime): ObjectRole<unknown>;

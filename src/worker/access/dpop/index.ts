@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/dpop: verifies that the sender of a token has the key that the token is bound to.
+ * Verifies that the sender of a token has the key that the token is bound to.
  *
  * @module
  * @see RFC 9449; SEP-1932

@@ -49,8 +49,7 @@ const HELD_MS = 60_000;
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
- * import { edge } from "mcp-edge/worker";
- * import { limitBytesInFlight } from "mcp-edge/worker/rates";
+ * import { edge, limitBytesInFlight } from "mcp-edge/worker";
  *
  * export default edge(server, { use: [limitBytesInFlight({ bytesMax: 6 * 1024 * 1024 })] });
  * ```

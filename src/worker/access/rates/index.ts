@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/rates: bounds how often a principal, a session or a tool may be used, how many sessions and tasks a principal
+ * Bounds how often a principal, a session or a tool may be used, how many sessions and tasks a principal
  * has, and the memory that the bodies of requests take.
  *
  * @module
@@ -43,7 +43,6 @@ import {
 } from "./places.ts";
 import { PlacesObject, type PlacesRpc } from "./places-object.ts";
 
-export { type BytesInFlightOptions, limitBytesInFlight } from "./bytes-in-flight.ts";
 export type { BoundRate, Rate } from "./count.ts";
 export type { LiveSessions, UnfinishedTasks } from "./places.ts";
 
