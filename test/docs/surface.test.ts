@@ -69,7 +69,7 @@ test("docs/reference/limits.md has every number that bounds a server, with its v
     /^\| `bodyBytesMax` \| `limits` \| 4,194,304 \| bytes \| .*refused with 413/m,
     /^\| `inFlightMax` \| `sessions\(\)` \| 64 \| count \| /m,
     /^\| `perMs` \| `rates\(\)` \| required \| ms \| /m,
-    /^\| `TOKEN_MAX` of `src\/worker\/auth\/token\.ts` \| 16,384 \| characters \| /m,
+    /^\| `TOKEN_MAX` of `src\/worker\/access\/auth\/token\.ts` \| 16,384 \| characters \| /m,
   ]) {
     expect(document).toMatch(row);
   }
