@@ -1,4 +1,4 @@
-/** Counts the costs of other servers for the document that `npm run cost -- --peers` writes. */
+/** Counts the costs of other servers for the document that `npm run long -- cost --peers` writes. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { countWorker } from "../scripts/cost/ours.ts";

@@ -99,7 +99,7 @@ function formatDollars(value: number): string {
 
 const INTRODUCTION = `# What a million sessions a day cost
 
-\`npm run cost\` replays each shape of use once on workerd, counts what Cloudflare bills, and writes this page. The last
+\`npm run long -- cost\` replays each shape of use once on workerd, counts what Cloudflare bills, and writes this page. The last
 column is the price of a million such sessions a day on the Workers Paid plan, in US dollars, without the amounts that the
 plan includes. All servers offer the same number of tools. The counts of mcp-edge (\`sessions()\`, \`hub()\` and \`keys()\`
 with default options) are compared by a test: those of a call with progress depend a little on the machine.

@@ -1,5 +1,5 @@
 // @module-tag long
-/** A small part of `npm run chaos`: the rules hold whatever happens to connections, objects and the process. */
+/** A small part of `npm run long -- chaos`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
 import { runSeeds } from "./seeds.ts";
 import { Tally } from "./tally.ts";

@@ -1,5 +1,5 @@
 // @module-tag long
-/** A small part of `npm run chaos -- --client`: the rules hold whatever happens to connections, objects and the process. */
+/** A small part of `npm run long -- chaos --client`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
 import { runClientSeeds } from "./client-run.ts";
 import { Tally } from "./tally.ts";

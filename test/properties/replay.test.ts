@@ -1,7 +1,7 @@
 // @module-tag long
 /**
  * For every handler, every way to answer it and every set of interruptions, the result and the effects are those of an
- * uninterrupted run with the same answers. For long runs use `npm run replay`.
+ * uninterrupted run with the same answers. For long runs use `npm run long -- replay`.
  */
 import * as fc from "fast-check";
 import { afterEach, describe, test } from "vitest";

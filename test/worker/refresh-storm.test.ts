@@ -1,5 +1,5 @@
 // @module-tag long
-/** Refreshes of one token by several processes. `npm run refreshes` repeats this a hundred times. */
+/** Refreshes of one token by several processes. `npm run long -- refreshes` repeats this a hundred times. */
 import { expect, test } from "vitest";
 import { runRefreshStorm } from "./refresh-storm.ts";
 

@@ -1,6 +1,6 @@
 // @module-tag long
 import { expect, test } from "vitest";
-import { scaleOf } from "../../scripts/scale-of.ts";
+import { scaleOf } from "../../scripts/scale/sessions.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 

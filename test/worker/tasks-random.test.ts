@@ -2,7 +2,7 @@
 /**
  * Random handlers as tasks with random interruptions: SIGKILL, eviction and reset, at any moment. The result equals
  * that of an uninterrupted run; each step has its effect under its key, and repeats it only if it was running when
- * something was lost. For long runs use `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat a failed run.
+ * something was lost. For long runs use `npm run long -- replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat a failed run.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,11 +1,11 @@
-/** The Worker of fan-out-of.ts: notifications, through a hub whose objects take as many streams as a binding says. */
+/** The Worker of fan-out.ts: notifications, through a hub whose objects take as many streams as a binding says. */
 import { env } from "cloudflare:workers";
-import { McpServer } from "../src/core/index.ts";
-import { RoleObjects } from "../src/worker/bindings.ts";
-import type { HubRpc } from "../src/worker/hub/hub-object.ts";
-import { hub } from "../src/worker/hub/index.ts";
-import { edge } from "../src/worker/index.ts";
-import { hubName } from "../src/worker/roles.ts";
+import { McpServer } from "../../src/core/index.ts";
+import { RoleObjects } from "../../src/worker/bindings.ts";
+import type { HubRpc } from "../../src/worker/hub/hub-object.ts";
+import { hub } from "../../src/worker/hub/index.ts";
+import { edge } from "../../src/worker/index.ts";
+import { hubName } from "../../src/worker/roles.ts";
 
 const server = new McpServer({ name: "fan-out", version: "1.0.0" });
 server.tool("plain", {}, () => "done");

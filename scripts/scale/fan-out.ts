@@ -1,6 +1,7 @@
 /** Opens many listening streams on one workerd and measures how long a notification takes to reach the last of them. */
 import { readFileSync } from "node:fs";
-import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } from "../src/testing/index.ts";
+import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { ROOT } from "../tools.ts";
 
 export interface FanOutOptions {
   readonly streams: number;
@@ -46,8 +47,8 @@ const LISTEN = {
 
 export async function fanOutOf({ streams, streamsMax, publications }: FanOutOptions): Promise<FanOut> {
   await using worker = await startWorker({
-    entry: "scripts/fan-out-worker.ts",
-    root: `${import.meta.dirname}/..`,
+    entry: "scripts/scale/fan-out-worker.ts",
+    root: ROOT,
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys(), STREAMS_MAX: String(streamsMax) },
   });

@@ -3,7 +3,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } from "../src/testing/index.ts";
+import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { ROOT } from "../tools.ts";
 
 export interface ScaleOptions {
   /** Sessions that are initialized and have made one call. */
@@ -47,8 +48,8 @@ const CONTENT = { "Content-Type": "application/json", Accept: "application/json,
 
 export async function scaleOf({ sessions, streams, settleMs, by, onStep }: ScaleOptions): Promise<Scale> {
   await using worker = await startWorker({
-    entry: "scripts/scale-worker.ts",
-    root: `${import.meta.dirname}/..`,
+    entry: "scripts/scale/sessions-worker.ts",
+    root: ROOT,
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -1,0 +1,60 @@
+/**
+ * The long checks and counts. Each is a file of this folder that describes itself; its action imports what it needs, so that `--help`
+ * stays fast, and sets `process.exitCode` to 1 when it has found something.
+ */
+import { Command, CommanderError } from "commander";
+import { chaos } from "./chaos.ts";
+import { chaosTasks } from "./chaos-tasks.ts";
+import { cost } from "./cost.ts";
+import { fuzz } from "./fuzz.ts";
+import { refreshes } from "./refreshes.ts";
+import { replay } from "./replay.ts";
+import { scale } from "./scale.ts";
+import { soak } from "./soak.ts";
+import { tenants } from "./tenants.ts";
+
+const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
+  chaos,
+  chaosTasks,
+  fuzz,
+  replay,
+  refreshes,
+  tenants,
+  soak,
+  scale,
+  cost,
+];
+
+/** Runs a check with the arguments of the command line, and returns the exit code: 1 for a finding, 2 for a wrong command line. */
+export async function runLong(
+  args: readonly string[],
+  write: (text: string) => unknown = (text) => process.stdout.write(text),
+): Promise<number> {
+  const program = new Command("npm run long --")
+    .description("Runs one of the checks and counts that take long.")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: write,
+      writeErr: write,
+      // Each name has one line.
+      getOutHelpWidth: () => 160,
+      getErrHelpWidth: () => 160,
+      outputError: (text) => write(sentence(text)),
+    });
+  for (const describe of CHECKS) describe((name) => program.command(name).copyInheritedSettings(program));
+  try {
+    await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? 0 : 2;
+  }
+}
+
+/** Makes one sentence of an error of the parser, which may have two, and a suggestion on a line of its own. */
+function sentence(error: string): string {
+  const [, problem = error, suggestion] = /^error: (.*?)\.?\n(?:\(Did (.*)\))?/s.exec(error) ?? [];
+  const hint = suggestion ? `did ${suggestion}` : 'see "npm run long -- --help".';
+  return `long: ${problem.replace(/\. ([A-Z])/, (_, first: string) => `: ${first.toLowerCase()}`)}; ${hint}\n`;
+}
