@@ -6,7 +6,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_LIMITS } from "../../src/core/index.ts";
 import { ROOT } from "../tools.ts";
-import { FIXED, UNNOTICED } from "./fixed-limits.ts";
 import { cell, defaultOf, inline, meaningOf } from "./options.ts";
 import type { Entry, Member, PublicName } from "./surface.ts";
 
@@ -88,9 +87,11 @@ export function limitsDocument(entries: readonly Entry[]): string {
     "## Fixed limits\n",
     "| limit | value | unit | meaning |",
     "| --- | --- | --- | --- |",
-    ...FIXED.map(([file, name, unit, meaning]) => {
-      return `| \`${name}\` of \`src/${file}\` | ${constantOf(file, name).toLocaleString("en-US")} | ${unit} | ${meaning} |`;
-    }),
+    ...fixedLimits()
+      .filter(({ unit }) => unit !== INTERNAL)
+      .map(({ file, name, value, unit, meaning }) => {
+        return `| \`${name}\` of \`src/${file}\` | ${value.toLocaleString("en-US")} | ${unit} | ${meaning} |`;
+      }),
     "",
   ];
   return [HEADER, ...options, ...fixed, UNLIMITED].join("\n");
@@ -126,21 +127,55 @@ function unitOf(name: string): string {
   return /bytes/i.test(name) ? "bytes" : /char/i.test(name) ? "characters" : "count";
 }
 
-/** Returns the value of a constant. @throws {Error} if the file has no constant of this name, or no number. */
-function constantOf(file: string, name: string): number {
-  const [, expression] = new RegExp(`const ${name} = ([\\d_ *+-]+);`).exec(read(file)) ?? [];
-  if (expression === undefined) throw new Error(`src/${file} has no constant ${name} that is a number.`);
+/** The unit of a constant that nobody can notice, such as the size of a cache. It is not in the document. */
+const INTERNAL = "internal";
+
+interface FixedLimit {
+  readonly file: string;
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly meaning: string;
+}
+
+/** A constant with its doc comment. */
+const CONSTANT = /^(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?(?:export )?const ([A-Z][A-Z_]*) = ([^;]*);/gm;
+
+/** Returns the constants whose doc comment has the tag `@limit`: a unit, and what happens beyond the limit. */
+function fixedLimits(): FixedLimit[] {
+  return constants().flatMap(({ file, name, doc, expression }) => {
+    const [, unit, meaning = ""] = /@limit (ms|bytes|characters|count|internal)\b *(.*)$/.exec(doc) ?? [];
+    if (unit === undefined) return [];
+    return [{ file, name, unit, meaning, value: unit === INTERNAL ? 0 : numberOf(expression, file) }];
+  });
+}
+
+/** Returns the constants at the top level of the rooms that servers use. */
+function constants(): { file: string; name: string; doc: string; expression: string }[] {
+  const files = ["authorization-server", "core", "http", "safe", "schema", "worker"].flatMap((room) => {
+    const inside = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
+    return inside.sort().map((file) => `${room}/${file.replaceAll("\\", "/")}`);
+  });
+  return files
+    .filter((file) => file.endsWith(".ts"))
+    .flatMap((file) => {
+      const found = readFileSync(join(ROOT, "src", file), "utf8").matchAll(CONSTANT);
+      return [...found].map(([, doc = "", name = "", expression = ""]) => {
+        return { file, name, doc: doc.replaceAll(/\s*\n \* ?/g, " ").trim(), expression };
+      });
+    });
+}
+
+/** Computes a sum of products. @throws {Error} if the expression is anything else. */
+function numberOf(expression: string, file: string): number {
+  if (!/^[\d_ *+]+$/.test(expression)) throw new Error(`src/${file}: a limit is a number, not ${expression}.`);
   const sum = expression.split("+").map((term) => {
     return term.split("*").reduce((product, factor) => product * Number(factor.replaceAll("_", "")), 1);
   });
   return sum.reduce((total, term) => total + term, 0);
 }
 
-function read(file: string): string {
-  return readFileSync(join(ROOT, "src", file), "utf8");
-}
-
-/** Returns what the document lacks: options and constants that are limits, and entries that no longer exist. */
+/** Returns what the document lacks: numeric options, and constants that are limits by their name but have no tag `@limit`. */
 export function missingLimits(entries: readonly Entry[]): string[] {
   const options = entries
     .filter(({ module }) => SERVER.test(module))
@@ -148,15 +183,10 @@ export function missingLimits(entries: readonly Entry[]): string[] {
       const unknown = names.filter((name) => name.isExported && !(name.name in PLACES) && isOptionsOfServer(name));
       return unknown.filter((name) => numbersOf(name).length > 0).map(({ name }) => `${module} ${name}`);
     });
-  const known = new Set([...FIXED.map(([file, name]) => `${file} ${name}`), ...UNNOTICED]);
-  const constants = ["authorization-server", "core", "http", "safe", "schema", "worker"].flatMap((room) =>
-    constantsOf(room),
-  );
-  return [
-    ...options,
-    ...constants.filter((constant) => !known.has(constant)),
-    ...UNNOTICED.filter((constant) => !constants.includes(constant)).map((constant) => `${constant} does not exist`),
-  ];
+  const tagged = new Set(fixedLimits().map(({ file, name }) => `${file} ${name}`));
+  const limits = constants().filter(({ name }) => /_MAX(_MS)?$/.test(name));
+  const untagged = limits.map(({ file, name }) => `${file} ${name}`).filter((limit) => !tagged.has(limit));
+  return [...options, ...untagged];
 }
 
 /** The interfaces whose numbers are not limits of a server: results, errors, and the options of clients. */
@@ -164,17 +194,4 @@ const OTHERS = /^(StdioOptions|LoopbackOptions|ConnectOptions|ProgressOptions)$/
 
 function isOptionsOfServer({ name, text }: PublicName): boolean {
   return text.includes("interface ") && /(Options|Limits|Rate|Hint)$/.test(name) && !OTHERS.test(name);
-}
-
-/** Returns the constants of a room whose names end in MAX, each with its file. */
-function constantsOf(room: string): string[] {
-  const files = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
-  return files
-    .filter((file) => file.endsWith(".ts"))
-    .flatMap((file) => {
-      const path = `${room}/${file.replaceAll("\\", "/")}`;
-      return [...read(path).matchAll(/^(?:export )?const ([A-Z][A-Z_]*_MAX(?:_MS)?) =/gm)].map(
-        ([, name]) => `${path} ${name}`,
-      );
-    });
 }

@@ -33,7 +33,10 @@ export type RequestProblem =
   /** The redirect URI cannot be trusted, so the user gets a page. */
   | { readonly page: string };
 
-/** The most characters of a query, as the client and as this server write it. A cookie keeps it while the user signs in. */
+/**
+ * The most characters of a query, as the client and as this server write it. A cookie keeps it while the user signs in.
+ * @limit characters The query of an authorization request. The user gets a page with the reason.
+ */
 const QUERY_MAX = 2_400;
 /** A base64url text of 32 bytes: a SHA-256 hash. */
 const HASH = /^[\w-]{43}$/;

@@ -222,7 +222,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
 /** Keeps the Worker running where no request is at hand. */
 const ALIVE: Execution = { waitUntil };
 
-/** The most hosts of one Worker that an isolate remembers. */
+/** The most hosts of one Worker that an isolate remembers. @limit internal */
 const BEARERS_MAX = 16;
 
 /** Returns the origin of a URL if tokens can be sent there safely. */
@@ -278,7 +278,10 @@ function policyOf(options: AuthorizationServerOptions, rules: Admission): Policy
   };
 }
 
-/** The most characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers. */
+/**
+ * The most characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers.
+ * @limit characters The name of a user in `ctx.auth.claims`. It is cut off.
+ */
 const NAME_MAX = 200;
 
 /** What handlers get to know about a user by default. */

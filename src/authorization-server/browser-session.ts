@@ -29,7 +29,10 @@ export interface PendingSignIn {
   readonly untilMs: number;
 }
 
-/** Milliseconds that a user has to sign in, and to answer the question for consent. */
+/**
+ * Milliseconds that a user has to sign in, and to answer the question for consent.
+ * @limit ms The time in which a user signs in, and in which a user answers the question for consent. Then the user begins again.
+ */
 export const ANSWER_MS = 10 * 60_000;
 
 const SESSION = "mcp-edge-session";

@@ -14,18 +14,33 @@ import { KeptDocuments } from "./kept-documents.ts";
 import { cleanName } from "./names.ts";
 import { findRedirectProblem } from "./redirects.ts";
 
-/** The longest `client_id` and the largest document, in characters and bytes. */
+/**
+ * The longest `client_id` and the largest document, in characters and bytes.
+ * @limit characters A `client_id` that is a URL. The user gets a page with the reason.
+ */
 const URL_MAX = 500;
+/**
+ * @limit bytes The metadata document of a client. The user gets a page with the reason.
+ */
 const BYTES_MAX = 16 * 1024;
 /** Milliseconds for which an isolate keeps a document, or the fact that there is none. */
 const KEPT_MS = 10 * 60_000;
 const FAILED_MS = 30_000;
+/**
+ * @limit ms The time in which a metadata document must arrive. The user gets a page with the reason.
+ */
 const TIMEOUT_MS = 5_000;
 /** Milliseconds that a request waits for a document, which another request may have asked for. */
 const WAIT_MS = TIMEOUT_MS + 1_000;
-/** The most documents that an isolate keeps, and the most URLs of which it remembers that there is none. */
+/**
+ * The most documents that an isolate keeps, and the most URLs of which it remembers that there is none.
+ * @limit count Metadata documents that an isolate keeps, each for ten minutes. The oldest is requested again.
+ */
 const KEPT_MAX = 200;
-/** The most redirect URIs of a document. */
+/**
+ * The most redirect URIs of a document.
+ * @limit count Redirect URIs of a metadata document. The user gets a page with the reason.
+ */
 const REDIRECTS_MAX = 20;
 
 /** Requests the documents of clients, and keeps them for a while. */

@@ -10,9 +10,18 @@
 import { waitUntil } from "cloudflare:workers";
 import { pause } from "../core/protocol/pause.ts";
 
-/** The most loads at a time that one network has caused, that one host is asked for, and of all. */
+/**
+ * The most loads at a time that one network has caused, that one host is asked for, and of all.
+ * @limit count Metadata documents that an isolate requests at the same time for one network. The user is asked to try again.
+ */
 const NETWORK_MAX = 5;
+/**
+ * @limit count Metadata documents that an isolate requests at the same time from one host. The user is asked to try again.
+ */
 const HOST_MAX = 20;
+/**
+ * @limit count Metadata documents that an isolate requests at the same time. The user is asked to try again.
+ */
 const LOADS_MAX = 200;
 
 /** Who asks for a document. */

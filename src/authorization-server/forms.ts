@@ -4,7 +4,10 @@
  * @module
  */
 
-/** The most bytes of a form. */
+/**
+ * The most bytes of a form.
+ * @limit bytes A request to `/token` or `/revoke`. A longer one gets 400.
+ */
 const FORM_MAX = 32 * 1024;
 
 /** The parameters of a form, each at most once. */

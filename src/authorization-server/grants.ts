@@ -36,10 +36,17 @@ export interface ConfirmedUser {
 
 const PREFIX = "user/grant/";
 
-/** The most grants of a user. */
+/**
+ * The most grants of a user.
+ * @limit count Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used, or else
+ * the grant of the client with most that was not used for the longest time.
+ */
 const GRANTS_MAX = 100;
 
-/** The most codes of one client that were not used yet. */
+/**
+ * The most codes of one client that were not used yet.
+ * @limit count Codes of one client for one user that were not used yet. A further one replaces the oldest.
+ */
 const CODES_MAX = 10;
 
 export class Grants {

@@ -5,7 +5,10 @@
  */
 import { plain } from "./pages/html.ts";
 
-/** The most characters of a name that are kept. */
+/**
+ * The most characters of a name that are kept.
+ * @limit characters The name of a client that is kept. It is cut off.
+ */
 const NAME_MAX = 80;
 
 /** Returns a name without what could hide or reorder text, on one line and shortened. Undefined if nothing is left. */

@@ -28,5 +28,8 @@ export interface UserHost {
   readonly sealing: Sealing;
 }
 
-/** Milliseconds for which an authorization code is valid (RFC 6749, 4.1.2, recommends at most 10 minutes). */
+/**
+ * Milliseconds for which an authorization code is valid (RFC 6749, 4.1.2, recommends at most 10 minutes).
+ * @limit ms The time in which a client must use a code. Then it gets `invalid_grant`.
+ */
 export const CODE_MS = 2 * 60_000;

@@ -6,7 +6,10 @@
  */
 import { isLoopback } from "../http/origin.ts";
 
-/** The longest redirect URI. */
+/**
+ * The longest redirect URI.
+ * @limit characters A redirect URI. A client with a longer one is refused.
+ */
 const URI_MAX = 1_024;
 
 /** Schemes that browsers handle themselves, so that no app receives the answer, or a script would run. */

@@ -14,11 +14,23 @@ import { findRedirectProblem } from "./redirects.ts";
 import { hashOf, newSecret } from "./sealing.ts";
 import type { Route } from "./server.ts";
 
+/**
+ * @limit bytes A registration. A longer one gets 400.
+ */
 const BODY_MAX = 16 * 1024;
-/** The most redirect URIs, and their characters. They become part of the `client_id`, which URLs contain. */
+/**
+ * The most redirect URIs, and their characters. They become part of the `client_id`, which URLs contain.
+ * @limit count Redirect URIs of a registration. With more it gets 400.
+ */
 const REDIRECTS_MAX = 5;
+/**
+ * @limit characters The redirect URIs of a registration together. Longer ones get 400.
+ */
 const REDIRECTS_LENGTH_MAX = 600;
-/** Milliseconds for which a registration is valid: as long as the keys that seal it. */
+/**
+ * Milliseconds for which a registration is valid: as long as the keys that seal it.
+ * @limit ms The time for which a registration is valid. Then the client registers again.
+ */
 const VALID_MS = 365 * 24 * 60 * 60_000;
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"] satisfies ClientAuthMethod[];
 

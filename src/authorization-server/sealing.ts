@@ -19,7 +19,10 @@ export type SealPurpose =
   | "OAuth browser"
   | "OAuth upstream tokens";
 
-/** The longest text that is opened, as long as the longest token of a request. Bounds the work for a text that is refused anyway. */
+/**
+ * The longest text that is opened, as long as the longest token of a request. Bounds the work for a text that is refused anyway.
+ * @limit characters A token, a code, a cookie, or the `client_id` of a registration. A longer one is refused.
+ */
 export const TEXT_MAX = 16 * 1024;
 
 /** Seals JSON values, and opens them. */

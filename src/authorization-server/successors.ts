@@ -22,7 +22,10 @@ import { KeyRing } from "../core/seal/key-ring.ts";
 import type { Grant, KeptAnswer, TokenAnswer } from "./grant.ts";
 import { openJson } from "./sealing.ts";
 
-/** Milliseconds for which an equal request gets the same answer, whatever happened since. */
+/**
+ * Milliseconds for which an equal request gets the same answer, whatever happened since.
+ * @limit ms The time in which an equal refresh gets exactly the same answer.
+ */
 const SAME_MS = 60_000;
 
 /** Milliseconds after its first use for which a refresh token gets another successor, if the first one was not used. */
@@ -31,7 +34,10 @@ const LATE_MS = 5 * 60_000;
 /** Milliseconds for which an equal exchange of a code gets the same answer. */
 const CODE_SAME_MS = 30_000;
 
-/** The most answers of one grant. Only a client that refreshes all the time reaches it; then the oldest is dropped. */
+/**
+ * The most answers of one grant. Only a client that refreshes all the time reaches it; then the oldest is dropped.
+ * @limit count Answers to refreshes of one grant within this time. The oldest is forgotten, and its token then ends the access.
+ */
 const KEPT_MAX = 8;
 
 const PURPOSE = "OAuth successor";

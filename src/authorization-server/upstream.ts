@@ -31,7 +31,10 @@ export interface Me {
 
 /** Milliseconds before its expiry from which a token is refreshed, so that a handler can still use it. */
 const EARLY_MS = 60_000;
-/** Milliseconds after which a provider whose tokens do not expire is asked about the user again. */
+/**
+ * Milliseconds after which a provider whose tokens do not expire is asked about the user again.
+ * @limit ms The time after which an identity provider whose tokens do not expire is asked about a user again, at a refresh.
+ */
 const CHECK_MS = 60 * 60_000;
 
 export class Upstream {

@@ -85,7 +85,11 @@ export interface UserRpc {
   upstream(grant: string): Promise<UpstreamOutcome>;
 }
 
-/** The most answered questions that are remembered. A person does not answer more in ten minutes. */
+/**
+ * The most answered questions that are remembered. A person does not answer more in ten minutes.
+ * @limit count Questions for consent of the last ten minutes whose forms cannot be sent again. A further one replaces the
+ * oldest.
+ */
 const ANSWERED_MAX = 50;
 const ME = "user/me";
 const DAY_MS = 24 * 60 * 60_000;

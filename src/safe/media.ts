@@ -11,7 +11,7 @@ import { RefusedError } from "./refused.ts";
 /** The first bytes of a file, as Latin-1 characters. A dot stands for any byte. */
 type Signature = readonly [mediaType: string, start: string];
 
-/** The most bytes of a signature. */
+/** The most bytes of a signature. @limit internal */
 const SIGNATURE_MAX = 64;
 
 const SIGNATURES: readonly Signature[] = [

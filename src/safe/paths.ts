@@ -7,9 +7,12 @@
 import { withinRoots } from "../core/ask/within-roots.ts";
 import { refusedValue } from "./refused.ts";
 
-/** Characters of a path. Linux allows 4,096 bytes. */
+/**
+ * Characters of a path. Linux allows 4,096 bytes.
+ * @limit characters A path. A longer one is refused.
+ */
 const PATH_MAX = 4_096;
-/** How often a path may be percent-encoded. A path that could be decoded once more is refused. */
+/** How often a path may be percent-encoded. A path that could be decoded once more is refused. @limit internal */
 const ENCODINGS_MAX = 4;
 
 /**

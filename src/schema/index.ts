@@ -57,9 +57,13 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
 /**
  * The largest number of nested values for which all issues are reported. The validator creates an error object for each
  * issue.
+ * @limit internal
  */
 const THOROUGH_MAX = 10_000;
-/** Nesting depth up to which defaults are filled in, since a schema may refer to itself. */
+/**
+ * Nesting depth up to which defaults are filled in, since a schema may refer to itself.
+ * @limit count Levels of arguments in which defaults of a JSON Schema are filled in. Deeper ones are not filled in.
+ */
 const DEFAULTS_DEPTH_MAX = 64;
 
 /**

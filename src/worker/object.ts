@@ -70,6 +70,7 @@ const TAGGED: readonly string[] = ["hub", "once"];
 
 /** Milliseconds until the next alarm of an object whose role this deploy does not have. They double up to the maximum. */
 const UNSERVED_MS = 60_000;
+/** @limit internal */
 const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 
 /** The key of these milliseconds while the object waits. It is after all other keys: see `storedRole`. */

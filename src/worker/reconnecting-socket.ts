@@ -21,6 +21,7 @@ export const GONE = 4002;
 const TRIES = 24;
 /** Upper limit in milliseconds of the first pause, and of all pauses. */
 const PAUSE_MS = 100;
+/** @limit internal */
 const PAUSE_MAX_MS = 250;
 
 /**

@@ -62,7 +62,7 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
 });
 
 test("docs/reference/limits.md has every number that bounds a server, with its value", () => {
-  expect(missingLimits(entries), "add it to scripts/api/limits.ts").toEqual([]);
+  expect(missingLimits(entries), "tag it with @limit, or add its options to scripts/api/limits.ts").toEqual([]);
   const document = limitsDocument(entries);
   expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
   for (const row of [

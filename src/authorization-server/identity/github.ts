@@ -64,7 +64,10 @@ const OPTIONS: OptionTable<GithubOptions> = {
 };
 
 const PUBLIC = "https://github.com";
-/** Organisations are read in pages of 100, and at most this many pages. */
+/**
+ * Organisations are read in pages of 100, and at most this many pages.
+ * @limit count Pages of 100 organisations that are read of a user of GitHub. Further organisations do not count.
+ */
 const PAGES_MAX = 10;
 const PAGE_SIZE = 100;
 

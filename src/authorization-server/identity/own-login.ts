@@ -78,7 +78,10 @@ const ATTEMPTS: OptionTable<LoginAttempts> = { network: null, account: null };
 const NETWORK: Rate = { max: 60, perMs: 15 * 60_000 };
 const ACCOUNT: Rate = { max: 20, perMs: 60 * 60_000 };
 
-/** Milliseconds that a user has to log in. */
+/**
+ * Milliseconds that a user has to log in.
+ * @limit ms The time in which a user logs in at the page of the app. Then the user begins again.
+ */
 const REQUEST_MS = 10 * 60_000;
 /** Milliseconds for which a browser is known after a login. */
 const KNOWN_MS = 90 * 24 * 60 * 60_000;
@@ -92,7 +95,10 @@ interface KnownBrowser {
   readonly untilMs: number;
 }
 
-/** Milliseconds that the browser has to bring the ticket. */
+/**
+ * Milliseconds that the browser has to bring the ticket.
+ * @limit ms The time in which the browser must return from the page of the app. Then the user begins again.
+ */
 const TICKET_MS = 60_000;
 
 interface LoginRequest {

@@ -18,7 +18,10 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { quote } from "../../core/protocol/quote.ts";
 import { IdentityError, type IdentityReason, type KeptSignIn, type UpstreamTokens } from "./provider.ts";
 
-/** Milliseconds that a provider has for an answer. */
+/**
+ * Milliseconds that a provider has for an answer.
+ * @limit ms The time that an identity provider has to answer. The user gets a page, and access goes on.
+ */
 const ANSWER_MS = 10_000;
 
 /** This authorization server as a client of a provider. */

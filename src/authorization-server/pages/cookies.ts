@@ -84,7 +84,10 @@ export async function browserOf(request: Request, isNew = false): Promise<Browse
   };
 }
 
-/** The most bytes of a form. */
+/**
+ * The most bytes of a form.
+ * @limit bytes A form of the pages. A longer one gets 403.
+ */
 const FORM_MAX = 16_384;
 
 /**

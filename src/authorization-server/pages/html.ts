@@ -33,7 +33,10 @@ function insert(value: Insertable): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** The most characters of a name that are shown. */
+/**
+ * The most characters of a name that are shown.
+ * @limit characters A name that a page shows. It is cut off.
+ */
 const NAME_MAX = 60;
 
 /**

@@ -51,6 +51,7 @@ function toWords(name: string): string {
 
 /** The warnings reported for each server. The bound stops forms with generated names from filling memory and the log. */
 const warned = new WeakMap<QuestionReporter, Set<string>>();
+/** @limit internal */
 const WARNINGS_MAX = 1000;
 
 /** Reports a form that asks for a secret to `onError`, once for each tool or prompt and set of fields. */

@@ -20,7 +20,10 @@ export type Completer<Env = unknown> = (
 /** Completers by the name of the argument or variable. */
 export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
 
-/** The most values in one answer. @see `CompleteResult` in the schema */
+/**
+ * The most values in one answer. @see `CompleteResult` in the schema
+ * @limit count Values in one answer of a completer. Further ones are left out, and `hasMore` says so.
+ */
 const VALUES_MAX = 100;
 
 /** A parsed `completion/complete` request. */

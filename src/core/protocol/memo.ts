@@ -4,8 +4,9 @@
  * @module
  */
 
+/** @limit internal */
 const KEPT_MAX = 64;
-/** Results for longer texts are not kept, to save memory. */
+/** Results for longer texts are not kept, to save memory. @limit internal */
 const LENGTH_MAX = 256;
 
 /**

@@ -18,7 +18,7 @@ export type OptionTable<O> = { readonly [K in Numbers<O>]: Range } & {
   readonly [K in Exclude<keyof O, Numbers<O>>]-?: null;
 };
 
-/** The longest delay of a timer in milliseconds. With a longer one it would fire at once. */
+/** The longest delay of a timer in milliseconds. With a longer one it would fire at once. @limit internal */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;

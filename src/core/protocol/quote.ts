@@ -3,7 +3,7 @@
  *
  * @module
  */
-/** The most characters of a peer's value that an error text repeats. The value may have megabytes. */
+/** The most characters of a peer's value that an error text repeats. The value may have megabytes. @limit internal */
 const SHOWN_MAX = 100;
 
 /** Control characters (line breaks and terminal escapes among them), line separators, and marks that reorder text. */

@@ -7,6 +7,7 @@ import { pause } from "./pause.ts";
 
 /** Milliseconds between two beats of a turn, and the number of checks without a beat after which a turn counts as stopped. */
 const BEAT_MS = 500;
+/** @limit internal */
 const SILENT_MAX = 4;
 
 interface Turn {

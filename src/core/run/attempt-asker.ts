@@ -33,7 +33,10 @@ export interface AskingRun {
   close(): void;
 }
 
-/** How often a question is asked again after an invalid answer. */
+/**
+ * How often a question is asked again after an invalid answer.
+ * @limit count How often a question is asked again after an invalid answer. Then it fails.
+ */
 const REASKS_MAX = 3;
 
 /** Creates the asker of a run. */

@@ -11,7 +11,10 @@ import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
 import type { RunRounds } from "./run-rounds.ts";
 
-/** The most runs of one modern call. Stops a handler that asks forever. */
+/**
+ * The most runs of one modern call. Stops a handler that asks forever.
+ * @limit count Rounds of one modern call that asks questions. A further question fails.
+ */
 const ROUNDS_MAX = 64;
 
 const begin: BeginReplay = (call, kept, inputResponses, check) => {

@@ -19,7 +19,10 @@ import type { SentSamples } from "./sampling-rounds.ts";
 /** The purpose of the keys. */
 const STATE = "request state";
 
-/** The lifetime of a state in milliseconds. It bounds the time that a person can take for one round. */
+/**
+ * The lifetime of a state in milliseconds. It bounds the time that a person can take for one round.
+ * @limit ms The time between two rounds of a modern call. A later one is refused with -32602.
+ */
 const STATE_LIFE_MS = 60 * 60 * 1000;
 /** The contents of a sealed state: the text of the author, and the data of the engine. */
 export interface SealedState {

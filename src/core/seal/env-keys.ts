@@ -19,7 +19,7 @@ export function readKeyList(env: unknown): string | undefined {
 
 /** Rings by purpose and list. Deriving keys is more expensive than a whole tool call. */
 const rings = new Map<string, Promise<KeyRing>>();
-/** More rings than the endpoints of a Worker use at a time. */
+/** More rings than the endpoints of a Worker use at a time. @limit internal */
 const RINGS_MAX = 64;
 
 /** Returns the key ring of a list for one purpose. @throws {KitError} `keys-invalid`. */

@@ -33,6 +33,9 @@ import { canonical } from "../seal/canonical.ts";
  */
 export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
 
+/**
+ * @limit characters An idempotency key. A longer one is refused with -32602.
+ */
 const KEY_CHARS_MAX = 256;
 
 /** The identity of a call, by which a repetition is recognised. */
@@ -108,7 +111,7 @@ interface KeptCall {
   text?: string;
 }
 
-/** The most rounds without a state under one key. After them, the call does not continue. */
+/** The most rounds without a state under one key. After them, the call does not continue. @limit internal */
 const ANSWERED_MAX = 64;
 
 /**

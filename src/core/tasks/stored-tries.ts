@@ -27,6 +27,7 @@ export interface TryStore {
 /**
  * The longest wait within a run, in milliseconds. Ending a run for a shorter one would not be worth the rows and the
  * repeated run of the handler.
+ * @limit internal
  */
 const WAIT_HERE_MAX_MS = 1_000;
 

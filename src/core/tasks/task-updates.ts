@@ -14,7 +14,10 @@ import { supportsTasks, type TaskView, tasksMissing } from "./task.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
-/** The most tasks that one stream may listen to. The status of each is read from its own object. */
+/**
+ * The most tasks that one stream may listen to. The status of each is read from its own object.
+ * @limit count Tasks that one stream listens to. A request for more is refused with -32602.
+ */
 const TASKS_MAX = 100;
 
 /** Reads the status of a task; undefined when it does not exist any more, or belongs to another caller. */

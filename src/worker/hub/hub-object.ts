@@ -25,12 +25,16 @@ import {
 } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
 
-/** Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes. */
+/**
+ * Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes.
+ * @limit characters A filter of subscriptions that an object keeps in its socket. A longer one is sent again after hibernation.
+ */
 const FILTER_MAX = 5_000;
 
 /**
  * The most subjects that are remembered. A Worker that reconnects is also sent notices for forgotten subjects, even if
  * it missed none.
+ * @limit internal
  */
 const SUBJECTS_MAX = 4_096;
 

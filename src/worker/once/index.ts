@@ -33,10 +33,16 @@ export interface OnceOptions {
 
 const OPTIONS: OptionTable<OnceOptions> = { ttlMs: [100, PERIOD[1]] };
 
-/** The objects for all calls of callers without a principal. */
+/**
+ * The objects for all calls of callers without a principal.
+ * @limit count Objects that remember the calls with keys of all callers without a principal.
+ */
 const SHARED_OBJECTS = 32;
 
-/** Maximum UTF-16 code units of a stored outcome, below the limit of a row. */
+/**
+ * Maximum UTF-16 code units of a stored outcome, below the limit of a row.
+ * @limit characters The outcome of a call that runs once. A longer one is not kept, and a repeated call fails.
+ */
 const OUTCOME_MAX = 512 * 1024;
 
 /**

@@ -25,8 +25,15 @@ export const PRESENT_HEADER = "X-Mcp-Once";
 /** Message of the object: run the call, or continue if it is running already. Any other message is the outcome. */
 export const RUN = "run";
 
-/** The most calls that one object remembers, and about the most characters of their outcomes. */
+/**
+ * The most calls that one object remembers, and about the most characters of their outcomes.
+ * @limit count Calls that one of these objects remembers. The outcome that expires first is forgotten. If all are running, a
+ * further call is refused with 429.
+ */
 const CALLS_MAX = 500;
+/**
+ * @limit characters The outcomes that one of these objects remembers, together. Those that expire first are forgotten.
+ */
 const CHARS_MAX = 4 * 1024 * 1024;
 /** An object of many calls deletes expired ones at most once in this time. */
 const SWEEP_MS = 10 * 60_000;

@@ -18,9 +18,12 @@ import { failedEntry, type JournalData, type JournalEntry, type QuestionEntry } 
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 
-/** Characters that one call may store: its request, journal and questions. The platform allows twice as much in one row. */
+/**
+ * Characters that one call may store: its request, journal and questions. The platform allows twice as much in one row.
+ * @limit characters What a legacy call stores to survive its object. Beyond it the call does not continue after a loss.
+ */
 const CALL_MAX = 900_000;
-/** Characters in one row. A change that would exceed them starts a new row. */
+/** Characters in one row. A change that would exceed them starts a new row. @limit internal */
 const ROW_MAX = 4_096;
 
 interface OpenQuestion {

@@ -43,7 +43,10 @@ export interface DurableCallsHost {
   readonly expire: (id: RequestId) => boolean;
 }
 
-/** Reruns of one call without progress, so that a call that crashes its object is not run again forever. */
+/**
+ * Reruns of one call without progress, so that a call that crashes its object is not run again forever.
+ * @limit count Runs of a call whose object is lost each time without progress. Then the call fails.
+ */
 const RERUNS_MAX = 3;
 
 export class DurableCalls {

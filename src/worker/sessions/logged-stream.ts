@@ -43,7 +43,10 @@ export interface StreamOwner {
   report(error: unknown): void;
 }
 
-/** Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte. */
+/**
+ * Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte.
+ * @limit characters Events in one row of the log. Longer ones take several rows.
+ */
 export const ROW_MAX = 256 * 1024;
 
 /** Progress and logs that follow earlier ones within this many milliseconds wait for the rest of that time. */

@@ -47,7 +47,7 @@ export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => st
 /** Keys are derived for this purpose, so they cannot open anything else. */
 const PURPOSE = "session id";
 
-/** Maximum number of opened ids in the cache. Each takes less than a kilobyte. */
+/** Maximum number of opened ids in the cache. Each takes less than a kilobyte. @limit internal */
 const KNOWN_MAX = 4096;
 
 /** Milliseconds for which a session is new. */

@@ -24,11 +24,11 @@ import { VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;
 const FIXED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 4 + 6;
-/** Sealed and in base64url, these are 256 characters. */
+/** Sealed and in base64url, these are 256 characters. @limit internal */
 const BYTES_MAX = 160;
-/** Bytes of a client's name and version together. */
+/** Bytes of a client's name and version together. @limit internal */
 const INFO_MAX = BYTES_MAX - FIXED_BYTES - 1;
-/** Bytes that a long name leaves for the version. */
+/** Bytes that a long name leaves for the version. @limit internal */
 const VERSION_MAX = 32;
 const SECOND_MS = 1000;
 

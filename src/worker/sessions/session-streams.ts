@@ -27,7 +27,10 @@ import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 import { findStart, type Start } from "./stream-start.ts";
 
-/** Size of the messages that may wait for a client to open a stream, or for others that follow. */
+/**
+ * Size of the messages that may wait for a client to open a stream, or for others that follow.
+ * @limit characters Notices that wait for a client to open a stream. Further ones are dropped.
+ */
 const WAITING_MAX = 64 * 1024;
 /** Fraction of a limit that is freed at once, so that pruning does not run for each event. */
 const FREED = 0.25;

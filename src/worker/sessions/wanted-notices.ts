@@ -17,7 +17,10 @@ interface StateStore {
   store(state: StoredState, caller: Caller): Promise<void>;
 }
 
-/** Maximum number of URL elicitations of whose completion a client is notified. Beyond it the oldest is dropped. */
+/**
+ * Maximum number of URL elicitations of whose completion a client is notified. Beyond it the oldest is dropped.
+ * @limit count URL elicitations of whose end a client is told. The oldest is dropped.
+ */
 const ELICITATIONS_MAX = 32;
 
 export class WantedNotices {

@@ -50,9 +50,12 @@ export interface TaskObjectOptions {
   readonly runMs: number;
 }
 
-/** Runs without progress after which the task fails. Each of them was lost with its object. */
+/**
+ * Runs without progress after which the task fails. Each of them was lost with its object.
+ * @limit count Runs of a task whose object is lost each time without progress. Then the task fails.
+ */
 const STARTS_MAX = 20;
-/** The runtime gives up an alarm after six failed retries. Before the last retry a new alarm is set. */
+/** The runtime gives up an alarm after six failed retries. Before the last retry a new alarm is set. @limit internal */
 const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
 /** A task is kept for at least this many poll intervals. */

@@ -71,9 +71,15 @@ export interface StoredState {
 
 /** UTF-16 units in one row: at most 1 MB, and the platform allows 2 MB. */
 const PIECE = 256 * 1024;
-/** Entries in one journal. Each run reads all of them. */
+/**
+ * Entries in one journal. Each run reads all of them.
+ * @limit count Steps and questions of one task. A further one makes the task fail.
+ */
 const ENTRIES_MAX = 10_000;
-/** UTF-16 units in one journal. It is read as a whole, and an isolate has 128 MB. */
+/**
+ * UTF-16 units in one journal. It is read as a whole, and an isolate has 128 MB.
+ * @limit characters The results of all steps of one task. Beyond it the task fails.
+ */
 const JOURNAL_MAX = 16 * 1024 * 1024;
 
 export class TaskStore {

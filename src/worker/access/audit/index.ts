@@ -216,6 +216,7 @@ function sizeOf(value: unknown): number | undefined {
 /**
  * The most characters of a text in a record, apart from contents. Clients choose most of them, and the platform cuts or
  * drops long lines, so that a caller could hide what it does.
+ * @limit characters A text in a record of the audit, apart from contents. A longer one is cut.
  */
 const TEXT_MAX = 512;
 

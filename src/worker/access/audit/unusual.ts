@@ -33,7 +33,10 @@ export interface UnusualUseOptions<Env> {
 
 const OPTIONS: OptionTable<UnusualUseOptions<never>> = { report: null, max: SIZE, perMs: TIMER };
 
-/** Callers that are counted. The one that was counted first is forgotten to make space. */
+/**
+ * Callers that are counted. The one that was counted first is forgotten to make space.
+ * @limit count Callers that an isolate watches for unusual use. The one that was counted first is forgotten.
+ */
 const CALLERS_MAX = 1_000;
 
 interface Counter {

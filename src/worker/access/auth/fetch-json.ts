@@ -8,9 +8,15 @@ import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { quote } from "../../../core/protocol/quote.ts";
 import { isLoopback } from "../../../http/origin.ts";
 
-/** Milliseconds to wait for an answer. */
+/**
+ * Milliseconds to wait for an answer.
+ * @limit ms The time that an authorization server has to answer. Then requests get 503.
+ */
 const ANSWER_MS = 5_000;
-/** Characters of an answer. The largest key sets have about 20 KB. */
+/**
+ * Characters of an answer. The largest key sets have about 20 KB.
+ * @limit characters An answer of an authorization server. With a longer one, requests get 503.
+ */
 const ANSWER_MAX = 256 * 1024;
 
 /** Whether a URL may be requested: over HTTPS, or over HTTP on this machine. */

@@ -16,17 +16,26 @@ export interface JsonWebKeySet {
   readonly keys: readonly Jwk[];
 }
 
-/** Milliseconds between two requests because of an unknown key. */
+/**
+ * Milliseconds between two requests because of an unknown key.
+ * @limit ms The time between two requests for keys because of unknown ones. Until then tokens with an unknown key get 401.
+ */
 const UNKNOWN_PAUSE_MS = 30_000;
 /** Milliseconds after a failed request, until the next one. */
 const FAILURE_PAUSE_MS = 2_000;
 /** How much longer known keys stay in use while the issuer fails, in multiples of their usual time. */
 const STALE_TIMES = 5;
-/** The most milliseconds of that. */
+/**
+ * The most milliseconds of that.
+ * @limit ms The most by which known keys stay in use beyond `keysMs` while the issuer fails. Then tokens get 503.
+ */
 const STALE_MAX_MS = 3_600_000;
 /** Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more. */
 const WAIT_MS = 12_000;
-/** Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`. */
+/**
+ * Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`.
+ * @limit count Keys that are tried for one token. Further keys are not tried.
+ */
 const TRIED_MAX = 4;
 
 interface Known {

@@ -66,7 +66,10 @@ export function byFunction(issuer: string, verify: VerifyToken<never>): Verify {
   };
 }
 
-/** Answers that an isolate keeps. Random tokens cannot displace them, because only accepted ones are kept. */
+/**
+ * Answers that an isolate keeps. Random tokens cannot displace them, because only accepted ones are kept.
+ * @limit count Answers about tokens that an isolate keeps. The oldest is forgotten.
+ */
 const KEPT_MAX = 1_000;
 
 /** Keeps the answers about accepted tokens. @param cacheMs Milliseconds for which an answer is kept; 0 keeps none. */

@@ -6,7 +6,10 @@
  */
 import type { Denial } from "./answers.ts";
 
-/** Bounds the work for a token that is refused anyway. */
+/**
+ * Bounds the work for a token that is refused anyway.
+ * @limit characters An access token. A longer one gets 400.
+ */
 const TOKEN_MAX = 16 * 1024;
 
 /**

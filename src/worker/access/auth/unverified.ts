@@ -19,7 +19,7 @@ export function unverified(token: string): (error: unknown) => Refused {
   };
 }
 
-/** Errors in a chain of causes that are logged. A chain may be a circle. */
+/** Errors in a chain of causes that are logged. A chain may be a circle. @limit internal */
 const CAUSES_MAX = 5;
 
 /** Returns the stack of an error, and those of its causes. */

@@ -30,7 +30,10 @@ export interface Proof {
   readonly thumbprint: string;
 }
 
-/** Bounds the work for a proof that is refused anyway. */
+/**
+ * Bounds the work for a proof that is refused anyway.
+ * @limit characters A DPoP proof. A longer one gets 401.
+ */
 const PROOF_MAX = 8 * 1024;
 
 const TYPE = /^dpop\+jwt$/i;

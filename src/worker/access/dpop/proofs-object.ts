@@ -26,7 +26,10 @@ export interface ProofsRpc {
 const ID_LENGTH = 22;
 /** Milliseconds whose proofs share a row. A longer time means fewer rows to delete, and more bytes in each write. */
 const ROW_MS = 10_000;
-/** The most proofs in a row: 500 a second. Keeps the value below 128 KiB, so that each write stays cheap. */
+/**
+ * The most proofs in a row: 500 a second. Keeps the value below 128 KiB, so that each write stays cheap.
+ * @limit count Proofs of one key in 10 s. A further one gets 503.
+ */
 const ROW_MAX = 5_000;
 
 const PREFIX = "proofs/";

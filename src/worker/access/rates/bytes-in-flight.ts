@@ -38,6 +38,7 @@ const RETRY_AFTER_S = 1;
 /**
  * Milliseconds after which a body that has arrived is no longer counted, even if its request is not answered. The platform
  * ends some requests of clients that have vanished without running the code that waits for them.
+ * @limit ms The time for which a body is counted after it arrived, at most. Then it is no longer counted.
  */
 const HELD_MS = 60_000;
 

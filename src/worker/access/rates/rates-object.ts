@@ -43,6 +43,7 @@ const STORE_MS = 1_000;
 /**
  * The most counters, besides those that the options name. A caller can invent session ids and names of tools, which must
  * not fill the memory. Counters are not removed to make space: a caller could start its own ones again in this way.
+ * @limit count Counters of one principal for sessions and tools that the options do not name. Further ones share a counter.
  */
 const COUNTERS_MAX = 1_000;
 
