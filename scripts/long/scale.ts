@@ -12,6 +12,7 @@ export function scale(command: (name: string) => Command): void {
     .option("--sessions <count>", "the number of idle sessions", number, 5_000)
     .option("--streams <count>", "how many of them hold a stream open", number, 500)
     .option("--listening <count>", "the number of listening streams, over 1, 4 and 16 objects", number, 9_000)
+    .option("--calculate <count>", "only calculates what so many listening streams cost, such as 1000000", number)
     .action(run);
 }
 
@@ -19,9 +20,15 @@ interface Options {
   readonly sessions: number;
   readonly streams: number;
   readonly listening: number;
+  readonly calculate?: number;
 }
 
-async function run({ sessions, streams, listening }: Options): Promise<void> {
+async function run({ sessions, streams, listening, calculate }: Options): Promise<void> {
+  if (calculate !== undefined) {
+    const { listenersCost } = await import("../scale/calculate.ts");
+    console.table(listenersCost(calculate));
+    return;
+  }
   await printMemory(sessions, streams);
   for (const objects of [1, 4, 16]) await printFanOut(listening, objects);
 }

@@ -60,14 +60,16 @@ const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 /** The configuration of Cloudflare's command `cf`, which is a program and cannot be read here. */
 const CF_FILE = "cloudflare.config.ts";
-/** The imports of parts that need the exported class. */
-const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
+/** The imports of entries whose plugins all need the exported class. */
+const PLUGINS = /["']mcp-edge\/worker\/(durable|once|workflows)["']/;
 /** The call that creates a plugin that needs the class, and keys. */
 const AUTHORIZATION_SERVER = /\bauthorizationServer\s*\(/;
-const DEVELOPMENT_USERS = /["']mcp-edge\/worker\/oauth\/dev["']/;
-/** The imports of parts that seal something, and of those that provide keys. */
-const SEALING = /["']mcp-edge\/worker\/(sessions|replay)["']/;
-const KEYS = /["']mcp-edge\/worker\/(durable|keys)["']/;
+const DEVELOPMENT_USERS = /["']mcp-edge\/authorization-server\/dev["']/;
+/** The names that a module imports from the entry of the plugins with objects. */
+const DURABLE_IMPORT = /\bimport\s*\{([^}]*)\}\s*from\s*["']mcp-edge\/worker\/durable["']/g;
+/** The plugins of that entry that seal something without bringing keys, and those that bring keys. */
+const SEALING = /\b(sessions|replay)\b/;
+const KEYS = /\b(durable|keys)\b/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
 /** The lists of allowed origins that are written out, and their items. */
@@ -111,10 +113,11 @@ export async function checkConfig(
     console.log(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
   }
   // Only a note, because the configuration does not contain secrets.
-  const isSealing = SEALING.test(main.source) || AUTHORIZATION_SERVER.test(main.source);
-  if (isSealing && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
+  const imported = [...main.source.matchAll(DURABLE_IMPORT)].map(([, names]) => names).join();
+  const isSealing = SEALING.test(imported) || AUTHORIZATION_SERVER.test(main.source);
+  if (isSealing && !KEYS.test(imported) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
-      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+      `[keys-missing] ${main.file} imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
   } else if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
@@ -150,7 +153,7 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   const isJson = isJsonFile(name);
   const classes = [...source.matchAll(CLASS), ...source.matchAll(DESTRUCTURED)].map(([, own]) => own ?? "McpObject");
   const isAuthorizing = AUTHORIZATION_SERVER.test(source);
-  if (classes.length === 0 && (isAuthorizing || PARTS.test(source)) && mainFile !== undefined) {
+  if (classes.length === 0 && (isAuthorizing || PLUGINS.test(source)) && mainFile !== undefined) {
     classes.push("McpObject");
     const text = "The Worker does not export the class McpObject.";
     const lines = ["export class McpObject extends app.McpObject {}"];

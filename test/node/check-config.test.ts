@@ -19,7 +19,7 @@ afterEach(() => {
 
 function write(imports: readonly string[], more = ""): void {
   mkdirSync(join(folder, "src"), { recursive: true });
-  const lines = imports.map((name) => `import { ${name} } from "mcp-edge/worker/${name}";`);
+  const lines = [`import { ${imports.join(", ")} } from "mcp-edge/worker/durable";`];
   writeFileSync(join(folder, "src/index.ts"), [...lines, "export class McpObject extends app.McpObject {}"].join("\n"));
   writeFileSync(
     join(folder, "wrangler.toml"),
@@ -33,7 +33,7 @@ test.each([["sessions"], ["replay"]])("%s without keys: says that the secret mus
   write([part]);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([
-    '[keys-missing] src/index.ts imports no part for sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
+    '[keys-missing] src/index.ts imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
   ]);
 });
 

@@ -4,11 +4,11 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { HubModel, ModelIsolate, type ModelOptions } from "../../scripts/hub-model.ts";
 import { fingerprint } from "../../src/core/protocol/bytes.ts";
 import type { NoticeSubscription } from "../../src/core/protocol/notices.ts";
 import { OBJECTS_HEADER } from "../../src/worker/hub/hub-messages.ts";
 import { Placement } from "../../src/worker/hub/placement.ts";
+import { HubModel, ModelIsolate, type ModelOptions } from "./hub-model.ts";
 
 const COSTS = { request: 0.05, send: 0.01, call: 0.05, write: 5, receive: 0.01 };
 

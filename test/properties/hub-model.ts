@@ -6,13 +6,13 @@
  * the same seed gives the same run. While a model runs it replaces the globals `setTimeout`, `clearTimeout`, `Response`,
  * `WebSocketPair` and `Math.random`.
  */
-import type { Notice, NoticeFilter, NoticeListener, NoticeSubscription } from "../src/core/protocol/notices.ts";
-import { CLAIM_HEADER, type HubClaim, type ToHub } from "../src/worker/hub/hub-messages.ts";
-import { HubObject, type HubRpc } from "../src/worker/hub/hub-object.ts";
-import { hubSource } from "../src/worker/hub/hub-source.ts";
-import { Placement, type ShardLinks } from "../src/worker/hub/placement.ts";
-import { retryOnReset } from "../src/worker/retry-on-reset.ts";
-import { hubName } from "../src/worker/roles.ts";
+import type { Notice, NoticeFilter, NoticeListener, NoticeSubscription } from "../../src/core/protocol/notices.ts";
+import { CLAIM_HEADER, type HubClaim, type ToHub } from "../../src/worker/hub/hub-messages.ts";
+import { HubObject, type HubRpc } from "../../src/worker/hub/hub-object.ts";
+import { hubSource } from "../../src/worker/hub/hub-source.ts";
+import { Placement, type ShardLinks } from "../../src/worker/hub/placement.ts";
+import { retryOnReset } from "../../src/worker/retry-on-reset.ts";
+import { hubName } from "../../src/worker/roles.ts";
 import { Clock } from "./model-clock.ts";
 
 /** What the platform costs in the model, in milliseconds. */
