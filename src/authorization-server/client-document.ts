@@ -8,10 +8,10 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../http/origin.ts";
 import { createSafeFetch } from "../safe/fetch.ts";
 import { parseObject } from "../worker/access/auth/fetch-json.ts";
-import type { OAuthClient } from "./clients.ts";
 import { DocumentLoads, type DocumentRequest } from "./document-loads.ts";
 import { KeptDocuments } from "./kept-documents.ts";
 import { cleanName } from "./names.ts";
+import type { OAuthClient } from "./oauth-client.ts";
 import { findRedirectProblem } from "./redirects.ts";
 
 /**

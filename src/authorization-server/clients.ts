@@ -11,23 +11,8 @@
  */
 import type { ClientDocuments } from "./client-document.ts";
 import { isDocumentUrl } from "./document-url.ts";
+import type { ClientAuthMethod, OAuthClient } from "./oauth-client.ts";
 import { hashOf, type Sealing } from "./sealing.ts";
-
-/** How a client proves its identity to the token endpoint. */
-export type ClientAuthMethod = "none" | "client_secret_basic" | "client_secret_post";
-
-/** A client. */
-export interface OAuthClient {
-  readonly id: string;
-  /** The name that it gives itself, or that the author gives it. */
-  readonly name: string;
-  readonly redirectUris: readonly string[];
-  /** Who says what is known about it. */
-  readonly source: "author" | "document" | "registration";
-  readonly method: ClientAuthMethod;
-  /** Hash of its secret. */
-  readonly secretHash?: string | undefined;
-}
 
 /** A client that the author names in the options. */
 export interface KnownClient {

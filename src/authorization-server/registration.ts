@@ -5,10 +5,11 @@
  * @see RFC 7591; MCP 2026-07-28, basic/authorization/client-registration (deprecated there)
  */
 import { parseObject } from "../worker/access/auth/fetch-json.ts";
-import type { ClientAuthMethod, Registration } from "./clients.ts";
+import type { Registration } from "./clients.ts";
 import { readText } from "./forms.ts";
 import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
 import { cleanName } from "./names.ts";
+import type { ClientAuthMethod } from "./oauth-client.ts";
 import { destinationOf } from "./pages/client.ts";
 import { findRedirectProblem } from "./redirects.ts";
 import { hashOf, newSecret } from "./sealing.ts";

@@ -13,45 +13,17 @@
  * @module
  */
 import type { RoleObject } from "../worker/object.ts";
-import type {
-  AnsweredQuestion,
-  CodeTerms,
-  GrantedClient,
-  RedeemRequest,
-  RefreshRequest,
-  StoredUser,
-  TokenAnswer,
-  TokenError,
-} from "./grant.ts";
-import { Grants } from "./grants.ts";
+import type { AnsweredQuestion, RedeemRequest, RefreshRequest, StoredUser, TokenAnswer, TokenError } from "./grant.ts";
+import { type Approval, type GrantSummary, Grants } from "./grants.ts";
 import type { FinishedSignIn, SignedInUser } from "./identity/provider.ts";
 import { CODE_MS, type UserHost } from "./policy.ts";
 import { newId } from "./sealing.ts";
 import { Upstream, type UpstreamOutcome } from "./upstream.ts";
 
-/** A grant as the user sees it. */
-export interface GrantSummary {
-  readonly id: string;
-  readonly client: GrantedClient;
-  /** The redirect URI that was used. */
-  readonly redirectUri: string;
-  readonly scopes: readonly string[];
-  readonly createdAtMs: number;
-}
-
 /** A user whose browser is signed in. */
 export interface SignedIn {
   readonly user: SignedInUser;
   readonly grants: readonly GrantSummary[];
-}
-
-/** What the user allows. */
-export interface Approval {
-  readonly client: GrantedClient;
-  readonly scopes: readonly string[];
-  readonly issuer: string;
-  readonly resource: string;
-  readonly code: Omit<CodeTerms, "hash">;
 }
 
 /** The methods that the Worker calls. */

@@ -2,15 +2,15 @@ import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { StandardSchema } from "../core/protocol/schema.ts";
-import type { Conversation, RequestParts } from "./connection/conversation.ts";
+import type { ClientConnection } from "./client-connection.ts";
 import { invalidAnswer } from "./errors.ts";
-import { type OutgoingRequest, wrap } from "./extensions.ts";
-import type { RequestOptions } from "./options.ts";
 import type { Root } from "./questions/questions.ts";
 import { untilAborted } from "./requests/deadline.ts";
 import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./requests/idempotency-keys.ts";
 import { KnownTools } from "./requests/known-tools.ts";
 import { type ListedPage, Listing } from "./requests/listing.ts";
+import type { OutgoingRequest } from "./requests/passing-on.ts";
+import type { RequestOptions } from "./requests/request-options.ts";
 import type {
   CallToolResult,
   CheckedToolResult,
@@ -29,6 +29,7 @@ import type {
   ServerFacts,
   Tool,
 } from "./requests/results.ts";
+import type { RequestParts } from "./requests/sending.ts";
 
 /** The options of a request for one page. */
 export interface PageOptions extends RequestOptions {
@@ -56,23 +57,23 @@ export interface CompleteOptions extends RequestOptions {
  * of `signal` if the caller cancels.
  */
 export class Client {
-  readonly #conversation: Conversation;
+  readonly #connection: ClientConnection;
   readonly #tools = new KnownTools();
 
   /** Use `connect`. */
-  constructor(conversation: Conversation) {
-    this.#conversation = conversation;
+  constructor(connection: ClientConnection) {
+    this.#connection = connection;
   }
 
   /** The version, the capabilities and the name of the server. May be stored and passed as `known` the next time. */
   get server(): ServerFacts {
-    return this.#conversation.facts;
+    return this.#connection.facts;
   }
 
   /** Reads one page of the tools. */
   async listTools(options: PageOptions = {}): Promise<ListToolsResult> {
     const page = await this.#page<ListToolsResult>("tools/list", "tools", options);
-    const hasHeaders = this.#conversation.rules.era === "modern" && this.server.transport === "streamable-http";
+    const hasHeaders = this.#connection.rules.era === "modern" && this.server.transport === "streamable-http";
     const warn = hasHeaders ? (message: string) => this.#warn(message) : undefined;
     return { ...page, tools: await this.#tools.remember(page.tools, warn) };
   }
@@ -172,7 +173,7 @@ export class Client {
    * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
    */
   resume(token: string, options: RequestOptions = {}): Promise<JsonObject> {
-    return this.#conversation.resume(token, options);
+    return this.#connection.resume(token, options);
   }
 
   /** Reads a resource. */
@@ -221,8 +222,8 @@ export class Client {
    * Sets the level from which on the server sends log messages. A modern server learns it with each request that follows.
    */
   async setLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
-    const { rules, wire } = this.#conversation;
-    wire.logLevel = level;
+    const { rules, sender } = this.#connection;
+    sender.logLevel = level;
     if (rules.era === "legacy") await this.#request("logging/setLevel", { level }, options);
   }
 
@@ -232,23 +233,23 @@ export class Client {
    * @throws {ClientError} `capability-missing` if the server does not report changes of it.
    */
   async subscribe(uri: string, options?: RequestOptions): Promise<void> {
-    const { rules, listening } = this.#conversation;
-    if (rules.era === "modern") return listening.add(uri);
+    const { rules, subscriptions } = this.#connection;
+    if (rules.era === "modern") return subscriptions.add(uri);
     await this.#request("resources/subscribe", { uri }, options);
-    listening.note(uri);
+    subscriptions.note(uri);
   }
 
   /** Ends a subscription. */
   async unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
-    const { rules, listening } = this.#conversation;
-    if (rules.era === "modern") return listening.remove(uri);
-    listening.forget(uri);
+    const { rules, subscriptions } = this.#connection;
+    if (rules.era === "modern") return subscriptions.remove(uri);
+    subscriptions.forget(uri);
     await this.#request("resources/unsubscribe", { uri }, options);
   }
 
   /** Replaces the roots and tells a legacy server. A modern server asks for them whenever it needs them. */
   async setRoots(roots: readonly Root[]): Promise<void> {
-    const { answers, rules } = this.#conversation;
+    const { answers, rules } = this.#connection;
     if (!answers.roots) {
       throw new KitError("options-invalid", "setRoots(): the client has no roots. Pass roots: [] to connect().");
     }
@@ -263,12 +264,12 @@ export class Client {
 
   /** Sends any notification. Resolves when the transport has accepted it. */
   notify(method: string, params?: JsonObject): Promise<void> {
-    return this.#conversation.notify(method, params);
+    return this.#connection.notify(method, params);
   }
 
   /** Ends the session and closes the connection. Pending requests reject with `closed`. */
   close(): Promise<void> {
-    return this.#conversation.close();
+    return this.#connection.close();
   }
 
   /** Sends a request through the extensions. @param given The tool of a call, if the caller has passed one. */
@@ -278,13 +279,8 @@ export class Client {
     options: RequestOptions = {},
     given?: Pick<Tool, "name" | "annotations">,
   ): Promise<JsonObject> {
-    const conversation = this.#conversation;
-    // Before the extensions, because one of them may have the result itself.
-    conversation.checkOpen(method);
-    const send = wrap(conversation.extensions, "onRequest", (last) =>
-      conversation.request(last.method, last.params, last.options, this.#partsOf(last, given)),
-    );
-    const result = send({ method, params, options });
+    const request = { method, params, options };
+    const result = this.#connection.send(request, (last) => this.#partsOf(last, given));
     // An extension may wait for something else, such as the user.
     return options.signal ? untilAborted(result, options.signal) : result;
   }
@@ -306,7 +302,7 @@ export class Client {
   }
 
   #listing<T>(read: (cursor: string | undefined) => Promise<ListedPage<T>>): Listing<T> {
-    return new Listing(read, this.#conversation.amounts, (message) => this.#warn(message));
+    return new Listing(read, this.#connection.amounts, (message) => this.#warn(message));
   }
 
   /** @throws {ClientError} `answer-invalid` unless the member is an array of such items. */
@@ -322,7 +318,7 @@ export class Client {
   }
 
   #warn(message: string): void {
-    this.#conversation.report({ type: "warning", message });
+    this.#connection.report({ type: "warning", message });
   }
 }
 

@@ -1,5 +1,5 @@
 import { Client } from "./client.ts";
-import { Conversation } from "./connection/conversation.ts";
+import { Connection } from "./connection/connection.ts";
 import { type ClientOptions, checkClientOptions } from "./options.ts";
 import type { ConnectTarget } from "./transports/open-link.ts";
 
@@ -26,9 +26,9 @@ export async function connect(target: ConnectTarget, options: ClientOptions): Pr
   await checkClientOptions(options);
   if ((typeof target === "string" || target instanceof URL) && !/^https?:\/\//i.test(String(target)))
     throw (await import("./on-demand.ts")).noHttp(target);
-  const conversation = new Conversation(target, options);
-  const client = new Client(conversation);
-  conversation.extend(client);
-  await conversation.connect();
+  const connection = new Connection(target, options);
+  const client = new Client(connection);
+  connection.extend(client);
+  await connection.connect();
   return client;
 }

@@ -13,7 +13,8 @@
  * @module
  */
 
-export type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+export type { ClientCapabilities } from "../core/protocol/client-capabilities.ts";
+export type { Implementation } from "../core/protocol/client-facts.ts";
 export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
 export type { Transport } from "../core/protocol/transport.ts";
@@ -28,24 +29,11 @@ export { connect } from "./connect.ts";
 export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
 export { ClientError } from "./errors.ts";
 export type { ClientEvent, EventHook } from "./events.ts";
-export type {
-  ClientExtension,
-  ExtensionContext,
-  ExtensionHooks,
-  IncomingRequest,
-  Next,
-  OutgoingRequest,
-} from "./extensions.ts";
+export type { ClientExtension, ExtensionContext, ExtensionHooks } from "./extensions.ts";
 export type { HostOptions, HostTool } from "./host/host.ts";
 export { Host, openHost } from "./host/host.ts";
 export type { CommandServer, ConfiguredServer, ConfigVariables, UrlServer } from "./host/server-config.ts";
-export type {
-  ClientOptions,
-  FetchFunction,
-  HeadersGiven,
-  HeadersOption,
-  RequestOptions,
-} from "./options.ts";
+export type { ClientOptions } from "./options.ts";
 export type {
   CreateMessageRequestParams,
   CreateMessageResult,
@@ -63,6 +51,8 @@ export type { UrlElicitationRequiredError, VisitPagesOptions } from "./questions
 export { isUrlElicitationRequired, visitPages } from "./questions/url-pages.ts";
 export type { ListedPage } from "./requests/listing.ts";
 export { Listing } from "./requests/listing.ts";
+export type { IncomingRequest, Next, OutgoingRequest } from "./requests/passing-on.ts";
+export type { RequestOptions } from "./requests/request-options.ts";
 export type {
   CallToolResult,
   CheckedToolResult,
@@ -93,4 +83,6 @@ export type {
 } from "./requests/results.ts";
 export type { ConnectionState, RequestState } from "./state/state.ts";
 export { stateOf, trackState } from "./state/state.ts";
-export type { ConnectTarget, ReopenableTransport } from "./transports/open-link.ts";
+export type { FetchFunction, HeadersGiven, HeadersOption } from "./transports/fetch-options.ts";
+export type { ConnectTarget } from "./transports/open-link.ts";
+export type { ReopenableTransport } from "./transports/pipe-opener.ts";

@@ -5,13 +5,13 @@
  */
 export { checkOptions } from "../core/protocol/check-options.ts";
 export { paramHeadersOf } from "../core/protocol/param-headers.ts";
-export { Assumption } from "./connection/assumption.ts";
 export { ListenStream } from "./connection/listen-stream.ts";
 export { Recovery } from "./connection/recovery.ts";
+export { noHttp, tooManyRounds, unnamed, unsupported } from "./connection/refused-requests.ts";
+export { RememberedServer } from "./connection/remembered-server.ts";
 export { Reopening } from "./connection/reopening.ts";
 export { restoreSession } from "./connection/restore-session.ts";
 export { resumeRequest } from "./connection/resume.ts";
-export { noHttp, tooManyRounds, unnamed, unsupported } from "./connection/unsupported.ts";
 export { Answering } from "./questions/answering.ts";
 export { checkOutput } from "./requests/check-output.ts";
 export { linkOverHttpSse } from "./transports/http-sse.ts";

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+
+import type { ClientCapabilities } from "../core/protocol/client-capabilities.ts";
+import type { Implementation } from "../core/protocol/client-facts.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import {
   isWithin,
@@ -19,16 +21,9 @@ import type { EventHook } from "./events.ts";
 import type { ClientExtension } from "./extensions.ts";
 import type { QuestionContext, ServerHandlers } from "./questions/questions.ts";
 import { LISTING_LIMITS } from "./requests/listing.ts";
-import type { Progress, ServerFacts } from "./requests/results.ts";
-
-/** The headers of every request: fixed, or computed for each. */
-export type HeadersOption = Readonly<Record<string, string>> | (() => HeadersGiven | Promise<HeadersGiven>);
-
-/** Headers as a function returns them. */
-export type HeadersGiven = Readonly<Record<string, string>>;
-
-/** The part of `fetch` that the client uses. */
-export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
+import type { RequestOptions } from "./requests/request-options.ts";
+import type { ServerFacts } from "./requests/results.ts";
+import type { FetchFunction, HeadersOption } from "./transports/fetch-options.ts";
 
 /** The options of `connect`. Name, version and the other members of `Implementation` introduce the client. */
 export interface ClientOptions extends Implementation, ServerHandlers {
@@ -111,40 +106,6 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    * streams are not resumed. @default 8
    */
   readonly reconnectsMax?: number;
-}
-
-/** The options of one request. */
-export interface RequestOptions {
-  /** Cancels the request. The promise rejects with the reason of the signal, and the server is told. */
-  readonly signal?: AbortSignal;
-  /** See `timeoutMs` of the client. */
-  readonly timeoutMs?: number;
-  /** See `totalTimeoutMs` of the client. */
-  readonly totalTimeoutMs?: number;
-  /** See `resetTimeoutOnProgress` of the client. */
-  readonly resetTimeoutOnProgress?: boolean;
-  /** Receives the progress of the request. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** The progress token to send. It must differ from those of all open requests. @default a unique token */
-  readonly progressToken?: string | number;
-  /** Whether the server is asked although a cache has the result. See `mcp-edge/client`. @default false */
-  readonly fresh?: boolean;
-  /**
-   * A key by which the server recognises a call that is repeated, so that it runs once: at most 256 visible ASCII characters that
-   * nobody can guess, one for each payment, order or the like. Store it before the call, and pass the same key when you call again.
-   * A server that knows keys declares `mcp-edge/idempotencyKey`; others ignore them.
-   *
-   * @default a random key for each call, if the server knows keys and the tool does not say that it changes nothing
-   */
-  readonly idempotencyKey?: string;
-  /**
-   * Receives a token with which `client.resume()` continues to wait for the answer, also in another process, each time that the
-   * server has sent something. Store the last one, as a secret. Called in versions up to 2025-11-25 over Streamable HTTP, if the
-   * server stores its events.
-   */
-  readonly onResumeToken?: (token: string) => void;
-  /** Members of the request's `_meta`, such as `traceparent`. */
-  readonly meta?: JsonObject;
 }
 
 const COUNTED: Range = [0, 1_000_000];

@@ -19,7 +19,7 @@ export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
 export { QuestionError } from "./ask/question-errors.ts";
 export type { Question } from "./ask/questions.ts";
 export { elicitQuestion, rootsQuestion } from "./ask/questions.ts";
-export type { SampleHook, SampleRecord } from "./ask/sampling-audit.ts";
+export type { SampleHook, SampleRecord } from "./ask/sample-hook.ts";
 export type { SampleParams, SampleResult } from "./ask/sampling-params.ts";
 export { readSampleResult, sampleQuestion } from "./ask/sampling-params.ts";
 export type { ElicitUrlOptions, ElicitUrlResult, UrlElicitation } from "./ask/url-elicitation.ts";
@@ -27,6 +27,7 @@ export { elicitUrlQuestion, readElicitUrlResult } from "./ask/url-elicitation.ts
 export { withinRoots } from "./ask/within-roots.ts";
 export type { Connection, ConnectOptions } from "./connection/connection.ts";
 export { connect } from "./connection/connection.ts";
+export type { CacheableMethod, CacheHint } from "./define/cache-hint.ts";
 export type { Completer, Completers } from "./define/completion.ts";
 export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
 export type { ContextOf, ProgressOptions, TraceContext, WithContext } from "./define/handler-context.ts";
@@ -58,8 +59,6 @@ export type {
 export { defineResource, defineResourceTemplate } from "./define/resource.ts";
 export { McpServer } from "./define/server.ts";
 export type {
-  CacheableMethod,
-  CacheHint,
   CallerFacts,
   ContextFunction,
   Definition,
@@ -79,13 +78,8 @@ export type {
 } from "./define/tool.ts";
 export { defineTool } from "./define/tool.ts";
 export type { UriTemplateVariables } from "./define/uri-template.ts";
-export type {
-  ClientCapabilities,
-  ClientCapabilityName,
-  Implementation,
-  Principal,
-  UpstreamToken,
-} from "./protocol/client-facts.ts";
+export type { ClientCapabilities, ClientCapabilityName } from "./protocol/client-capabilities.ts";
+export type { Implementation, Principal, UpstreamToken } from "./protocol/client-facts.ts";
 export { ClientFacts } from "./protocol/client-facts.ts";
 export type {
   Annotations,

@@ -4,11 +4,12 @@
  * @module
  * @see MCP 2026-07-28, server/utilities/caching
  */
+
+import type { CacheHint } from "../core/define/cache-hint.ts";
 import type { HandlerContext } from "../core/define/handler-context.ts";
 import { isInputRequired } from "../core/define/input-required.ts";
 import type { PromptReturn } from "../core/define/prompt.ts";
 import type { ReadResult, ReadReturn, ResourceReader, ResourceTemplateReader } from "../core/define/resource.ts";
-import type { CacheHint } from "../core/define/server-options.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../core/protocol/check-options.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
 import { uriKey } from "../core/protocol/uri.ts";

@@ -5,10 +5,11 @@
  * @see io.modelcontextprotocol/skills
  */
 
+import type { CacheableMethod, CacheHint } from "../core/define/cache-hint.ts";
 import type { HandlerContext } from "../core/define/handler-context.ts";
 import type { Registry } from "../core/define/registry.ts";
 import { type McpServer, REGISTRY } from "../core/define/server.ts";
-import type { CacheableMethod, CacheHint, ServerOptions } from "../core/define/server-options.ts";
+import type { ServerOptions } from "../core/define/server-options.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { pageOf } from "../core/serve/pagination.ts";

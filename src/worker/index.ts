@@ -8,7 +8,8 @@ export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest }
 export type { OriginRules } from "../http/origin.ts";
 export type { Refusal, WireForm } from "../http/refusal.ts";
 export type { ResponseTimes } from "../http/response-times.ts";
-export type { AuditOptions, AuditPlugin, AuditRecord, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
+export type { AuditRecord } from "./access/audit/audit-record.ts";
+export type { AuditOptions, AuditPlugin, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
 export { audit } from "./access/audit/index.ts";
 export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/bytes-in-flight.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";

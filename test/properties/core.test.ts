@@ -7,7 +7,7 @@ import {
   decodeCapabilities,
   encodeCapabilities,
   hasCapability,
-} from "../../src/core/protocol/client-facts.ts";
+} from "../../src/core/protocol/client-capabilities.ts";
 import { encodeError, encodeResult, isRequestId, parseMessage } from "../../src/core/protocol/jsonrpc.ts";
 
 /** Values that look like messages in some members and not in others. */

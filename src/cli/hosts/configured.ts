@@ -14,7 +14,7 @@ import {
 } from "../../client/host/server-config.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { parseJsonc } from "../../node/jsonc.ts";
-import type { Target } from "../server/target.ts";
+import type { Target } from "../server/server-address.ts";
 import { type HostFile, hostFiles, type Surroundings } from "./files.ts";
 
 /** A server as a host has it. */

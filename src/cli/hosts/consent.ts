@@ -5,7 +5,7 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-import type { Target } from "../server/target.ts";
+import type { Target } from "../server/server-address.ts";
 import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../terminal/redact.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
 import type { Configured } from "./configured.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Target } from "../server/target.ts";
+import type { Target } from "../server/server-address.ts";
 import { shellWord } from "../terminal/shell.ts";
 
 /** A host on the command line. */

@@ -6,7 +6,7 @@
 import { isLoopback } from "../../http/origin.ts";
 import { CliError, Exit, usageError } from "../exit.ts";
 import { didYouMean } from "../names.ts";
-import type { Target } from "../server/target.ts";
+import type { Target } from "../server/server-address.ts";
 import { listenForSignals } from "../terminal/signals.ts";
 import { createTerminal } from "../terminal/terminal.ts";
 import { type Configured, readHosts, surroundings } from "./configured.ts";

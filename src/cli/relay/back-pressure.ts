@@ -4,7 +4,7 @@
  * @module
  */
 import type { ClientOptions, FetchFunction, Transport } from "../../client/index.ts";
-import type { ReopenableTransport } from "../../client/transports/open-link.ts";
+import type { ReopenableTransport } from "../../client/transports/pipe-opener.ts";
 
 /** Says when the next part may be read from a server. */
 export interface Gate {

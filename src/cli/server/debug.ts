@@ -5,7 +5,7 @@
  */
 import { createParser } from "eventsource-parser";
 import type { FetchFunction, Transport } from "../../client/index.ts";
-import type { ReopenableTransport } from "../../client/transports/open-link.ts";
+import type { ReopenableTransport } from "../../client/transports/pipe-opener.ts";
 import { isObject, type JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../../core/protocol/lifecycle.ts";
 import { isPausable } from "../relay/back-pressure.ts";

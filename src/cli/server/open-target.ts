@@ -12,9 +12,9 @@ import { packageVersion } from "../version.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { RetryTimes } from "./retry-times.ts";
+import type { Target } from "./server-address.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { SignInRules } from "./sign-in.ts";
-import type { Target } from "./target.ts";
 
 /** An option of the program hides an argument of the same name. */
 const ARGUMENT = "An argument of that name is written --arg-env.";

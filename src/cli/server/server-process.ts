@@ -11,7 +11,7 @@ import { CliError, Exit, usageError, withMore } from "../exit.ts";
 import { isSecretName, keepSecret, redactText } from "../terminal/redact.ts";
 import { oneLine, quoted, type Terminal } from "../terminal/terminal.ts";
 import type { ConnectionOptions } from "./options.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "./server-address.ts";
 
 type Command = Extract<Target, { kind: "stdio" }>;
 

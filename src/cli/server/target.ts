@@ -4,17 +4,7 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-
-/** A server to connect to. */
-export type Target =
-  | { readonly kind: "http"; readonly url: string; readonly headers?: Readonly<Record<string, string>> | undefined }
-  | {
-      readonly kind: "stdio";
-      readonly command: string;
-      readonly args: readonly string[];
-      readonly env?: Readonly<Record<string, string>> | undefined;
-      readonly cwd?: string | undefined;
-    };
+import type { Target } from "./server-address.ts";
 
 /** Marks a `<server>` that was written as a command after `--`, as JSON. */
 export const COMMAND = "command:";

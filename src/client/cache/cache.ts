@@ -3,7 +3,8 @@ import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
 import { textOf } from "../errors.ts";
-import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "../extensions.ts";
+import type { ClientExtension, ExtensionContext } from "../extensions.ts";
+import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
 import { FROM_ROUNDS } from "../requests/rounds.ts";
 import { type CacheStore, memoryStore } from "./store.ts";
 

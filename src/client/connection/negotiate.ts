@@ -18,10 +18,10 @@ import { ClientError } from "../errors.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
 import type { ServerCapabilities, ServerFacts } from "../requests/results.ts";
 import type { Link } from "../transports/link.ts";
-import type { Wire } from "./wire.ts";
+import type { RequestSender } from "./request-sender.ts";
 
 export interface Negotiation {
-  readonly wire: Wire;
+  readonly sender: RequestSender;
   readonly versions: SpokenVersions;
   readonly info: Implementation;
   /** The capabilities for `initialize`. */
@@ -58,7 +58,7 @@ const MODERN_CODES: readonly number[] = [
  * @throws {McpError} the error with which the server refused.
  */
 export async function negotiate(negotiation: Negotiation, isLegacy = false): Promise<ServerFacts> {
-  const { wire, versions, open, hasHttpSse } = negotiation;
+  const { sender, versions, open, hasHttpSse } = negotiation;
   let reason: string | undefined;
   const first = async (attempt: Attempt): Promise<ServerFacts> => {
     if (!isLegacy && versions.modern.length > 0) {
@@ -79,7 +79,7 @@ export async function negotiate(negotiation: Negotiation, isLegacy = false): Pro
     facts = await agree(negotiation, await open("http-sse"), initialize, error);
     reason = "POST was refused and GET opened an HTTP+SSE stream";
   }
-  wire.report({ type: "connected", protocolVersion: facts.protocolVersion, reason });
+  sender.report({ type: "connected", protocolVersion: facts.protocolVersion, reason });
   return facts;
 }
 
@@ -90,20 +90,20 @@ async function agree(
   talk: (attempt: Attempt) => Promise<ServerFacts>,
   refused?: unknown,
 ): Promise<ServerFacts> {
-  const { wire, timeoutMs } = negotiation;
+  const { sender, timeoutMs } = negotiation;
   const { rules } = link;
   try {
-    await limited(negotiation, "connect()", timeoutMs, () => wire.start(link)).catch((error) => {
+    await limited(negotiation, "connect()", timeoutMs, () => sender.start(link)).catch((error) => {
       throw refused ?? error;
     });
     const facts = await talk({ ...negotiation, link });
     negotiation.signal.throwIfAborted();
-    wire.use(link);
+    sender.use(link);
     return facts;
   } catch (error) {
     // A pipe that was in use before remains so.
     link.rules = rules;
-    wire.drop(link);
+    sender.drop(link);
     throw error;
   }
 }
@@ -184,7 +184,7 @@ function discovered({ link, versions }: Attempt, result: JsonObject): ServerFact
 }
 
 async function initialize(attempt: Attempt): Promise<ServerFacts> {
-  const { wire, link, versions, info, timeoutMs } = attempt;
+  const { sender, link, versions, info, timeoutMs } = attempt;
   const newest = versions.legacy[0] as SpokenVersion;
   const params = {
     protocolVersion: newest.version,
@@ -196,10 +196,10 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
   if (!rules) throw noCommonVersion(versions, [String(result.protocolVersion)]);
   link.rules = rules;
   const method = "notifications/initialized";
-  await limited(attempt, method, timeoutMs, () => wire.notify(method, undefined, link)).catch((error) => {
+  await limited(attempt, method, timeoutMs, () => sender.notify(method, undefined, link)).catch((error) => {
     // The session exists. If the server means it, its answer to the next request says so.
     if (!ClientError.is(error) || error.code !== "http-status") throw error;
-    wire.report({ type: "warning", message: error.message });
+    sender.report({ type: "warning", message: error.message });
   });
   return factsOf(link, rules, result, readImplementation(result.serverInfo));
 }
@@ -214,8 +214,8 @@ function isRefusedPost(error: unknown): boolean {
 }
 
 function ask(attempt: Attempt, method: string, params: JsonObject | undefined, timeoutMs: number): Promise<JsonObject> {
-  const { wire, link } = attempt;
-  return limited(attempt, method, timeoutMs, (deadline) => wire.ask(method, params, { deadline, link }));
+  const { sender, link } = attempt;
+  return limited(attempt, method, timeoutMs, (deadline) => sender.ask(method, params, { deadline, link }));
 }
 
 /** Runs one step of the negotiation, until it takes too long or the client is closed. */

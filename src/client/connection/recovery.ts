@@ -11,10 +11,10 @@ import { ClientError } from "../errors.ts";
 import type { ClientEvent } from "../events.ts";
 import { declaresKeys, IDEMPOTENCY_KEY } from "../requests/idempotency-keys.ts";
 import type { ServerFacts, Tool } from "../requests/results.ts";
+import type { Sending } from "../requests/sending.ts";
 import { backoffMs } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
-import type { Assumption } from "./assumption.ts";
-import type { Sending } from "./conversation.ts";
+import type { RememberedServer } from "./remembered-server.ts";
 
 /** How often a request is sent again after its connection broke. */
 const REPEATS_MAX = 3;
@@ -88,7 +88,7 @@ export interface Failed {
   /** The link that it was sent on. */
   readonly link: Link;
   /** The assumption about the era, if no answer had confirmed it. */
-  readonly assumption: Assumption | undefined;
+  readonly remembered: RememberedServer | undefined;
   readonly repeats: number;
 }
 
@@ -121,7 +121,7 @@ export class Recovery {
 
   /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
   async cure(error: unknown, failed: Failed): Promise<boolean> {
-    const { request, params, link, assumption, repeats } = failed;
+    const { request, params, link, remembered, repeats } = failed;
     const { method, parts, deadline } = request;
     // A legacy server has no such code, so there it is the answer of a tool.
     if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
@@ -130,9 +130,9 @@ export class Recovery {
     }
     const knowsKeys = declaresKeys(this.#parts.facts().capabilities);
     const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.(), knowsKeys);
-    if (assumption) {
+    if (remembered) {
       if (!mayBeOtherEra(error)) return false;
-      const isOther = assumption.disprove();
+      const isOther = remembered.disprove();
       if (isSafe) return isOther;
       // What the server answered to a call that ran matters more than a failure to detect the era.
       await isOther.catch(() => undefined);

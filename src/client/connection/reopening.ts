@@ -4,10 +4,10 @@ import { ClientError, textOf } from "../errors.ts";
 import type { EventHook } from "../events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
-import type { Listening } from "./listening.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 
 export interface ReopeningParts {
-  readonly listening: Listening;
+  readonly subscriptions: Subscriptions;
   readonly reconnectsMax: number;
   /** Aborts when the client closes. */
   readonly signal: AbortSignal;
@@ -74,7 +74,7 @@ export class Reopening {
 
   /** Opens a connection and brings the subscriptions and the log level into it. */
   async #open(old: Link, type: "session-reopened" | "reconnected"): Promise<void> {
-    const { listening, report, negotiate } = this.#parts;
+    const { subscriptions, report, negotiate } = this.#parts;
     const isLegacy = old.rules?.era === "legacy";
     // A server that was updated meanwhile may have another era.
     const isStillLegacy =
@@ -86,9 +86,9 @@ export class Reopening {
     if (!isLegacy) await negotiate(false);
     old.retire();
     report({ type });
-    listening.start();
-    if (isStillLegacy) await listening.restore();
+    subscriptions.start();
+    if (isStillLegacy) await subscriptions.restore();
     // The old connection may have been told of changes that never arrived.
-    listening.assumeChanges();
+    subscriptions.assumeChanges();
   }
 }

@@ -10,16 +10,17 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isRequestId, type JsonObject, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { Amounts, RequestOptions } from "../options.ts";
+import type { Amounts } from "../options.ts";
 import { Deadline } from "../requests/deadline.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
 import type { HttpLink } from "../transports/http-link.ts";
 import type { Link } from "../transports/link.ts";
 import type { ConnectTarget } from "../transports/open-link.ts";
-import type { Wire } from "./wire.ts";
+import type { RequestSender } from "./request-sender.ts";
 
 export interface ResumeParts {
   readonly target: ConnectTarget;
-  readonly wire: Wire;
+  readonly sender: RequestSender;
   readonly amounts: Amounts;
   open(): Promise<Link>;
 }
@@ -39,12 +40,12 @@ interface Interrupted {
 export async function resumeRequest(
   token: string,
   options: RequestOptions,
-  { target, wire, amounts, open }: ResumeParts,
+  { target, sender, amounts, open }: ResumeParts,
 ): Promise<JsonObject> {
   const { rules, sessionId, id, method, lastEventId } = readToken(token, target);
   // Only a client of a URL has made a token.
   const link = (await open()) as HttpLink;
-  await wire.start(link);
+  await sender.start(link);
   link.rules = rules;
   link.sessionId = sessionId;
   const { signal, onProgress, resetTimeoutOnProgress } = options;
@@ -53,7 +54,7 @@ export async function resumeRequest(
   try {
     const resume = { id, lastEventId };
     // The request itself has chosen its id as the token of its progress.
-    return await wire.ask(method, undefined, {
+    return await sender.ask(method, undefined, {
       link,
       deadline,
       resume,

@@ -2,7 +2,8 @@ import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Client } from "../client.ts";
 import { connect } from "../connect.ts";
-import type { ClientOptions, RequestOptions } from "../options.ts";
+import type { ClientOptions } from "../options.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
 import type { CallToolResult, Tool } from "../requests/results.ts";
 import type { ConnectTarget } from "../transports/open-link.ts";
 import {

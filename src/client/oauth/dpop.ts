@@ -13,7 +13,7 @@ import {
   protectedResourceRequest,
   WWWAuthenticateChallengeError,
 } from "oauth4webapi";
-import type { FetchFunction } from "../options.ts";
+import type { FetchFunction } from "../transports/fetch-options.ts";
 import type { Proof, ProofKeys } from "./grant.ts";
 import type { WebKeyPair } from "./keys.ts";
 

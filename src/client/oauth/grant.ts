@@ -4,7 +4,7 @@
  * @module
  */
 import type { AuthorizationServer, DPoPHandle, TokenEndpointResponse } from "oauth4webapi";
-import type { FetchFunction } from "../options.ts";
+import type { FetchFunction } from "../transports/fetch-options.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import type { Net } from "./guard.ts";
 

@@ -7,8 +7,8 @@
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ClientError, textOf } from "../errors.ts";
-import type { FetchFunction } from "../options.ts";
 import { readText } from "../transports/event-reader.ts";
+import type { FetchFunction } from "../transports/fetch-options.ts";
 import { OAuthError } from "./errors.ts";
 
 /** The largest answer that is read, in bytes. The largest known metadata documents have about 20 KB. */

@@ -5,7 +5,7 @@
  */
 import type { AuthorizationServer } from "oauth4webapi";
 import type { AuthContext } from "../auth.ts";
-import type { FetchFunction } from "../options.ts";
+import type { FetchFunction } from "../transports/fetch-options.ts";
 import { type Pending, redeem, showing, signIn } from "./authorization-code.ts";
 import { authenticationOf, type ClientAuthentication, type OAuthClient } from "./client-authentication.ts";
 import { discoverIssuer, discoverResource } from "./discovery.ts";

@@ -16,20 +16,19 @@ import {
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";
-import type { EventHook } from "../events.ts";
-import { type ExtensionHooks, type IncomingRequest, wrap } from "../extensions.ts";
-import type { ClientOptions } from "../options.ts";
+import { wrap } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
 import { Lanes } from "../requests/lanes.ts";
+import type { IncomingRequest } from "../requests/passing-on.ts";
 import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
 import type { Answer, Link } from "../transports/link.ts";
+import type { AnsweringParts } from "./answering-parts.ts";
 import type {
   CreateMessageRequestParams,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
   ElicitResult,
   QuestionContext,
-  Root,
 } from "./questions.ts";
 
 /** How many questions of all calls together are answered at the same time, or of those that belong to no call. */
@@ -40,16 +39,6 @@ const REMEMBERED_MAX = 10_000;
 const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 /** The requests that may be answered with questions. */
 const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
-
-export interface AnsweringParts {
-  readonly options: ClientOptions;
-  /** The time, in milliseconds, in which the server has to accept an answer. */
-  readonly timeoutMs: number;
-  extensions(): readonly ExtensionHooks[];
-  /** The current roots; undefined if the client has no roots. */
-  roots(): readonly Root[] | undefined;
-  readonly report: EventHook;
-}
 
 /** A request of a legacy server. */
 export interface Question {

@@ -1,7 +1,8 @@
-import type { ClientCapabilities } from "../../core/protocol/client-facts.ts";
+import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Era } from "../../core/protocol/versions.ts";
-import type { Answering, AnsweringParts } from "./answering.ts";
+import type { Answering } from "./answering.ts";
+import type { AnsweringParts } from "./answering-parts.ts";
 import type { Root } from "./questions.ts";
 
 /** What the client declares about its answers, and where it gets them. */

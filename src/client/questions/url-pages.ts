@@ -6,10 +6,11 @@
  */
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { tooManyRounds } from "../connection/unsupported.ts";
+import { tooManyRounds } from "../connection/refused-requests.ts";
 import { afterOtherAttempt, ClientError, textOf } from "../errors.ts";
-import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "../extensions.ts";
+import type { ClientExtension, ExtensionContext } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
+import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
 import type { ElicitRequestURLParams } from "./questions.ts";
 
 /**

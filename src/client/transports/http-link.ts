@@ -12,10 +12,10 @@ import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../../c
 import { pause } from "../../core/protocol/pause.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";
-import type { FetchFunction, HeadersOption } from "../options.ts";
 import { untilAborted } from "../requests/deadline.ts";
 import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { readEvents, readText } from "./event-reader.ts";
+import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
 import { givenHeaders, standardHeaders } from "./request-headers.ts";

@@ -8,8 +8,8 @@
 import type { JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
 import { ClientError, textOf } from "../errors.ts";
-import type { FetchFunction, HeadersOption } from "../options.ts";
 import type { readEvents } from "./event-reader.ts";
+import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Link } from "./link.ts";
 import type { givenHeaders } from "./request-headers.ts";
 import { TransportLink } from "./transport-link.ts";

@@ -6,12 +6,6 @@ import type { Link } from "./link.ts";
 import type { PipeOpener } from "./pipe-opener.ts";
 import { givenHeaders } from "./request-headers.ts";
 
-/** A transport that can be opened again after it has closed. */
-export interface ReopenableTransport extends Transport {
-  /** Returns a new transport to the same server. It is not started yet. */
-  reopen(): Transport;
-}
-
 /** What `connect` connects to: a URL, a transport, or a function that creates one, for each attempt anew. */
 export type ConnectTarget = string | URL | Transport | (() => Transport | Promise<Transport>);
 

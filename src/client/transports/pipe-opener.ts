@@ -1,5 +1,5 @@
 import type { Transport } from "../../core/protocol/transport.ts";
-import type { ReopenableTransport } from "./open-link.ts";
+
 import { TransportLink } from "./transport-link.ts";
 
 /** Creates the links over transports of one target. */
@@ -24,4 +24,10 @@ export class PipeOpener {
     const { reopen } = target as Partial<ReopenableTransport>;
     return isAgain && reopen ? reopen.call(target) : target;
   }
+}
+
+/** A transport that can be opened again after it has closed. */
+export interface ReopenableTransport extends Transport {
+  /** Returns a new transport to the same server. It is not started yet. */
+  reopen(): Transport;
 }

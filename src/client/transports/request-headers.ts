@@ -8,7 +8,7 @@ import { encodeBase64, encodeText } from "../../core/protocol/bytes.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";
-import type { HeadersOption } from "../options.ts";
+import type { HeadersOption } from "./fetch-options.ts";
 
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 const ENCODED = /^=\?base64\?.*\?=$/;

@@ -2,7 +2,7 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { ClientError, textOf } from "../errors.ts";
 import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import type { RequestOptions } from "../options.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
 import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-schema.ts";
 
 /** Options of {@link validation}. */

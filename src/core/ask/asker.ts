@@ -1,43 +1,13 @@
-/**
- * The interface through which a handler asks its client in the middle of a request. Sessions and connections provide
- * the implementation that sends questions. Where the client cannot be asked, only the one that refuses is bundled.
- *
- * @module
- */
-import type { Reporter } from "../protocol/error-reports.ts";
-import type { HookedCall } from "../protocol/execution.ts";
-import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import { memo } from "../protocol/memo.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { Elicited, Root } from "./answers.ts";
+import type { AskedBy } from "./asked-by.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { QuestionError } from "./question-errors.ts";
+import type { QuestionOptions } from "./question-options.ts";
 import type { Question } from "./questions.ts";
-import type { SampleHook } from "./sampling-audit.ts";
 import type { SampleParams, SampleResult } from "./sampling-params.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
-
-/** The name that a handler gives a question. */
-export interface QuestionOptions {
-  /**
-   * Distinguishes this question from the handler's other questions, even if its text changes.
-   *
-   * @default derived from the question
-   */
-  readonly key?: string;
-}
-
-/** The part of a server to which questions are reported. */
-export interface QuestionReporter extends Reporter {
-  readonly options: { readonly onSample?: SampleHook | undefined };
-}
-
-/** The request whose handler asks. */
-export interface AskedBy {
-  readonly server: QuestionReporter;
-  readonly request: JSONRPCRequest;
-  readonly call: HookedCall;
-}
 
 export interface AskedOptions extends QuestionOptions {
   /** Checks an answer for the audit, by throwing. An answer that passes is returned unchanged. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ClientCapabilityName } from "../protocol/client-facts.ts";
+import type { ClientCapabilityName } from "../protocol/client-capabilities.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCErrorObject } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";

@@ -4,7 +4,9 @@
  * @module
  * @see MCP 2026-07-28, client/elicitation, client/sampling, client/roots
  */
-import type { ClientCapabilityName, ClientFacts } from "../protocol/client-facts.ts";
+
+import type { ClientCapabilityName } from "../protocol/client-capabilities.ts";
+import type { ClientFacts } from "../protocol/client-facts.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { AnySchema } from "../protocol/schema.ts";

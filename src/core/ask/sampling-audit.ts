@@ -1,45 +1,10 @@
-/**
- * The audit of sampling, with one record for each request that a client was sent.
- *
- * @module
- */
-import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import { runDetached } from "../protocol/error-reports.ts";
-import { type HookTools, hookTools } from "../protocol/execution.ts";
-import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { hookTools } from "../protocol/execution.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
-import type { AskedBy } from "./asker.ts";
+import type { AskedBy } from "./asked-by.ts";
 import { QuestionError } from "./question-errors.ts";
-
-/** A finished sampling request to a client. */
-export interface SampleRecord<Env = unknown> extends HookTools<Env> {
-  /** The request whose handler asked. */
-  readonly requestId: RequestId;
-  /** The client that was asked. */
-  readonly client: ClientFacts;
-  /** The principal that the request acts for; undefined if it is anonymous. */
-  readonly principal: Principal | undefined;
-  /** The name of the tool that asked. */
-  readonly tool?: string;
-  /** The name of the prompt that asked. */
-  readonly prompt?: string;
-  /** The most tokens that the request allowed. */
-  readonly maxTokens: number;
-  /** The model that the client's answer names. */
-  readonly model?: string;
-  /** Why the model stopped, according to the client's answer. */
-  readonly stopReason?: string;
-  /** `cancelled`: the call ended before the answer. The others are the reasons of `QuestionError`. */
-  readonly outcome: "answered" | "cancelled" | QuestionError["reason"];
-  /** Milliseconds from sending to answer. */
-  readonly durationMs: number;
-}
-
-/**
- * Called when a sampling request has ended. The platform keeps a returned promise running, and the client does not wait
- * for it.
- */
-export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;
+import type { SampleRecord } from "./sample-hook.ts";
 
 /** Sends a sampling request, reads the answer, and reports the outcome to `onSample`. */
 export async function audited<Result>(

@@ -8,7 +8,7 @@
 import { KitError } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
-import type { AskedBy, QuestionReporter } from "./asker.ts";
+import type { AskedBy, QuestionReporter } from "./asked-by.ts";
 import type { Question } from "./questions.ts";
 
 /**

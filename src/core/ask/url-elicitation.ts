@@ -8,7 +8,7 @@
 import { KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { type ElicitResult, readAnswer } from "./answers.ts";
-import type { QuestionOptions } from "./asker.ts";
+import type { QuestionOptions } from "./question-options.ts";
 import type { Question } from "./questions.ts";
 
 /** A URL for the user to open, and the reason, for `UrlElicitationRequiredError`. */

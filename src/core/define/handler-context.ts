@@ -4,8 +4,9 @@
  * @module
  */
 import type { Elicited, Root } from "../ask/answers.ts";
-import type { Asker, QuestionOptions } from "../ask/asker.ts";
+import type { Asker } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
+import type { QuestionOptions } from "../ask/question-options.ts";
 import type { SampleParams, SampleResult } from "../ask/sampling-params.ts";
 import type { ElicitUrlOptions, ElicitUrlResult } from "../ask/url-elicitation.ts";
 import type { ClientFacts, Principal } from "../protocol/client-facts.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { QuestionReporter } from "../ask/asker.ts";
+import type { QuestionReporter } from "../ask/asked-by.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
 import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
@@ -15,6 +15,7 @@ import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
 import { quote } from "../protocol/quote.ts";
 import { uriKey } from "../protocol/uri.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
+import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
 import { Catalog } from "./catalog.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom-methods.ts";
 import { type Compiled, compile, keyOf, LISTS } from "./definitions.ts";
@@ -23,8 +24,6 @@ import type { AroundHook, RequestEnd, RequestEndHook } from "./hook-types.ts";
 import type { CompiledPrompt } from "./prompt.ts";
 import type { CompiledResource, CompiledResourceTemplate, ResourceProvider } from "./resource.ts";
 import {
-  type CacheableMethod,
-  type CacheHint,
   type CallerFacts,
   type ContextFunction,
   checkServerOptions,

@@ -18,11 +18,11 @@ import { KitError, McpError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { quote } from "../protocol/quote.ts";
 import type { VersionRules } from "../protocol/versions.ts";
+import type { CacheHint } from "./cache-hint.ts";
 import type { CatalogItem } from "./catalog.ts";
 import type { Completers } from "./completion.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
-import type { CacheHint } from "./server-options.ts";
 import { UriTemplate, type UriTemplateVariables } from "./uri-template.ts";
 
 /** One part of the contents of a resource. */

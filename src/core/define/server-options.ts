@@ -4,39 +4,18 @@
  * @module
  */
 
-import type { SampleHook } from "../ask/sampling-audit.ts";
+import type { SampleHook } from "../ask/sample-hook.ts";
 import { CACHE, checkOptions, type OptionTable, SIZE } from "../protocol/check-options.ts";
 import type { ClientFacts, Implementation, Principal } from "../protocol/client-facts.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { checkFunction } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
 import type { ContextOf } from "./handler-context.ts";
 import type { AroundHook, RequestEndHook } from "./hook-types.ts";
 import type { PromptDefinition } from "./prompt.ts";
 import type { ResourceDefinition, ResourceTemplateDefinition } from "./resource.ts";
 import type { ToolDefinition } from "./tool.ts";
-
-/** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
-export interface CacheHint {
-  /** The time, in milliseconds, for which a client may keep the result. With 0 it asks again each time. @default 0 */
-  readonly ttlMs?: number;
-  /**
-   * Who may share the result: with `"public"`, a shared cache may give it to every caller; with `"private"`, only the
-   * caller that got it may keep it.
-   *
-   * @default "private"
-   */
-  readonly cacheScope?: "public" | "private";
-}
-
-/** The methods whose results carry a {@link CacheHint}. */
-export type CacheableMethod =
-  | "server/discover"
-  | "tools/list"
-  | "prompts/list"
-  | "resources/list"
-  | "resources/templates/list"
-  | "resources/read";
 
 /** A definition that `server.add` accepts. */
 export type Definition<Env> =

@@ -6,7 +6,7 @@
  */
 
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../protocol/check-options.ts";
-import type { ClientCapabilityName } from "../protocol/client-facts.ts";
+import type { ClientCapabilityName } from "../protocol/client-capabilities.ts";
 import { type ContentBlock, type Icon, pick } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";

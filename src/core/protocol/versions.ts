@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ClientCapabilityName } from "./client-facts.ts";
+import type { ClientCapabilityName } from "./client-capabilities.ts";
 import {
   type Era,
   SPOKEN_2024_11_05,

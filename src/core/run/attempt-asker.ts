@@ -6,9 +6,10 @@
  */
 
 import { type Elicited, readAnswer, readRoots, tryElicitResult } from "../ask/answers.ts";
-import type { Asker, QuestionOptions } from "../ask/asker.ts";
+import type { Asker } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
 import { invalidAnswer } from "../ask/question-errors.ts";
+import type { QuestionOptions } from "../ask/question-options.ts";
 import { elicitQuestion, type Question } from "../ask/questions.ts";
 import { checkSampling, readSampleResult } from "../ask/sampling-params.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";

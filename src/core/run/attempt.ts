@@ -9,8 +9,7 @@
 import { answerOf } from "../ask/answers.ts";
 import type { Asker } from "../ask/asker.ts";
 import { contextClosed, overLimit, QuestionError } from "../ask/question-errors.ts";
-import type { Question } from "../ask/questions.ts";
-import { requireAnswerable } from "../ask/questions.ts";
+import { type Question, requireAnswerable } from "../ask/questions.ts";
 import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
 import { createAttemptAsker } from "./attempt-asker.ts";
@@ -27,8 +26,8 @@ import {
   type StepEntry,
 } from "./journal.ts";
 import { ReplayProgress } from "./replay-progress.ts";
+import { SUSPENDED } from "./round.ts";
 import { RunKeys } from "./run-keys.ts";
-import { SUSPENDED } from "./run-rounds.ts";
 import { withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 

@@ -14,7 +14,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import type { MethodName } from "../protocol/methods.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
-import type { RunRounds } from "./run-rounds.ts";
+import type { Round, RoundsOutcome } from "./round.ts";
 
 /** One request being served. */
 export interface Call extends ContextCall {
@@ -92,3 +92,11 @@ export interface TaskUpdates {
   /** Reads the status of a task and sends it. */
   tell(taskId: string): void;
 }
+
+/** Runs a handler, round by round, until it no longer asks. */
+export type RunRounds = (
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+  run: (round: Round) => Promise<unknown>,
+) => Promise<RoundsOutcome>;

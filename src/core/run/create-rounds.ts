@@ -12,18 +12,11 @@ import { createInputRequired, type InputRequired, isInputRequired } from "../def
 import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "./call.ts";
+import type { Call, RunRounds } from "./call.ts";
 import { missingCapabilities, toInputRequiredResult } from "./input-required-result.ts";
 import { encodeState, readPresented } from "./request-state.ts";
-import {
-  FIRST_ROUND,
-  isAnswering,
-  type Round,
-  type RoundsOutcome,
-  type RunRounds,
-  SUSPENDED,
-  type SuspendableRun,
-} from "./run-rounds.ts";
+import { FIRST_ROUND, type Round, type RoundsOutcome, SUSPENDED, type SuspendableRun } from "./round.ts";
+import { isAnswering } from "./run-rounds.ts";
 import { reportAnsweredSamples } from "./sampling-rounds.ts";
 
 /**

@@ -11,7 +11,7 @@ import { checkSampling } from "../ask/sampling-params.ts";
 import { warnOfSecrets } from "../ask/secret-fields.ts";
 import type { InputRequired } from "../define/input-required.ts";
 import type { Registry } from "../define/registry.ts";
-import { type ClientCapabilityName, capabilityObject } from "../protocol/client-facts.ts";
+import { type ClientCapabilityName, capabilityObject } from "../protocol/client-capabilities.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Call } from "./call.ts";

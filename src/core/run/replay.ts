@@ -6,10 +6,9 @@
 
 import { KitError } from "../protocol/errors.ts";
 import { Attempt } from "./attempt.ts";
-import type { Call } from "./call.ts";
+import type { Call, RunRounds } from "./call.ts";
 import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
-import type { RunRounds } from "./run-rounds.ts";
 
 /**
  * The most runs of one modern call. Stops a handler that asks forever.

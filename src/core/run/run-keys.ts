@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { QuestionOptions } from "../ask/asker.ts";
+import type { QuestionOptions } from "../ask/question-options.ts";
 import { type Question, requireJson } from "../ask/questions.ts";
 import { KitError } from "../protocol/errors.ts";
 import { duplicateKey } from "./failures.ts";

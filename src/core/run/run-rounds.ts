@@ -1,45 +1,12 @@
-/**
- * Runs a handler that may ask by returning. input-required.ts installs the rounds that ask and seal states when a
- * program imports it, so that programs that never ask do not bundle them.
- *
- * @module
- */
-import type { HandlerInput, HandlerRun } from "../define/handler-run.ts";
 import type { Registry } from "../define/registry.ts";
 import { invalidParams, McpError } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "./call.ts";
+import type { Call, RunRounds } from "./call.ts";
+import { FIRST_ROUND } from "./round.ts";
 
 /** Why a modern handler cannot ask in the middle of a request, and what it can do. */
 export const ASK_BY_RETURNING =
   "this protocol version has no requests from the server; give edge() the option replay, or return inputRequired({ ... })";
-
-/** The input of a round from the one before. */
-export interface Round extends HandlerInput {
-  readonly replay?: SuspendableRun | undefined;
-}
-
-/** The result of a run that waits for an answer. */
-export const SUSPENDED: unique symbol = Symbol.for("mcp-edge.suspended");
-
-/** One run of a handler that may be run again. */
-export interface SuspendableRun extends HandlerRun {
-  /** Resolves when the run cannot continue without an answer. */
-  readonly suspended: Promise<typeof SUSPENDED>;
-}
-
-export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
-
-/** The final return value of a handler, or the result that asks the client. */
-export type RoundsOutcome = { readonly returned: unknown } | { readonly asked: JsonObject };
-
-/** Runs a handler, round by round, until it no longer asks. */
-export type RunRounds = (
-  server: Registry,
-  request: JSONRPCRequest,
-  call: Call,
-  run: (round: Round) => Promise<unknown>,
-) => Promise<RoundsOutcome>;
 
 let askByReturning: RunRounds | undefined;
 

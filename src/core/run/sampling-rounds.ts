@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AskedBy } from "../ask/asker.ts";
+import type { AskedBy } from "../ask/asked-by.ts";
 import type { Question } from "../ask/questions.ts";
 import { reportSample } from "../ask/sampling-audit.ts";
 import { readSampleResult } from "../ask/sampling-params.ts";

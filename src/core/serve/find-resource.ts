@@ -5,10 +5,10 @@
  * @see MCP 2026-07-28, server/resources, "Reading Resources"
  */
 
+import type { CacheHint } from "../define/cache-hint.ts";
 import type { HandlerContext } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import { type ReadReturn, resourceNotFound } from "../define/resource.ts";
-import type { CacheHint } from "../define/server-options.ts";
 import { normalUri } from "../protocol/uri.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { CacheableMethod } from "../define/cache-hint.ts";
 import type { ListedEntry } from "../define/catalog.ts";
 import type { Registry } from "../define/registry.ts";
-import type { CacheableMethod } from "../define/server-options.ts";
 import { type JSONRPCRequest, JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
 import type { Call } from "../run/call.ts";

@@ -9,7 +9,7 @@ import type { Registry } from "../define/registry.ts";
 import type { JSONRPCNotification } from "../protocol/jsonrpc.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Call } from "../run/call.ts";
-import { FIRST_ROUND } from "../run/run-rounds.ts";
+import { FIRST_ROUND } from "../run/round.ts";
 import { withContext } from "./with-context.ts";
 
 /** Runs `onRootsChanged` for one client, one handler at a time. If notifications arrive meanwhile, it runs once more. */

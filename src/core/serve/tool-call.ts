@@ -8,7 +8,7 @@
 import { explainQuestion, needsCapabilities, QuestionError } from "../ask/question-errors.ts";
 import type { Registry } from "../define/registry.ts";
 import type { CompiledTool } from "../define/tool.ts";
-import { capabilityObject } from "../protocol/client-facts.ts";
+import { capabilityObject } from "../protocol/client-capabilities.ts";
 import { errorText } from "../protocol/content.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -16,7 +16,8 @@ import { quote } from "../protocol/quote.ts";
 import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import type { Call } from "../run/call.ts";
-import { type Round, runRounds } from "../run/run-rounds.ts";
+import type { Round } from "../run/round.ts";
+import { runRounds } from "../run/run-rounds.ts";
 import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 

@@ -12,7 +12,7 @@ import type { Ending, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import { memo } from "../protocol/memo.ts";
 import type { Call } from "../run/call.ts";
-import type { Round } from "../run/run-rounds.ts";
+import type { Round } from "../run/round.ts";
 import { requireReader } from "./find-resource.ts";
 
 async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {

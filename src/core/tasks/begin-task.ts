@@ -5,13 +5,14 @@
  */
 
 import type { Registry } from "../define/registry.ts";
-import type { ClientCapabilities, Implementation } from "../protocol/client-facts.ts";
+import type { ClientCapabilities } from "../protocol/client-capabilities.ts";
+import type { Implementation } from "../protocol/client-facts.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { Attempt } from "../run/attempt.ts";
-import type { Call } from "../run/call.ts";
+import type { Call, RunRounds } from "../run/call.ts";
 import { createRounds } from "../run/create-rounds.ts";
 import { type JournalData, newJournal, withAnswers } from "../run/journal.ts";
-import type { Round, RunRounds } from "../run/run-rounds.ts";
+import type { Round } from "../run/round.ts";
 import { PAUSED, PausableRun } from "./pausable-run.ts";
 
 /** The start of a task, as JSON. */

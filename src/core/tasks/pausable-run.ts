@@ -7,7 +7,7 @@
 import type { Asker } from "../ask/asker.ts";
 import type { Step, StepContext } from "../define/handler-run.ts";
 import type { Attempt } from "../run/attempt.ts";
-import type { SUSPENDED, SuspendableRun } from "../run/run-rounds.ts";
+import type { SUSPENDED, SuspendableRun } from "../run/round.ts";
 import { suspend } from "../run/suspend.ts";
 import { StepWaits, type TryStore } from "./stored-tries.ts";
 

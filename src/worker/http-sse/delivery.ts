@@ -7,7 +7,8 @@
  */
 
 import type { Registry } from "../../core/define/registry.ts";
-import { type ClientFacts, encodeCapabilities } from "../../core/protocol/client-facts.ts";
+import { encodeCapabilities } from "../../core/protocol/client-capabilities.ts";
+import type { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { negotiate } from "../../core/protocol/lifecycle.ts";

@@ -7,7 +7,9 @@
  *
  * @module
  */
-import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/protocol/client-facts.ts";
+
+import { encodeCapabilities } from "../../core/protocol/client-capabilities.ts";
+import type { ClientFacts, Principal } from "../../core/protocol/client-facts.ts";
 import { checkFunction, describeType, KitError } from "../../core/protocol/errors.ts";
 import { envRing } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";

@@ -13,12 +13,9 @@
  *
  * @module
  */
-import {
-  ClientFacts,
-  decodeCapabilities,
-  type Implementation,
-  type Principal,
-} from "../../core/protocol/client-facts.ts";
+
+import { decodeCapabilities } from "../../core/protocol/client-capabilities.ts";
+import { ClientFacts, type Implementation, type Principal } from "../../core/protocol/client-facts.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import { VERSIONS } from "../../core/protocol/versions.ts";
 

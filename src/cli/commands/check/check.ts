@@ -6,7 +6,8 @@
 
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { checkCredentials } from "../../server/open-target.ts";
-import { nameOf, readTarget, type Target } from "../../server/target.ts";
+import type { Target } from "../../server/server-address.ts";
+import { nameOf, readTarget } from "../../server/target.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";

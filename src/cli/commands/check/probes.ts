@@ -9,7 +9,7 @@ import { textOfError } from "../../exit.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
-import type { Target } from "../../server/target.ts";
+import type { Target } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { untilInterrupted } from "../../terminal/signals.ts";
 import { counted, type Terminal } from "../../terminal/terminal.ts";

@@ -10,7 +10,7 @@ import { type Configured, type ReadFile, readHosts, surroundings } from "../../h
 import { askConsent, describe, withoutValues } from "../../hosts/consent.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { checkCredentials, type Opened, openTarget } from "../../server/open-target.ts";
-import type { Target } from "../../server/target.ts";
+import type { Target } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals, untilInterrupted } from "../../terminal/signals.ts";

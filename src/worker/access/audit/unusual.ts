@@ -6,7 +6,7 @@
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
 import { describeType, KitError } from "../../../core/protocol/errors.ts";
 import { networkOf } from "../rates/network.ts";
-import type { AuditRecord } from "./index.ts";
+import type { AuditRecord } from "./audit-record.ts";
 
 /** A caller whose requests were refused, or ended with an error, unusually often. */
 export interface UnusualUse {

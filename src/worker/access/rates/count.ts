@@ -9,8 +9,7 @@ import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import type { ObjectStub, RoleObjects } from "../../bindings.ts";
 import { networkOf } from "./network.ts";
-import type { Place } from "./places.ts";
-import type { PlacesRpc } from "./places-object.ts";
+import type { Place, PlacesRpc } from "./places-object.ts";
 import type { Count } from "./rates-object.ts";
 
 /** A rate that is counted exactly, in an object. */

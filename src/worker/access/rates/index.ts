@@ -35,13 +35,12 @@ import {
   checkPlaces,
   type LiveSessions,
   notGiven,
-  type Place,
   placeOfSession,
   UNCOUNTED,
   type UnfinishedTasks,
   watchSessions,
 } from "./places.ts";
-import { PlacesObject, type PlacesRpc } from "./places-object.ts";
+import { type Place, PlacesObject, type PlacesRpc } from "./places-object.ts";
 
 export type { BoundRate, Rate } from "./count.ts";
 export type { LiveSessions, UnfinishedTasks } from "./places.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Place } from "./places.ts";
+
 import { type Count, type Exceeded, RatesObject, type RatesRpc } from "./rates-object.ts";
 
 /** The methods that the Worker calls. */
@@ -103,4 +103,16 @@ function take({ kind, name, max, forMs }: Place, taken: Map<string, number>, now
   }
   taken.set(key, nowMs + forMs);
   return 0;
+}
+
+/** A place that a request takes. */
+export interface Place {
+  readonly kind: "session" | "task";
+  /** What takes the place. It begins with {@link UNKNOWN_NAME} if the id of the session or task is not known yet. */
+  readonly name: string;
+  readonly max: number;
+  /** Milliseconds after which the place is free, unless it is taken again. */
+  readonly forMs: number;
+  /** What the caller has too many of, for the error. */
+  readonly what: string;
 }

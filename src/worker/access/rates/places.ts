@@ -17,7 +17,7 @@ import type { Call } from "../../../core/run/call.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
 import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
-import { UNKNOWN_NAME } from "./places-object.ts";
+import { type Place, UNKNOWN_NAME } from "./places-object.ts";
 
 /** A bound of the sessions of a caller. */
 export interface LiveSessions {
@@ -36,18 +36,6 @@ export interface LiveSessions {
 export interface UnfinishedTasks {
   /** The most tasks that are unfinished at the same time, 1 to 100. */
   readonly max: number;
-}
-
-/** A place that a request takes. */
-export interface Place {
-  readonly kind: "session" | "task";
-  /** What takes the place. It begins with {@link UNKNOWN_NAME} if the id of the session or task is not known yet. */
-  readonly name: string;
-  readonly max: number;
-  /** Milliseconds after which the place is free, unless it is taken again. */
-  readonly forMs: number;
-  /** What the caller has too many of, for the error. */
-  readonly what: string;
 }
 
 /** Milliseconds for which a place is kept for a session or task whose id is not known yet. */

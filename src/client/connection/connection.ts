@@ -9,65 +9,42 @@ import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
 import type { Client } from "../client.ts";
+import type { ClientConnection } from "../client-connection.ts";
 import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
 import { type ClientEvent, printProblem } from "../events.ts";
-import type { ExtensionContext, ExtensionHooks } from "../extensions.ts";
-import {
-  type Amounts,
-  type ClientOptions,
-  checkRequestOptions,
-  type RequestOptions,
-  resolveAmounts,
-} from "../options.ts";
+import { type ExtensionContext, type ExtensionHooks, wrap } from "../extensions.ts";
+import { type Amounts, type ClientOptions, checkRequestOptions, resolveAmounts } from "../options.ts";
 import { Answers } from "../questions/answers.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
-import type { ServerFacts, Tool } from "../requests/results.ts";
+import type { OutgoingRequest } from "../requests/passing-on.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
+import type { ServerFacts } from "../requests/results.ts";
 import { FROM_ROUNDS } from "../requests/rounds.ts";
+import type { RequestParts, Sending } from "../requests/sending.ts";
 import type { Link } from "../transports/link.ts";
 import { type ConnectTarget, linkOpener } from "../transports/open-link.ts";
-import type { Assumption } from "./assumption.ts";
-import { Listening } from "./listening.ts";
+import { missingSupport } from "./missing-support.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
 import type { Recovery, RecoveryParts } from "./recovery.ts";
+import type { RememberedServer } from "./remembered-server.ts";
 import type { Reopening } from "./reopening.ts";
-import { lackFor } from "./supported.ts";
-import { Wire } from "./wire.ts";
+import { RequestSender } from "./request-sender.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 /** Requests that run a handler of the server's author, so that progress is to be expected. */
 const RUNNING: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
 
-/** Parts of a request that its method determines. */
-export interface RequestParts {
-  /** Computed before each attempt, because a list may have changed them. */
-  readonly headers?: (() => Readonly<Record<string, string>>) | undefined;
-  /** Corrects the state that the headers are computed from, after the server has refused them. */
-  readonly refresh?: (() => Promise<unknown>) | undefined;
-  /** The tool that is called, if it was listed. */
-  readonly tool?: (() => Pick<Tool, "annotations"> | undefined) | undefined;
-}
-
-/** A request on its way. */
-export interface Sending {
-  readonly method: string;
-  readonly params: JsonObject | undefined;
-  readonly options: RequestOptions;
-  readonly parts: RequestParts;
-  readonly deadline: Deadline;
-  /** Whether an earlier attempt or round may have run. */
-  mayHaveRun?: boolean;
-}
-
-export class Conversation {
-  readonly wire: Wire;
+export class Connection implements ClientConnection {
+  readonly sender: RequestSender;
   readonly answers: Answers;
-  readonly listening: Listening;
+  readonly subscriptions: Subscriptions;
   readonly amounts: Amounts;
   /** What the extensions do, the outermost first. */
   extensions: readonly ExtensionHooks[] = [];
   readonly #options: ClientOptions;
   readonly #negotiation: Negotiation;
   #facts: ServerFacts | undefined;
-  #assumption: Assumption | undefined;
+  #remembered: RememberedServer | undefined;
   #recovery: Recovery | undefined;
   readonly #target: ConnectTarget;
   readonly #closing = new AbortController();
@@ -88,7 +65,7 @@ export class Conversation {
     const report = (event: ClientEvent) => this.report(event);
     const extensions = () => this.extensions;
     this.answers = new Answers({ options, timeoutMs, extensions, report });
-    this.wire = new Wire({
+    this.sender = new RequestSender({
       info,
       answers: this.answers,
       notice: (method, params) => this.#notice(method, params),
@@ -96,8 +73,8 @@ export class Conversation {
       report: (event) => this.#onLinkEvent(event),
     });
     const declared = () => this.facts.capabilities;
-    this.listening = new Listening({
-      wire: this.wire,
+    this.subscriptions = new Subscriptions({
+      sender: this.sender,
       options,
       timeoutMs,
       reconnectsMax,
@@ -108,9 +85,9 @@ export class Conversation {
     });
     const isHttp = typeof target === "string" || target instanceof URL;
     const { signal: closed } = this.#closing;
-    const { open, canReconnect } = linkOpener(target, options, this.amounts, () => this.wire.hold());
+    const { open, canReconnect } = linkOpener(target, options, this.amounts, () => this.sender.hold());
     this.#negotiation = {
-      wire: this.wire,
+      sender: this.sender,
       versions: speakVersions(options.protocolVersions),
       info,
       capabilities: () => this.answers.capabilities("legacy"),
@@ -131,7 +108,7 @@ export class Conversation {
 
   get rules(): SpokenVersion {
     // Set by every negotiation, before the first request.
-    return this.wire.rules as SpokenVersion;
+    return this.sender.rules as SpokenVersion;
   }
 
   /** Creates the extensions of the options. */
@@ -140,10 +117,10 @@ export class Conversation {
     const context: ExtensionContext = {
       client,
       signal,
-      hasSession: () => this.wire.link?.sessionId !== undefined,
+      hasSession: () => this.sender.link?.sessionId !== undefined,
       answer: async (method, params, asked) => (await this.answers.answering).answer(method, params, asked),
       report: (event) => this.report(event),
-      listen: () => this.listening.refresh(),
+      listen: () => this.subscriptions.refresh(),
       totalTimeoutMs: this.amounts.totalTimeoutMs,
     };
     this.extensions = (this.#options.use ?? []).map((extend) => extend(context));
@@ -159,7 +136,7 @@ export class Conversation {
       this.#closing.signal.throwIfAborted();
       if (known && (await this.#assume(known))) return;
       await this.#negotiate();
-      this.listening.start();
+      this.subscriptions.start();
     } catch (error) {
       // The reason of the failure is more useful than a second failure while closing.
       await this.close().catch(() => undefined);
@@ -167,6 +144,15 @@ export class Conversation {
     } finally {
       signal?.removeEventListener("abort", abort);
     }
+  }
+
+  /** Sends a request through the extensions. `partsOf` returns the parts of the request that they have made of it. */
+  async send(request: OutgoingRequest, partsOf: (last: OutgoingRequest) => RequestParts): Promise<JsonObject> {
+    // Before the extensions, because one of them may have the result itself.
+    this.checkOpen(request.method);
+    return wrap(this.extensions, "onRequest", (last) =>
+      this.request(last.method, last.params, last.options, partsOf(last)),
+    )(request);
   }
 
   /** Sends a request and returns its result. @see RequestOptions */
@@ -197,7 +183,7 @@ export class Conversation {
     const { resumeRequest } = await import("../on-demand.ts");
     return resumeRequest(token, options, {
       target: this.#target,
-      wire: this.wire,
+      sender: this.sender,
       amounts: this.amounts,
       open: this.#negotiation.open,
     });
@@ -206,14 +192,14 @@ export class Conversation {
   async notify(method: string, params?: JsonObject): Promise<void> {
     await this.#settled();
     this.checkOpen(method);
-    await this.wire.notify(method, params);
+    await this.sender.notify(method, params);
   }
 
   async close(): Promise<void> {
     const reason = new ClientError("closed", "The client is closed.");
     this.#closing.abort(reason);
-    this.listening.stop();
-    await this.wire.close(reason);
+    this.subscriptions.stop();
+    await this.sender.close(reason);
   }
 
   report(event: ClientEvent): void {
@@ -235,7 +221,7 @@ export class Conversation {
 
   /** Resolves when no session is being opened and no era detected: what is sent meanwhile would be refused. */
   async #settled(): Promise<void> {
-    await (this.#reopening ?? this.#assumption?.pending)?.catch(() => undefined);
+    await (this.#reopening ?? this.#remembered?.pending)?.catch(() => undefined);
   }
 
   /** Sends a request, answers the questions that its results ask, and returns the last result. */
@@ -249,7 +235,7 @@ export class Conversation {
       const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
       if (rounds > 0) FROM_ROUNDS.add(result);
       const { resultType = "complete" } = result;
-      if (resultType === "complete" || this.wire.rules?.era !== "modern" || this.#isExtension(resultType))
+      if (resultType === "complete" || this.sender.rules?.era !== "modern" || this.#isExtension(resultType))
         return result;
       if (resultType !== "input_required") {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
@@ -275,12 +261,12 @@ export class Conversation {
       await untilAborted(this.#settled(), deadline.signal);
       this.checkOpen(method);
       const { rules } = this;
-      const lack = lackFor(method, rules, this.facts.capabilities);
-      if (lack) throw (await import("../on-demand.ts")).unsupported(method, rules.version, lack);
-      const { link } = this.wire;
-      const assumption = this.#assumption?.isOpen ? this.#assumption : undefined;
+      const missing = missingSupport(method, rules, this.facts.capabilities);
+      if (missing) throw (await import("../on-demand.ts")).unsupported(method, rules.version, missing);
+      const { link } = this.sender;
+      const remembered = this.#remembered?.isOpen ? this.#remembered : undefined;
       try {
-        const result = await this.wire.ask(method, params, {
+        const result = await this.sender.ask(method, params, {
           deadline,
           onProgress,
           resetTimeoutOnProgress,
@@ -288,7 +274,7 @@ export class Conversation {
           headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
           onEventId: options.onResumeToken && this.#tokens(link, method, options.onResumeToken),
         });
-        if (this.#assumption) this.#assumption.isOpen = false;
+        if (this.#remembered) this.#remembered.isOpen = false;
         return result;
       } catch (error) {
         deadline.signal.throwIfAborted();
@@ -296,7 +282,7 @@ export class Conversation {
         if (this.#closing.signal.aborted) throw error;
         const { Recovery } = await import("../on-demand.ts");
         this.#recovery ??= new Recovery(this.#recoveryParts());
-        if (!(await this.#recovery.cure(error, { request, params, link, assumption, repeats }))) throw error;
+        if (!(await this.#recovery.cure(error, { request, params, link, remembered, repeats }))) throw error;
         deadline.restart();
       }
     }
@@ -306,12 +292,12 @@ export class Conversation {
     return {
       canReconnect: this.#canReconnect,
       facts: () => this.facts,
-      link: () => this.wire.link,
+      link: () => this.sender.link,
       report: (event) => this.report(event),
       reopen: (link, error) => this.#reopen(link, error),
       detect: async () => {
-        this.#assumption = await this.#newAssumption();
-        return this.#assumption.disprove();
+        this.#remembered = await this.#newRemembered();
+        return this.#remembered.disprove();
       },
     };
   }
@@ -320,7 +306,7 @@ export class Conversation {
   #tokens({ rules, sessionId }: Link, method: string, receive: (token: string) => void) {
     return (eventId: string, id: RequestId) => {
       const token = JSON.stringify([String(this.#target), rules?.version, sessionId, id, method, eventId]);
-      this.wire.guard("onResumeToken", () => receive(btoa(token)));
+      this.sender.guard("onResumeToken", () => receive(btoa(token)));
     };
   }
 
@@ -330,35 +316,35 @@ export class Conversation {
 
   /** Connects with the facts of an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
-    this.#assumption = await this.#newAssumption();
-    return this.#assumption.assume(known);
+    this.#remembered = await this.#newRemembered();
+    return this.#remembered.assume(known);
   }
 
-  async #newAssumption(): Promise<Assumption> {
-    const { Assumption } = await import("../on-demand.ts");
-    return new Assumption({
+  async #newRemembered(): Promise<RememberedServer> {
+    const { RememberedServer } = await import("../on-demand.ts");
+    return new RememberedServer({
       negotiation: this.#negotiation,
       facts: () => this.facts,
       use: (facts) => {
         this.#facts = facts;
       },
       negotiate: (isLegacy) => this.#negotiate(isLegacy),
-      listen: () => this.listening.start(),
+      listen: () => this.subscriptions.start(),
     });
   }
 
   /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */
   #onLinkEvent(event: ClientEvent): void {
     this.report(event);
-    if (event.type === "stream-resumed" && event.method === undefined) this.listening.assumeChanges();
+    if (event.type === "stream-resumed" && event.method === undefined) this.subscriptions.assumeChanges();
     if (event.type !== "stream-lost" || !ClientError.is(event.error) || event.error.code !== "session-lost") return;
     // A failure is reported by the request that meets it next.
-    this.#reopen(this.wire.link, event.error).catch(() => undefined);
+    this.#reopen(this.sender.link, event.error).catch(() => undefined);
   }
 
   /** Opens a new session or channel. Several failures open one, and requests wait for it. */
   #reopen(link: Link, lost: Error | undefined): Promise<void> {
-    this.#reopening ??= this.wire.link === link ? this.#runReopening(link, lost) : undefined;
+    this.#reopening ??= this.sender.link === link ? this.#runReopening(link, lost) : undefined;
     return this.#reopening ?? Promise.resolve();
   }
 
@@ -366,7 +352,7 @@ export class Conversation {
     try {
       const { Reopening } = await import("../on-demand.ts");
       this.#reopener ??= new Reopening({
-        listening: this.listening,
+        subscriptions: this.subscriptions,
         reconnectsMax: this.amounts.reconnectsMax,
         signal: this.#closing.signal,
         report: (event) => this.report(event),
@@ -382,7 +368,7 @@ export class Conversation {
     // Until the connection is open, connect() reports the failure.
     if (!this.#facts || !this.#canReconnect) this.report({ type: "closed", error });
     // A channel that was given up for another, or that is being opened, concerns nobody else.
-    else if (this.wire.link === link && !this.#reopening) {
+    else if (this.sender.link === link && !this.#reopening) {
       this.#reopen(link, error).catch((failure: ClientError) => {
         if (this.#closing.signal.aborted) return;
         this.#lost = failure;
@@ -393,10 +379,10 @@ export class Conversation {
 
   #notice(method: string, params: JsonObject): void {
     for (const each of this.extensions)
-      this.wire.guard("use: onNotification", () => each.onNotification?.(method, params));
+      this.sender.guard("use: onNotification", () => each.onNotification?.(method, params));
     // Progress without an open request is of interest to extensions only.
-    if (method === "notifications/progress" || this.listening.take(method, params)) return;
+    if (method === "notifications/progress" || this.subscriptions.take(method, params)) return;
     const { onNotification } = this.#options;
-    this.wire.guard("onNotification", () => onNotification?.(method, params));
+    this.sender.guard("onNotification", () => onNotification?.(method, params));
   }
 }

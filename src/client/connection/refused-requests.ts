@@ -1,6 +1,6 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { ClientError } from "../errors.ts";
-import type { Lack } from "./supported.ts";
+import type { MissingSupport } from "./missing-support.ts";
 
 /** What to use instead of the methods that only one era has. */
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 };
 
 /** Describes why a request is not sent: `method-missing` or `capability-missing`, with the replacement or the capability. */
-export function unsupported(method: string, version: string, { capability }: Lack): ClientError {
+export function unsupported(method: string, version: string, { capability }: MissingSupport): ClientError {
   if (capability === undefined) {
     return new ClientError("method-missing", `${method} does not exist in ${version}: ${INSTEAD[method]}.`);
   }

@@ -9,7 +9,7 @@ import { ClientError } from "../errors.ts";
 import type { ServerFacts } from "../requests/results.ts";
 import type { Negotiation } from "./negotiate.ts";
 
-export interface AssumptionParts {
+export interface RememberedServerParts {
   readonly negotiation: Negotiation;
   facts(): ServerFacts;
   use(facts: ServerFacts): void;
@@ -19,27 +19,27 @@ export interface AssumptionParts {
   listen(): void;
 }
 
-export class Assumption {
-  readonly #parts: AssumptionParts;
+export class RememberedServer {
+  readonly #parts: RememberedServerParts;
   /** Whether no answer has confirmed the facts yet. */
   isOpen = false;
   /** The detection of the era after a failure. Requests wait for it. */
   pending: Promise<boolean> | undefined;
 
-  constructor(parts: AssumptionParts) {
+  constructor(parts: RememberedServerParts) {
     this.#parts = parts;
   }
 
   /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
   async assume(known: ServerFacts): Promise<boolean> {
     const { negotiation, use, negotiate, listen } = this.#parts;
-    const { wire, versions, open } = negotiation;
+    const { sender, versions, open } = negotiation;
     const isKnown = ({ version }: SpokenVersion) => version === known.protocolVersion;
     const rules = versions.modern.find(isKnown);
     try {
       if (rules) {
-        await wire.start(await open());
-        wire.link.rules = rules;
+        await sender.start(await open());
+        sender.link.rules = rules;
         use(known);
         this.isOpen = true;
       } else if (versions.legacy.some(isKnown)) await negotiate(true);

@@ -10,23 +10,23 @@ function capabilityOf(method: string): string | undefined {
   return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
 }
 
-/** Methods that only one era has. What to use instead is in unsupported.ts. */
+/** Methods that only one era has. What to use instead is in refused-requests.ts. */
 const ERA_ONLY = {
   legacy: /^(initialize|ping|logging\/setLevel|resources\/(un)?subscribe)$/,
   modern: /^(server\/discover|subscriptions\/listen)$/,
 };
 
 /** What a server lacks for a request: the method itself, or a capability that the method needs. */
-export interface Lack {
+export interface MissingSupport {
   readonly capability?: string;
 }
 
 /** Returns what the server lacks for a request; undefined if it supports it. */
-export function lackFor(
+export function missingSupport(
   method: string,
   { era, completionsCapability }: SpokenVersion,
   capabilities: ServerCapabilities,
-): Lack | undefined {
+): MissingSupport | undefined {
   if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
   const capability = capabilityOf(method);
   // Servers of versions without the capability "completions" complete without declaring it.

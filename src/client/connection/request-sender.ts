@@ -35,7 +35,7 @@ export interface AskOptions {
 }
 
 /** The author's side of a connection. */
-export interface WireHandlers {
+export interface SenderHandlers {
   readonly info: Implementation;
   readonly answers: Answers;
   /** Receives a notification other than progress and cancellation. */
@@ -52,16 +52,16 @@ interface Call {
   readonly options: AskOptions;
 }
 
-export class Wire {
+export class RequestSender {
   /** The level that modern requests ask log messages for. */
   logLevel: LoggingLevel | undefined;
-  readonly #handlers: WireHandlers;
+  readonly #handlers: SenderHandlers;
   /** The open requests. Ids and progress tokens are unique on each link. */
   readonly #calls = new Set<Call>();
   #link: Link | undefined;
   #lastId = 0;
 
-  constructor(handlers: WireHandlers) {
+  constructor(handlers: SenderHandlers) {
     this.#handlers = handlers;
   }
 

@@ -14,7 +14,7 @@ import type { LogMessage } from "../questions/questions.ts";
 import { Deadline } from "../requests/deadline.ts";
 import type { ServerCapabilities } from "../requests/results.ts";
 import type { ListenStream } from "./listen-stream.ts";
-import type { Wire } from "./wire.ts";
+import type { RequestSender } from "./request-sender.ts";
 
 /** The lists, with the option that is called and the member of the filter. */
 const LISTS = [
@@ -25,8 +25,8 @@ const LISTS = [
 
 const LISTEN = "subscriptions/listen";
 
-export interface ListeningParts {
-  readonly wire: Wire;
+export interface SubscriptionsParts {
+  readonly sender: RequestSender;
   readonly options: ClientOptions;
   /** The time in which the server has to acknowledge a stream. */
   readonly timeoutMs: number;
@@ -38,13 +38,13 @@ export interface ListeningParts {
   report: EventHook;
 }
 
-export class Listening {
-  readonly #parts: ListeningParts;
+export class Subscriptions {
+  readonly #parts: SubscriptionsParts;
   readonly #uris = new Set<string>();
   readonly #stopping = new AbortController();
   #stream: Promise<ListenStream> | undefined;
 
-  constructor(parts: ListeningParts) {
+  constructor(parts: SubscriptionsParts) {
     this.#parts = parts;
   }
 
@@ -62,9 +62,9 @@ export class Listening {
 
   /** Starts to listen after the connection was opened, if there is a handler for what arrives. */
   start(): void {
-    const { wire, report } = this.#parts;
-    if (wire.rules?.era === "legacy") {
-      if (this.isWanted) wire.link.listen();
+    const { sender, report } = this.#parts;
+    if (sender.rules?.era === "legacy") {
+      if (this.isWanted) sender.link.listen();
     } else if (Object.keys(this.#filter()).length > 0) {
       this.#open()
         .then((stream) => stream.start())
@@ -99,7 +99,7 @@ export class Listening {
   /** Remembers a subscription of a legacy session. */
   note(uri: string): void {
     this.#uris.add(uri);
-    this.#parts.wire.link.listen();
+    this.#parts.sender.link.listen();
   }
 
   /** Forgets a subscription of a legacy session. */
@@ -109,13 +109,13 @@ export class Listening {
 
   /** Brings the subscriptions and the log level into a new session. What the server refuses is reported and forgotten. */
   async restore(): Promise<void> {
-    const { wire, report } = this.#parts;
-    const { logLevel: level } = wire;
+    const { sender, report } = this.#parts;
+    const { logLevel: level } = sender;
     if (this.#uris.size === 0 && !level) return;
     const { restoreSession } = await import("../on-demand.ts");
     const ask = (method: string, params: JsonObject) => this.#ask(method, params);
     await restoreSession({ uris: this.#uris, level, ask, report });
-    if (this.#uris.size > 0) wire.link.listen();
+    if (this.#uris.size > 0) sender.link.listen();
   }
 
   stop(): void {
@@ -124,15 +124,15 @@ export class Listening {
 
   /** Passes a notification to its handler. Returns false if there is none for it. */
   take(method: string, params: JsonObject): boolean {
-    const { wire, options } = this.#parts;
+    const { sender, options } = this.#parts;
     const list = LISTS.find(([name]) => method === `notifications/${name}/list_changed`);
-    if (list) wire.guard(list[1], () => options[list[1]]?.());
+    if (list) sender.guard(list[1], () => options[list[1]]?.());
     else if (method === "notifications/resources/updated") {
-      wire.guard("onResourceUpdated", () => options.onResourceUpdated?.(String(params.uri)));
+      sender.guard("onResourceUpdated", () => options.onResourceUpdated?.(String(params.uri)));
     } else if (method === "notifications/message") {
-      wire.guard("onLog", () => options.onLog?.(params as unknown as LogMessage));
+      sender.guard("onLog", () => options.onLog?.(params as unknown as LogMessage));
     } else if (method === "notifications/elicitation/complete") {
-      wire.guard("onElicitationComplete", () => options.onElicitationComplete?.(String(params.elicitationId)));
+      sender.guard("onElicitationComplete", () => options.onElicitationComplete?.(String(params.elicitationId)));
     } else return false;
     return true;
   }
@@ -184,13 +184,13 @@ export class Listening {
     signal?: AbortSignal,
     agree?: (agreed: JsonObject) => void,
   ): Promise<void> {
-    const { wire, timeoutMs } = this.#parts;
+    const { sender, timeoutMs } = this.#parts;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs: 0, signal });
     const onAcknowledged = (agreed: JsonObject): void => {
       // From now on silence is normal.
       deadline.hold();
       agree?.(agreed);
     };
-    await wire.ask(method, params, { deadline, onAcknowledged }).finally(() => deadline.stop());
+    await sender.ask(method, params, { deadline, onAcknowledged }).finally(() => deadline.stop());
   }
 }

@@ -1,0 +1,10 @@
+/** A server to connect to. */
+export type Target =
+  | { readonly kind: "http"; readonly url: string; readonly headers?: Readonly<Record<string, string>> | undefined }
+  | {
+      readonly kind: "stdio";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env?: Readonly<Record<string, string>> | undefined;
+      readonly cwd?: string | undefined;
+    };
