@@ -51,6 +51,7 @@ export const ALLOWED: Readonly<
  * line may not import each other. `index.ts` is the entry and may import all of them.
  */
 export const CORE_ORDER: readonly (readonly string[])[] = [
+  ["basics"],
   ["protocol"],
   ["seal"],
   ["ask"],
@@ -117,13 +118,47 @@ function lineOf(room: string): number {
 /** Matches the files that `mcp-edge add` copies into projects. */
 const FILES_OF_ADD = /^cli.commands.add.parts./;
 
-/** Returns every forbidden import below a folder with the layout of src/. */
+/** A folder or file that is larger cannot be read in one sitting. */
+const FILES_MAX = 25;
+const LINES_MAX = 400;
+
+/** Returns every forbidden import, circle of imports, crowded folder and long file below a folder with the layout of src/. */
 export function findProblems(src: string): string[] {
-  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
-    (file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file),
+  const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
+  const files = names.filter((file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file));
+  const texts = new Map(files.map((file) => [file, readFileSync(`${src}/${file}`, "utf8")]));
+  const imports = [...texts].flatMap(([file, text]) =>
+    importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),
   );
-  return files.flatMap((file) => {
-    const path = file.replaceAll("\\", "/");
-    return importsOf(readFileSync(`${src}/${file}`, "utf8")).flatMap((specifier) => findProblem(path, specifier) ?? []);
-  });
+  return [...imports, ...findCircles(texts), ...findCrowds(texts)];
+}
+
+/** Returns the circles of files that import one another, types included. What is imported on demand, with `import()`, may close one. */
+function findCircles(texts: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, above: readonly string[]): void => {
+    if (above.includes(file)) {
+      found.push(`${[...above.slice(above.indexOf(file)), file].join(" -> ")}: a circle of imports`);
+      return;
+    }
+    if (done.has(file)) return;
+    const text = (texts.get(file) ?? "").replaceAll(/\bimport\(/g, "(");
+    for (const specifier of importsOf(text).filter((each) => each.startsWith("."))) {
+      visit(posix.join(dirname(file), specifier), [...above, file]);
+    }
+    done.add(file);
+  };
+  for (const file of texts.keys()) visit(file, []);
+  return found;
+}
+
+function findCrowds(texts: ReadonlyMap<string, string>): string[] {
+  const folders = Object.groupBy(texts.keys(), (file) => dirname(file));
+  const crowded = Object.entries(folders).filter(([, files = []]) => files.length > FILES_MAX);
+  const long = [...texts].filter(([, text]) => text.split("\n").length - 1 > LINES_MAX);
+  return [
+    ...crowded.map(([folder, files]) => `${folder}: has ${files?.length} files, of at most ${FILES_MAX}`),
+    ...long.map(([file, text]) => `${file}: has ${text.split("\n").length - 1} lines, of at most ${LINES_MAX}`),
+  ];
 }

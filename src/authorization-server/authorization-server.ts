@@ -23,24 +23,24 @@ import type { HonoEnv } from "../worker/parts.ts";
 import type { AuthPlugin, Contribution, EndpointServices } from "../worker/plugin.ts";
 import type { KeysOf } from "../worker/runtime.ts";
 import { type Admission, admission } from "./admission.ts";
-import { allowedRoute } from "./allowed-route.ts";
-import { authorizeRoute } from "./authorize-route.ts";
-import { ClientDocuments } from "./client-document.ts";
-import { Clients } from "./clients.ts";
+import { ClientDocuments } from "./clients/client-document.ts";
+import { Clients } from "./clients/clients.ts";
+import { registerRoute } from "./clients/registration.ts";
 import type { SignedInUser } from "./identity/provider.ts";
-import { jsonAnswer } from "./json-answers.ts";
-import { metadataRoute } from "./metadata.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
 import { signInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
 import { type AuthorizationServerRates, attemptCounter, countVisit, type ProviderHost, setHost } from "./rates.ts";
-import { registerRoute } from "./registration.ts";
+import { allowedRoute } from "./routes/allowed-route.ts";
+import { authorizeRoute } from "./routes/authorize-route.ts";
+import { jsonAnswer } from "./routes/json-answers.ts";
+import { metadataRoute } from "./routes/metadata.ts";
+import { callbackRoute } from "./routes/sign-in.ts";
+import { failure, revokeRoute, tokenRoute } from "./routes/token-route.ts";
 import { Sealing } from "./sealing.ts";
 import { type AuthServer, PATHS, type ReportedRefusal, type Route } from "./server.ts";
-import { callbackRoute } from "./sign-in.ts";
-import { failure, revokeRoute, tokenRoute } from "./token-route.ts";
-import { addUpstream } from "./upstream-access.ts";
-import { UserObject, type UserRpc } from "./user-object.ts";
+import { addUpstream } from "./users/upstream-access.ts";
+import { UserObject, type UserRpc } from "./users/user-object.ts";
 import { verifier } from "./verify.ts";
 
 /** What the authorization server gets from its endpoint. */
@@ -73,49 +73,122 @@ interface Joined {
  */
 export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown> {
   checkServerOptions(options);
-  const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
-  let keys: KeysOf = envRing;
-  let joined: Joined | undefined;
-  let path = "/";
-  const sealing = new Sealing((env, purpose, sealed) => keys(env, purpose, sealed));
-  const rules = admission({ allow: options.allow, scopes });
-  const policy = policyOf(options, rules);
-  const proofs = dpop(options.dpop);
-  const canRegister = options.registration === true;
-  const found = () => {
-    if (joined) return joined;
+  const installed = new Installed(options);
+  return {
+    ...definePlugin({ name: "authorizationServer()", attach: (endpoint) => installed.attach(endpoint) }),
+    visible: installed.visible,
+    metadata: (request) => installed.metadata(request),
+  };
+}
+
+/** An authorization server in the Worker of an endpoint. */
+class Installed {
+  readonly visible: AuthPlugin<unknown>["visible"];
+  readonly #options: AuthorizationServerOptions;
+  readonly #server: AuthServer;
+  readonly #host: ProviderHost;
+  /** The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
+  readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
+  #keys: KeysOf = envRing;
+  #joined: Joined | undefined;
+  /** The path of the endpoint; empty for "/". */
+  #path = "/";
+
+  constructor(options: AuthorizationServerOptions) {
+    const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
+    const found = () => this.#found;
+    const sealing = new Sealing((env, purpose, sealed) => this.#keys(env, purpose, sealed));
+    const canRegister = options.registration === true;
+    const pages = signInPages({ ...options.pages, name });
+    this.#options = options;
+    this.#server = {
+      policy: policyOf(options, admission({ allow: options.allow, scopes })),
+      sealing,
+      proofs: dpop(options.dpop),
+      scopes,
+      requiredScopes,
+      canRegister,
+      clients: new Clients(clients, new ClientDocuments(redirectSchemes), sealing, canRegister),
+      pages,
+      schemes: redirectSchemes,
+      get users() {
+        return found().users;
+      },
+    };
+    const countAttempt = attemptCounter(env, () => found().rates, pages);
+    this.#host = {
+      countAttempt: async (request, ...attempt) => {
+        const beyond = await countAttempt(request, ...attempt);
+        const refusal = { reason: "login-locked", status: 429, errorCode: undefined, principal: undefined } as const;
+        if (beyond) found().endpoint.refused({ ...refusal, request, env, execution: ALIVE, startedAtMs: Date.now() });
+        return beyond;
+      },
+      showExpired: () => pages.error("expired"),
+    };
+    this.visible = this.#bearerFor("https://mcp.invalid").visible;
+  }
+
+  attach(endpoint: EndpointServices): Contribution {
+    const { place } = endpoint;
+    const { policy, proofs } = this.#server;
+    this.#keys = endpoint.keys ?? envRing;
+    this.#joined = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
+    for (const provider of policy.providers.values()) setHost(provider, this.#host);
+    return {
+      authenticate: async (request, env, execution) => {
+        const issuer = this.#issuerOf(request.url);
+        if (issuer === undefined) return insecure();
+        return this.#bearerOf(issuer).authenticate?.(request, env, execution) ?? null;
+      },
+      authorize: (received) => {
+        const issuer = this.#issuerOf(received.request.url);
+        // A request without an issuer was not admitted.
+        return issuer === undefined ? undefined : this.#bearerOf(issuer).authorize?.(received);
+      },
+      mount: (app) => this.#mount(app, endpoint.path),
+      roles: [
+        { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
+        { name: "rates", create: (ctx) => new RatesObject(ctx) },
+        proofs.attach(endpoint),
+      ],
+      equip: (principal, env) => principal && addUpstream(this.#server, principal, env),
+      findProblems: (env) => [
+        ...findMissingObjects("authorizationServer()", place),
+        ...(endpoint.keys ? [] : findKeyProblems(env)),
+      ],
+    };
+  }
+
+  metadata(request: Request): Response | undefined {
+    const issuer = this.#issuerOf(request.url);
+    return issuer === undefined ? undefined : this.#bearerOf(issuer).metadata(request);
+  }
+
+  get #found(): Joined {
+    if (this.#joined) return this.#joined;
     throw new KitError("options-invalid", "authorizationServer() works only in the option use of edge().");
-  };
-  const server: AuthServer = {
-    policy,
-    sealing,
-    proofs,
-    scopes,
-    requiredScopes,
-    canRegister,
-    clients: new Clients(clients, new ClientDocuments(redirectSchemes), sealing, canRegister),
-    pages: signInPages({ ...options.pages, name }),
-    schemes: redirectSchemes,
-    get users() {
-      return found().users;
-    },
-  };
+  }
 
-  const countAttempt = attemptCounter(env, () => found().rates, server.pages);
-  const host: ProviderHost = {
-    countAttempt: async (request, ...attempt) => {
-      const beyond = await countAttempt(request, ...attempt);
-      const refusal = { reason: "login-locked", status: 429, errorCode: undefined, principal: undefined } as const;
-      if (beyond) found().endpoint.refused({ ...refusal, request, env, execution: ALIVE, startedAtMs: Date.now() });
-      return beyond;
-    },
-    showExpired: () => server.pages.error("expired"),
-  };
+  #issuerOf(url: string): string | undefined {
+    const { issuer } = this.#options;
+    return issuer === undefined ? safeOrigin(url) : givenIssuer(issuer, url);
+  }
 
-  const bearerFor = (issuer: string): AuthPlugin<unknown> => {
-    const { includes, needs, metadata, revocationMs = 60_000 } = options;
+  #bearerOf(issuer: string): AuthPlugin<unknown> & Contribution {
+    const known = this.#bearers.get(issuer);
+    if (known) return known;
+    const plugin = this.#bearerFor(issuer);
+    const made = { ...plugin, ...plugin.attach(this.#found.endpoint) };
+    if (this.#bearers.size >= BEARERS_MAX) this.#bearers.clear();
+    this.#bearers.set(issuer, made);
+    return made;
+  }
+
+  #bearerFor(issuer: string): AuthPlugin<unknown> {
+    const { includes, needs, metadata, revocationMs = 60_000 } = this.#options;
+    const { proofs, requiredScopes } = this.#server;
     // A proxy may have changed the host of the request, and clients know only the issuer.
-    const resource = options.resource ?? (options.issuer === undefined ? undefined : issuer + path);
+    const resource = this.#options.resource ?? (this.#options.issuer === undefined ? undefined : issuer + this.#path);
     const given = Object.entries({ resource, includes, needs, metadata }).filter(([, value]) => value !== undefined);
     return bearer({
       ...(Object.fromEntries(given) as Pick<AuthorizationServerOptions, "resource">),
@@ -123,77 +196,36 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
       ...(requiredScopes.length > 0 && { scopes: requiredScopes }),
       dpop: proofs,
       cacheMs: revocationMs,
-      verify: verifier(server, issuer),
+      verify: verifier(this.#server, issuer),
     });
-  };
-  /** The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
-  const bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
-  const joinedFor = (issuer: string): AuthPlugin<unknown> & Contribution => {
-    const known = bearers.get(issuer);
-    if (known) return known;
-    const plugin = bearerFor(issuer);
-    const made = { ...plugin, ...plugin.attach(found().endpoint) };
-    if (bearers.size >= BEARERS_MAX) bearers.clear();
-    bearers.set(issuer, made);
-    return made;
-  };
-  const issuerOf = (url: string) => (options.issuer === undefined ? safeOrigin(url) : givenIssuer(options.issuer, url));
-  const metadata = (request: Request) => {
-    const issuer = issuerOf(request.url);
-    return issuer === undefined ? undefined : joinedFor(issuer).metadata(request);
-  };
-  const mount = <Own>(app: Hono<HonoEnv<Own>>, endpoint: string) => {
-    if (options.resource === undefined && /[:*]/.test(endpoint)) {
+  }
+
+  #mount<Own>(app: Hono<HonoEnv<Own>>, endpoint: string): void {
+    if (this.#options.resource === undefined && /[:*]/.test(endpoint)) {
       const text = `authorizationServer(): the path ${endpoint} of edge() has variables; write the option resource.`;
       throw new KitError("options-invalid", text);
     }
-    path = endpoint === "/" ? "" : endpoint;
+    const path = endpoint === "/" ? "" : endpoint;
+    this.#path = path;
     for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
-      app.all(each, ({ req }) => metadata(withSuffix(req.raw, path)) ?? insecure());
+      app.all(each, ({ req }) => this.metadata(withSuffix(req.raw, path)) ?? insecure());
     }
-    for (const [route, serve, kind] of routesOf(canRegister)) {
-      app.all(route, (context) => run(context.req.raw, context.env, executionOf(context), serve, kind));
+    for (const [route, serve, kind] of routesOf(this.#server.canRegister)) {
+      app.all(route, (context) => this.#run(context.req.raw, context.env, executionOf(context), serve, kind));
     }
-  };
-  const attach = (endpoint: EndpointServices): Contribution => {
-    const { place } = endpoint;
-    keys = endpoint.keys ?? envRing;
-    joined = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
-    for (const provider of policy.providers.values()) setHost(provider, host);
-    return {
-      authenticate: async (request, env, execution) => {
-        const issuer = issuerOf(request.url);
-        return issuer === undefined ? insecure() : (joinedFor(issuer).authenticate?.(request, env, execution) ?? null);
-      },
-      authorize: (received) => {
-        const issuer = issuerOf(received.request.url);
-        // A request without an issuer was not admitted.
-        return issuer === undefined ? undefined : joinedFor(issuer).authorize?.(received);
-      },
-      mount: (app) => mount(app, endpoint.path),
-      roles: [
-        { name: "user", create: (ctx, env) => new UserObject(ctx, env, server) },
-        { name: "rates", create: (ctx) => new RatesObject(ctx) },
-        proofs.attach(endpoint),
-      ],
-      equip: (principal, env) => principal && addUpstream(server, principal, env),
-      findProblems: (env) => [
-        ...findMissingObjects("authorizationServer()", place),
-        ...(endpoint.keys ? [] : findKeyProblems(env)),
-      ],
-    };
-  };
+  }
 
-  const run = async (
+  async #run(
     request: Request,
     env: unknown,
     execution: Execution | undefined,
     serve: Route,
     kind: keyof AuthorizationServerRates | undefined,
-  ): Promise<Response> => {
-    const issuer = issuerOf(request.url);
+  ): Promise<Response> {
+    const issuer = this.#issuerOf(request.url);
     if (issuer === undefined) return insecure();
-    const resource = options.resource ?? issuer + path;
+    const server = this.#server;
+    const resource = this.#options.resource ?? issuer + this.#path;
     const { origin, pathname, search } = new URL(request.url);
     const url = new URL(issuer + pathname + search);
     // Cookies, forms and callbacks belong to the origin that browsers see.
@@ -203,10 +235,11 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
       const client = clientId === undefined ? {} : { clientId };
       const principal = userId === undefined ? undefined : { issuer, subject: userId, ...client };
       const where = { request, env, execution: execution ?? ALIVE, startedAtMs };
-      found().endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
+      this.#found.endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
     };
     try {
-      const beyond = await countVisit(options.rates ?? {}, kind, request, env, found().rates, server.pages);
+      const rates = this.#options.rates ?? {};
+      const beyond = await countVisit(rates, kind, request, env, this.#found.rates, server.pages);
       if (beyond) refused({ reason: "too-many", status: beyond.status });
       return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource, refused }));
     } catch (error) {
@@ -214,9 +247,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
       const answer = failure(error, `a request to ${pathname}`);
       return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : answer;
     }
-  };
-  const { visible } = bearerFor("https://mcp.invalid");
-  return { ...definePlugin({ name: "authorizationServer()", attach }), visible, metadata };
+  }
 }
 
 /** Keeps the Worker running where no request is at hand. */

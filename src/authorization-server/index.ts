@@ -7,7 +7,7 @@
 export type { AuthPlugin } from "../worker/plugin.ts";
 export type { OfferedScope, Organisation, UserRule, Users } from "./admission.ts";
 export { authorizationServer } from "./authorization-server.ts";
-export type { KnownClient } from "./clients.ts";
+export type { KnownClient } from "./clients/clients.ts";
 export { type GithubOptions, github } from "./identity/github.ts";
 export { type OidcOptions, oidc } from "./identity/oidc.ts";
 export { type LoginAttempts, type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
@@ -26,5 +26,5 @@ export type { AuthorizationServerOptions } from "./options.ts";
 export type { SignInPagesOptions } from "./pages/index.ts";
 export type { PageTexts } from "./pages/texts.ts";
 export type { AuthorizationServerRates } from "./rates.ts";
-export type { UpstreamProblem } from "./upstream.ts";
-export { UpstreamError } from "./upstream-access.ts";
+export type { UpstreamProblem } from "./users/upstream.ts";
+export { UpstreamError } from "./users/upstream-access.ts";

@@ -3,20 +3,21 @@
  *
  * @module
  */
+
+import { quote } from "../core/basics/quote.ts";
 import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { checkFunction, KitError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { quote } from "../core/protocol/quote.ts";
 import type { BearerOptions } from "../worker/access/auth/bearer-options.ts";
 import { checkUrl } from "../worker/access/auth/fetch-json.ts";
 import type { DpopOptions } from "../worker/access/dpop/index.ts";
 import type { OfferedScope, UserRule } from "./admission.ts";
-import type { KnownClient } from "./clients.ts";
-import { isDocumentUrl } from "./document-url.ts";
+import type { KnownClient } from "./clients/clients.ts";
+import { isDocumentUrl } from "./clients/document-url.ts";
+import { findRedirectProblem } from "./clients/redirects.ts";
 import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
 import type { SignInPagesOptions } from "./pages/index.ts";
 import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
-import { findRedirectProblem } from "./redirects.ts";
 
 /** Options of {@link authorizationServer}. */
 export interface AuthorizationServerOptions

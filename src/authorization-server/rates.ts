@@ -16,8 +16,8 @@ import {
 } from "../worker/access/rates/count.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import type { RoleObjects } from "../worker/bindings.ts";
-import { jsonAnswer } from "./json-answers.ts";
 import type { SignInPages } from "./pages/index.ts";
+import { jsonAnswer } from "./routes/json-answers.ts";
 
 /**
  * The rates of an authorization server, each for one IPv4 address, or for the first 64 bits of an IPv6 address. Many users can

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { encodeBase64Url, encodeText } from "../core/protocol/bytes.ts";
+import { encodeBase64Url, encodeText } from "../core/basics/bytes.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { KeysOf } from "../worker/runtime.ts";
 

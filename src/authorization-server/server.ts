@@ -6,11 +6,11 @@
 import type { ProofPart } from "../worker/access/auth/proof-part.ts";
 import type { ObjectStub, RoleObjects } from "../worker/bindings.ts";
 import type { OfferedScope } from "./admission.ts";
-import type { Clients } from "./clients.ts";
+import type { Clients } from "./clients/clients.ts";
 import type { SignInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
 import type { Sealing } from "./sealing.ts";
-import type { UserRpc } from "./user-object.ts";
+import type { UserRpc } from "./users/user-object.ts";
 
 /** What all routes share. */
 export interface AuthServer {

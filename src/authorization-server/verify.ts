@@ -6,8 +6,8 @@
 
 import type { VerifyToken } from "../worker/access/auth/opaque.ts";
 import { retryOnReset } from "../worker/retry-on-reset.ts";
-import type { AccessTerms } from "./grant.ts";
 import type { AuthServer } from "./server.ts";
+import type { AccessTerms } from "./users/grant-record.ts";
 
 /**
  * Returns the option `verify` of `bearer()`. The token itself says everything, and only this endpoint can have sealed it. The

@@ -3,9 +3,10 @@
  *
  * @module
  */
+
+import { quote } from "../core/basics/quote.ts";
 import { type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
 import { describeType, KitError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 import type { Admitted, AuthHook, HttpOptions, RegistrySource } from "./endpoint-types.ts";
 import { Refused, type Reply, refuse } from "./refusal.ts";
 

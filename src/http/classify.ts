@@ -5,6 +5,8 @@
  * @module
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
  */
+
+import { quote } from "../core/basics/quote.ts";
 import type { ClientFacts } from "../core/protocol/client-facts.ts";
 import { McpError } from "../core/protocol/errors.ts";
 import {
@@ -19,7 +21,6 @@ import {
 import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import { callOf } from "../core/protocol/methods.ts";
-import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/protocol/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";

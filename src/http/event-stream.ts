@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { encodeText } from "../core/protocol/bytes.ts";
+import { encodeText } from "../core/basics/bytes.ts";
 import { CancelledError } from "../core/protocol/errors.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";

@@ -5,8 +5,8 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
 
-import { decodeBase64, encodeBase64, encodeText, isBase64 } from "../core/protocol/bytes.ts";
-import { memo } from "../core/protocol/memo.ts";
+import { decodeBase64, encodeBase64, encodeText, isBase64 } from "../core/basics/bytes.ts";
+import { memo } from "../core/basics/memo.ts";
 
 /** The forms that an answer may take. `either` means JSON, or SSE if something is sent before the answer. */
 export type AcceptedForm = "json" | "sse" | "either";

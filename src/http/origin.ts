@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Security & Endpoint"
  */
-import { memo } from "../core/protocol/memo.ts";
+import { memo } from "../core/basics/memo.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** The hosts and origins that are served. */

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { McpError } from "../core/protocol/errors.ts";
-import { toErrorObject } from "../core/protocol/errors.ts";
+
+import { quote } from "../core/basics/quote.ts";
+import { type McpError, toErrorObject } from "../core/protocol/errors.ts";
 import { ErrorCode, encodeError, type RequestId } from "../core/protocol/jsonrpc.ts";
-import { quote } from "../core/protocol/quote.ts";
 
 /** The reason for which a request is refused, with the values that explain it. */
 export type Refusal =

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { quote } from "../core/protocol/quote.ts";
+import { quote } from "../core/basics/quote.ts";
 import { invalid, type Refusal } from "./refusal.ts";
 
 export const ALREADY_INITIALIZED: Refusal = {

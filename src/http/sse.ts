@@ -4,7 +4,7 @@
  * @module
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-import { encodeText } from "../core/protocol/bytes.ts";
+import { encodeText } from "../core/basics/bytes.ts";
 
 /**
  * Encodes one event as a frame, including the blank line. JSON text has no raw line breaks, so one `data` line suffices.

@@ -5,8 +5,9 @@
  *
  * @module
  */
+
+import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 import type { PlainRequest } from "./sessions.ts";
 
 /** Further parts of a request that may be stored. */

@@ -6,9 +6,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { isAbsolute } from "node:path";
 import type { Readable } from "node:stream";
+import { quote } from "../core/basics/quote.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 import { RefusedError } from "../safe/refused.ts";
 
 /**

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { OAuthStore } from "../client/oauth/store.ts";
+import { Turns } from "../core/basics/turns.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
-import { Turns } from "../core/protocol/turns.ts";
 import { withLock } from "./oauth-file-lock.ts";
 
 /** Matches the name of a file that a process writes before it replaces a value with it. */

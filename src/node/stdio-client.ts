@@ -7,11 +7,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { DEPTH_MAX } from "../client/transports/received.ts";
+import { pause } from "../core/basics/pause.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
-import { pause } from "../core/protocol/pause.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 import { endOf } from "./last-output.ts";
 import { StdioServerTransport } from "./stdio-transport.ts";

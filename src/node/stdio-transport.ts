@@ -5,8 +5,8 @@
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 import type { Readable, Writable } from "node:stream";
+import { DepthGauge } from "../core/basics/depth-gauge.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
-import { DepthGauge } from "../core/protocol/depth-gauge.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { type JSONRPCMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/protocol/limits.ts";

@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/tools, "Security Considerations"
  */
 
-import { toHex } from "../core/protocol/bytes.ts";
+import { toHex } from "../core/basics/bytes.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { cleanText } from "./clean-text.ts";

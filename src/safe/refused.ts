@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import { quote } from "../core/basics/quote.ts";
 import { ToolError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 
 /** Why a {@link RefusedError} was thrown. */
 export type RefusedReason =

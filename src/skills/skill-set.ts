@@ -4,10 +4,10 @@
  * @module
  */
 import { normalize } from "../client/skills/paths.ts";
+import { quote } from "../core/basics/quote.ts";
 import type { HandlerContext } from "../core/define/handler-context.ts";
 import type { ResourceContent } from "../core/define/resource.ts";
 import { invalidParams, KitError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 import { entryOf, type ServedSkill, type ServedSkillFile, skillUri, type WithUri } from "./skill.ts";
 
 const FOLDER = "inode/directory";

@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import { quote } from "../core/protocol/quote.ts";
 import { isLoopback } from "../http/origin.ts";
 
 /** Options of {@link developmentToken}. */

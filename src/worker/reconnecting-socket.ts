@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../core/protocol/pause.ts";
+import { pause } from "../core/basics/pause.ts";
 import { sendIfOpen } from "./open-sockets.ts";
 
 /** Close code: the other side is finished. Do not reconnect. */

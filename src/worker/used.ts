@@ -4,9 +4,9 @@
  * @module
  */
 import type { MiddlewareHandler } from "hono";
+import { quote } from "../core/basics/quote.ts";
 import { describeType } from "../core/protocol/errors.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
-import { quote } from "../core/protocol/quote.ts";
 import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 import type {
   HonoEnv,

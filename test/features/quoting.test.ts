@@ -3,8 +3,8 @@
  */
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { quote } from "../../src/core/basics/quote.ts";
 import { CancelledError, IDEMPOTENCY_KEY, McpServer, type QuestionError } from "../../src/core/index.ts";
-import { quote } from "../../src/core/protocol/quote.ts";
 import { serveStdio } from "../../src/node/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { connectInMemory } from "../../src/testing/index.ts";

@@ -83,7 +83,7 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
   },
   {
     id: "as-redirect-end",
-    file: "src/authorization-server/redirects.ts",
+    file: "src/authorization-server/clients/redirects.ts",
     find: "(?=[/?]|$)/",
     replace: "/",
     reason:

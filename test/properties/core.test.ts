@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeBase64 } from "../../src/core/protocol/bytes.ts";
+import { encodeBase64 } from "../../src/core/basics/bytes.ts";
 import {
   type ClientCapabilities,
   type ClientCapabilityName,

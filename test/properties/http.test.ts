@@ -1,8 +1,8 @@
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeText } from "../../src/core/protocol/bytes.ts";
-import { DepthGauge } from "../../src/core/protocol/depth-gauge.ts";
+import { encodeText } from "../../src/core/basics/bytes.ts";
+import { DepthGauge } from "../../src/core/basics/depth-gauge.ts";
 import { serveVersions, VERSIONS } from "../../src/core/protocol/versions.ts";
 import { classify } from "../../src/http/classify.ts";
 import { acceptedForm, decodeHeaderValue, encodeHeaderValue } from "../../src/http/headers.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fingerprint } from "../../src/core/protocol/bytes.ts";
+import { fingerprint } from "../../src/core/basics/bytes.ts";
 import type { NoticeSubscription } from "../../src/core/protocol/notices.ts";
 import { OBJECTS_HEADER } from "../../src/worker/hub/hub-messages.ts";
 import { Placement } from "../../src/worker/hub/placement.ts";

@@ -173,6 +173,27 @@ describe("findProblems", () => {
   });
 });
 
-test("src has no forbidden import", () => {
+test("circles of imports, crowded folders and long files are named; what is imported on demand closes no circle", () => {
+  const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(src, file)), { recursive: true });
+    writeFileSync(join(src, file), text);
+  };
+  write("http/a.ts", 'import type { B } from "./b.ts";\n');
+  write("http/b.ts", 'import { c } from "./c.ts";\n');
+  write("http/c.ts", 'import type { A } from "./a.ts";\n');
+  write("http/lazy.ts", 'const load = () => import("./loaded.ts");\n');
+  write("http/loaded.ts", 'import { lazy } from "./lazy.ts";\n');
+  write("core/run/long.ts", "// A line.\n".repeat(401));
+  for (let at = 0; at < 26; at += 1) write(`core/seal/file-${at}.ts`, "");
+  expect(findProblems(src)).toEqual([
+    expect.stringMatching(/^http\/(a|b|c)\.ts -> .*: a circle of imports$/),
+    "core/seal: has 26 files, of at most 25",
+    "core/run/long.ts: has 401 lines, of at most 400",
+  ]);
+  rmSync(src, { recursive: true });
+});
+
+test("src has no forbidden import, no circle, no crowded folder and no long file", () => {
   expect(findProblems(join(import.meta.dirname, "../../src"))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** Seals values as the Worker does, with the keys that a test has given it: as if the keys had leaked, or a value were old. */
-import { encodeText } from "../../src/core/protocol/bytes.ts";
+import { encodeText } from "../../src/core/basics/bytes.ts";
 import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { newKeys } from "../harness/workerd.ts";
 

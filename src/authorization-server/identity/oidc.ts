@@ -19,10 +19,10 @@ import {
 } from "oauth4webapi";
 import { authenticationOf } from "../../client/oauth/client-authentication.ts";
 import { checkAddress, objectOf } from "../../client/oauth/guard.ts";
+import { quote } from "../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { quote } from "../../core/protocol/quote.ts";
 import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import {

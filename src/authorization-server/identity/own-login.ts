@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { encodeText } from "../../core/protocol/bytes.ts";
+import { encodeText } from "../../core/basics/bytes.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { KeyRing } from "../../core/seal/key-ring.ts";

@@ -14,8 +14,8 @@ import { authenticationOf } from "../../client/oauth/client-authentication.ts";
 import { OAuthError } from "../../client/oauth/errors.ts";
 import { type Net, objectOf, request } from "../../client/oauth/guard.ts";
 import { requestToken } from "../../client/oauth/token-request.ts";
+import { quote } from "../../core/basics/quote.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { quote } from "../../core/protocol/quote.ts";
 import { IdentityError, type IdentityReason, type KeptSignIn, type UpstreamTokens } from "./provider.ts";
 
 /**

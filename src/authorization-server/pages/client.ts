@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/authorization, "Client ID Metadata Documents"; RFC 8252, section 8
  */
 import { isLoopback } from "../../http/origin.ts";
-import { isAppScheme } from "../redirects.ts";
+import { isAppScheme } from "../clients/redirects.ts";
 import { plain } from "./html.ts";
 
 /** A client as pages show it. */

@@ -12,9 +12,9 @@
  * @module
  * @see RFC 6265bis, section 4.1.3.2
  */
-import { decodeBase64Url, encodeBase64Url, encodeText, toHex } from "../../core/protocol/bytes.ts";
+import { decodeBase64Url, encodeBase64Url, encodeText, toHex } from "../../core/basics/bytes.ts";
 import { isLoopback } from "../../http/origin.ts";
-import { readText } from "../forms.ts";
+import { readText } from "../routes/forms.ts";
 
 /** Whether cookies of this request can be trusted: over HTTPS, or on this machine. */
 export function canSignIn({ url }: Pick<Request, "url">): boolean {

@@ -4,9 +4,10 @@
  *
  * @module
  */
+
+import { quote } from "../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { quote } from "../../core/protocol/quote.ts";
 import { type Destination, destinationOf, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
 import { fill, Html, html, isolated, type Page, plain, respond } from "./html.ts";
@@ -104,18 +105,23 @@ export interface SignInPages {
   error(error: PageError, data?: ErrorData): Response;
 }
 
+function checkPagesOptions(options: SignInPagesOptions): void {
+  checkOptions("signInPages(): ", options, OPTIONS);
+  const { name, links = [] } = options;
+  checkOptions("signInPages(): texts", options.texts ?? {}, TEXT_OPTIONS);
+  if (typeof name !== "string" || plain(name) === "") throw invalid("name", name, "write the name of your service");
+  for (const { url } of links) if (!isLink(url)) throw invalid("links", url, 'begin each URL with "https://" or "/"');
+}
+
 /**
  * Creates the pages of an authorization server.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
 export function signInPages(options: SignInPagesOptions): SignInPages {
-  checkOptions("signInPages(): ", options, OPTIONS);
+  checkPagesOptions(options);
   const { name, logo, links = [] } = options;
-  checkOptions("signInPages(): texts", options.texts ?? {}, TEXT_OPTIONS);
-  if (typeof name !== "string" || plain(name) === "") throw invalid("name", name, "write the name of your service");
   const imageSource = logo === undefined ? undefined : imageSourceOf(logo);
-  for (const { url } of links) if (!isLink(url)) throw invalid("links", url, 'begin each URL with "https://" or "/"');
   const texts: PageTexts = { ...TEXTS, ...options.texts };
   const brand = { name, texts };
 

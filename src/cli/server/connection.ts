@@ -4,7 +4,7 @@
  * @module
  */
 import { type Client, type ClientOptions, connect, type Transport } from "../../client/index.ts";
-import { pause } from "../../core/protocol/pause.ts";
+import { pause } from "../../core/basics/pause.ts";
 import { listenForSignals, untilInterrupted } from "../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
 import { checkCredentials, type Opened, openTarget } from "./open-target.ts";

@@ -5,8 +5,9 @@
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
+
+import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import { ClientError, textOf } from "../errors.ts";
 import type { EventHook } from "../events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";

@@ -3,10 +3,11 @@
  *
  * @module
  */
+
+import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEvent } from "../events.ts";
 import { declaresKeys, IDEMPOTENCY_KEY } from "../requests/idempotency-keys.ts";

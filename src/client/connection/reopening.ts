@@ -1,5 +1,5 @@
+import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import { ClientError, textOf } from "../errors.ts";
 import type { EventHook } from "../events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";

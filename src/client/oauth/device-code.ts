@@ -1,4 +1,4 @@
-import { pause } from "../../core/protocol/pause.ts";
+import { pause } from "../../core/basics/pause.ts";
 import { OAuthError } from "./errors.ts";
 import type { Grant, Granted, GrantRequest } from "./grant.ts";
 import { checkAddress, objectOf, request as send } from "./guard.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Turns } from "../../core/protocol/turns.ts";
+import { Turns } from "../../core/basics/turns.ts";
 
 /**
  * Keeps secrets under keys, for any number of clients and processes.

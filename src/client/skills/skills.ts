@@ -1,4 +1,4 @@
-import { decodeBase64, encodeText, toHex } from "../../core/protocol/bytes.ts";
+import { decodeBase64, encodeText, toHex } from "../../core/basics/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Client } from "../client.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";

@@ -3,9 +3,10 @@
  *
  * @module
  */
+
+import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext, ExtensionHooks } from "../extensions.ts";
 import { randomKey } from "../requests/idempotency-keys.ts";

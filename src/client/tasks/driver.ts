@@ -1,6 +1,6 @@
+import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import { isInterruption } from "../connection/recovery.ts";
 import { ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";

@@ -8,8 +8,9 @@
  * @module
  * @see MCP 2026-07-28 and 2025-11-25, basic/transports, "Streamable HTTP"
  */
+
+import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";
 import { untilAborted } from "../requests/deadline.ts";

@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
-import { encodeBase64, encodeText } from "../../core/protocol/bytes.ts";
+import { encodeBase64, encodeText } from "../../core/basics/bytes.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";

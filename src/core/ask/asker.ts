@@ -1,4 +1,4 @@
-import { memo } from "../protocol/memo.ts";
+import { memo } from "../basics/memo.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { Elicited, Root } from "./answers.ts";
 import type { AskedBy } from "./asked-by.ts";

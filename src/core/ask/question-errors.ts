@@ -3,11 +3,12 @@
  *
  * @module
  */
+
+import { quote } from "../basics/quote.ts";
 import type { ClientCapabilityName } from "../protocol/client-capabilities.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCErrorObject } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
-import { quote } from "../protocol/quote.ts";
 
 /** Thrown when a question has no valid answer. A handler may catch it and continue without one. */
 export class QuestionError extends Error {

@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, client/sampling
  */
-import { isBase64 } from "../protocol/bytes.ts";
+import { isBase64 } from "../basics/bytes.ts";
 import { isMediaType } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";

@@ -9,6 +9,7 @@
 import { unavailableAsker } from "../ask/asker.ts";
 import { ClientAsker } from "../ask/client-asker.ts";
 import { PendingQuestions } from "../ask/pending-questions.ts";
+import { quote } from "../basics/quote.ts";
 import type { Registry } from "../define/registry.ts";
 import { type McpServer, REGISTRY } from "../define/server.ts";
 import { ClientFacts } from "../protocol/client-facts.ts";
@@ -28,7 +29,6 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope, senderOf } 
 import { type Limits, resolveLimits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import { isChange } from "../protocol/notices.ts";
-import { quote } from "../protocol/quote.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
 import type { Call, Once } from "../run/call.ts";

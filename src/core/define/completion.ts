@@ -5,9 +5,9 @@
  * @see MCP 2026-07-28, server/utilities/completion
  */
 
+import { quote } from "../basics/quote.ts";
 import { invalidParams, KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { quote } from "../protocol/quote.ts";
 import type { HandlerContext } from "./handler-context.ts";
 
 /** Suggests values. `chosen` holds the other arguments that the user has already filled in. */

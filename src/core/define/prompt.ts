@@ -5,11 +5,11 @@
  * @see MCP 2026-07-28, server/prompts
  */
 
+import { quote } from "../basics/quote.ts";
 import { checkOptions, type OptionTable } from "../protocol/check-options.ts";
 import { type ContentBlock, encodeBlock, type Icon, pick } from "../protocol/content.ts";
 import { invalidParams, KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { quote } from "../protocol/quote.ts";
 import {
   type AnySchema,
   type CompiledSchema,

@@ -5,6 +5,7 @@
  * @module
  */
 import type { QuestionReporter } from "../ask/asked-by.ts";
+import { quote } from "../basics/quote.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
 import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
@@ -12,7 +13,6 @@ import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
 import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
-import { quote } from "../protocol/quote.ts";
 import { uriKey } from "../protocol/uri.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";

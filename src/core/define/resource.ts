@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, server/resources
  */
 
+import { quote } from "../basics/quote.ts";
 import { CACHE, checkOptions, type OptionTable } from "../protocol/check-options.ts";
 import {
   type Annotations,
@@ -16,7 +17,6 @@ import {
 } from "../protocol/content.ts";
 import { KitError, McpError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { quote } from "../protocol/quote.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 import type { CacheHint } from "./cache-hint.ts";
 import type { CatalogItem } from "./catalog.ts";

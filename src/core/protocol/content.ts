@@ -4,10 +4,10 @@
  * @module
  * @see MCP 2026-07-28, server/tools, "Tool Result"
  */
-import { encodeBase64, isBase64 } from "./bytes.ts";
+import { encodeBase64, isBase64 } from "../basics/bytes.ts";
+import { quote } from "../basics/quote.ts";
 import { KitError, type KitErrorCode } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import { quote } from "./quote.ts";
 import type { VersionRules } from "./versions.ts";
 
 /** Hints about content: its audience, its importance, and when it last changed. */

@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import { quote } from "../basics/quote.ts";
 import type { RequestId } from "./jsonrpc.ts";
-import { quote } from "./quote.ts";
 
 /** The request or notification during which an exception was thrown. */
 export interface ErrorPlace {

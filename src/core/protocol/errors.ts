@@ -6,8 +6,9 @@
  *
  * @module
  */
+
+import { quote } from "../basics/quote.ts";
 import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "./jsonrpc.ts";
-import { quote } from "./quote.ts";
 
 const BRAND = Symbol.for("mcp-edge.error");
 

@@ -3,10 +3,11 @@
  *
  * @module
  */
+
+import { quote } from "../basics/quote.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { ErrorReporter, Reporter } from "./error-reports.ts";
 import type { RequestId } from "./jsonrpc.ts";
-import { quote } from "./quote.ts";
 
 /**
  * Ends something early, as an AbortController does. Other implementations create the signal lazily because it is

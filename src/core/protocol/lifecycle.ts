@@ -6,12 +6,12 @@
  * @see MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, basic/versioning
  */
 
+import { quote } from "../basics/quote.ts";
 import type { ClientCapabilities } from "./client-capabilities.ts";
 import { ClientFacts, readImplementation } from "./client-facts.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
-import { quote } from "./quote.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
 
 export const META = {

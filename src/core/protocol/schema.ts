@@ -5,10 +5,10 @@
  * @module
  * @see https://standardschema.dev and https://standardschema.dev/json-schema
  */
-import { encodeText } from "./bytes.ts";
+import { encodeText } from "../basics/bytes.ts";
+import { printable } from "../basics/quote.ts";
 import { KitError, McpError, ToolError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import { printable } from "./quote.ts";
 
 /** One reason why a value does not fit a schema. */
 export interface SchemaIssue {

@@ -6,7 +6,7 @@
  */
 import type { FailedQuestion } from "../ask/answers.ts";
 import type { Question } from "../ask/questions.ts";
-import { fingerprint } from "../protocol/bytes.ts";
+import { fingerprint } from "../basics/bytes.ts";
 import { canonical } from "../seal/canonical.ts";
 
 /** The outcome of a question or a step. */

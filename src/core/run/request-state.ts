@@ -5,8 +5,9 @@
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
+
+import { encodeText } from "../basics/bytes.ts";
 import type { Registry } from "../define/registry.ts";
-import { encodeText } from "../protocol/bytes.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { canonical } from "../seal/canonical.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { pause } from "../basics/pause.ts";
 import type { Step, StepContext } from "../define/handler-run.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
-import { pause } from "../protocol/pause.ts";
 
 /** How often and when a step is tried again. */
 export interface RetryOptions {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { decodeBase64Url, encodeBase64Url, encodeText } from "../protocol/bytes.ts";
+import { decodeBase64Url, encodeBase64Url, encodeText } from "../basics/bytes.ts";
 import { KitError } from "../protocol/errors.ts";
 
 /** The variable or secret that holds the keys. */

@@ -6,6 +6,7 @@
  */
 
 import { explainQuestion, QuestionError } from "../ask/question-errors.ts";
+import { quote } from "../basics/quote.ts";
 import type { ContextOf } from "../define/handler-context.ts";
 import type { RequestEnd } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
@@ -20,12 +21,10 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { completeResult, metaOf } from "../protocol/lifecycle.ts";
 import type { MethodName } from "../protocol/methods.ts";
-import { quote } from "../protocol/quote.ts";
 import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
 import type { Call, Method, MethodTable, Serve } from "../run/call.ts";
 import { isAnswering } from "../run/run-rounds.ts";
-import type { RequestWork } from "./hooks.ts";
-import { aroundOf, hookData, noticeData, runAround } from "./hooks.ts";
+import { aroundOf, hookData, noticeData, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";

@@ -16,8 +16,8 @@
  * @module
  */
 
+import { encodeText, toHex } from "../basics/bytes.ts";
 import type { Registry } from "../define/registry.ts";
-import { encodeText, toHex } from "../protocol/bytes.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
 import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";

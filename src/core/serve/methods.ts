@@ -4,6 +4,7 @@
  * @module
  */
 
+import { quote } from "../basics/quote.ts";
 import type { ListedEntry } from "../define/catalog.ts";
 import { complete, readCompletionRequest } from "../define/completion.ts";
 import { toCustomResult } from "../define/custom-methods.ts";
@@ -22,7 +23,6 @@ import { invalidParams } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import { instructionsOf, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
-import { quote } from "../protocol/quote.ts";
 import { uriKey } from "../protocol/uri.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { Call, Method, MethodTable, Serve } from "../run/call.ts";

@@ -6,8 +6,8 @@
  * @see MCP 2026-07-28, server/utilities/pagination
  */
 
+import { decodeBase64, encodeBase64, encodeText, fingerprint } from "../basics/bytes.ts";
 import type { ListedEntry } from "../define/catalog.ts";
-import { decodeBase64, encodeBase64, encodeText, fingerprint } from "../protocol/bytes.ts";
 import { invalidParams } from "../protocol/errors.ts";
 
 export interface Page {

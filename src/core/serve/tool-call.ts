@@ -6,13 +6,13 @@
  */
 
 import { explainQuestion, needsCapabilities, QuestionError } from "../ask/question-errors.ts";
+import { quote } from "../basics/quote.ts";
 import type { Registry } from "../define/registry.ts";
 import type { CompiledTool } from "../define/tool.ts";
 import { capabilityObject } from "../protocol/client-capabilities.ts";
 import { errorText } from "../protocol/content.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import { quote } from "../protocol/quote.ts";
 import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import type { Call } from "../run/call.ts";

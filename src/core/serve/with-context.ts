@@ -4,13 +4,13 @@
  * @module
  */
 
+import { memo } from "../basics/memo.ts";
 import { HandlerContext, type OwnContents } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import { toContents } from "../define/resource.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { Ending, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
-import { memo } from "../protocol/memo.ts";
 import type { Call } from "../run/call.ts";
 import type { Round } from "../run/round.ts";
 import { requireReader } from "./find-resource.ts";

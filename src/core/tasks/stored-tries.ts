@@ -5,8 +5,8 @@
  * @module
  */
 
+import { pause } from "../basics/pause.ts";
 import type { Step, StepContext, Tries } from "../define/handler-run.ts";
-import { pause } from "../protocol/pause.ts";
 import { suspend } from "../run/suspend.ts";
 
 /** The stored tries of one step, as JSON. */

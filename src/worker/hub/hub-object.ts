@@ -11,8 +11,8 @@
  * @module
  */
 
+import { pause } from "../../core/basics/pause.ts";
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
-import { pause } from "../../core/protocol/pause.ts";
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 import {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { fingerprint } from "../../core/protocol/bytes.ts";
+import { fingerprint } from "../../core/basics/bytes.ts";
 import { type HubClaim, OBJECTS_HEADER } from "./hub-messages.ts";
 
 /** The requests to the objects of one shard. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { fingerprint } from "../../core/protocol/bytes.ts";
+import { fingerprint } from "../../core/basics/bytes.ts";
 import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 import { uriKey } from "../../core/protocol/uri.ts";
 

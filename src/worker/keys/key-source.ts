@@ -5,7 +5,7 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
-import { pause } from "../../core/protocol/pause.ts";
+import { pause } from "../../core/basics/pause.ts";
 import { readKeyList, ringOf } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";

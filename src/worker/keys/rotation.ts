@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { encodeBase64Url } from "../../core/protocol/bytes.ts";
+import { encodeBase64Url } from "../../core/basics/bytes.ts";
 
 /** A key as it is stored and given to isolates. */
 export interface StoredKey {

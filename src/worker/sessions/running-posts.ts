@@ -60,6 +60,11 @@ export class RunningPosts extends Set<RunningPost> {
     return new Slot(this.#inFlight, id);
   }
 
+  /** The POSTs that contain a request with an id. */
+  of(id: RequestId): RunningPost[] {
+    return [...this].filter(({ post }) => requestIds(post.messages).includes(id));
+  }
+
   /** The number of requests in flight. */
   get requests(): number {
     return [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);

@@ -17,7 +17,7 @@
  *
  * @module
  */
-import { encodeText, fromHex, toHex } from "../../core/protocol/bytes.ts";
+import { encodeText, fromHex, toHex } from "../../core/basics/bytes.ts";
 import type { Implementation, Principal } from "../../core/protocol/client-facts.ts";
 import { VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
 

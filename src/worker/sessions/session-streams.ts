@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { INTERRUPTED_CALL } from "../../core/protocol/interrupted-call.ts";
-import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
+
+import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
@@ -22,6 +22,7 @@ import {
   type StreamRow,
 } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
+import { interrupted, unstored } from "./stream-errors.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
@@ -392,13 +393,4 @@ export class SessionStreams implements StreamOwner {
     this.interrupt(row);
     return log.last(stream).seq > seq;
   }
-}
-
-function interrupted(request: RequestId): string {
-  return encodeError(request, INTERRUPTED_CALL);
-}
-
-function unstored(request: RequestId): string {
-  const message = "The call has ended, but its answer could not be stored.";
-  return encodeError(request, { ...INTERRUPTED_CALL, message });
 }

@@ -6,19 +6,14 @@
  *
  * @module
  */
-
-import { unavailableAsker } from "../../core/ask/asker.ts";
 import { ClientAsker } from "../../core/ask/client-asker.ts";
 import { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import { CancelledError } from "../../core/protocol/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/run/call.ts";
-import { RootsListener } from "../../core/serve/roots.ts";
 import { subscribeMethods } from "../../core/serve/subscriptions.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
-import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { openSockets } from "../open-sockets.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
@@ -28,6 +23,8 @@ import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
 import type { HttpSseRun, HttpSseSession } from "./http-sse-session.ts";
 import type { CallStream } from "./logged-stream.ts";
+import { NotificationHandlers } from "./notification-handlers.ts";
+import { refuseRequests } from "./request-limits.ts";
 import { type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
 import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
@@ -42,14 +39,12 @@ export class Session implements HttpSseSession {
   readonly #host: SessionHost;
   readonly #number: number;
   readonly #state: SessionState;
-  readonly #streams: SessionStreams;
+  readonly streams: SessionStreams;
   readonly #notices: WantedNotices;
   readonly #posts = new RunningPosts();
-  /** Number of handlers of custom notifications that are running. */
-  #handling = 0;
   /** The questions that runs in memory wait for. */
   readonly #questions = new PendingQuestions();
-  readonly #roots = new RootsListener();
+  readonly #handlers: NotificationHandlers;
   /** The calls that survive a restart of the object. Undefined without `replay()`. */
   readonly #durableCalls: DurableCalls | undefined;
   /** The last caller. */
@@ -78,8 +73,9 @@ export class Session implements HttpSseSession {
     const onError = (error: unknown) =>
       void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
-    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
-    this.#notices = new WantedNotices(host, this.#state, this.#streams, this);
+    this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
+    this.#notices = new WantedNotices(host, this.#state, this.streams, this);
+    this.#handlers = new NotificationHandlers(host, this.streams, this.#questions);
   }
 
   /** Returns whether the session is alive and belongs to the caller. Binds an anonymous session to its first principal. */
@@ -91,7 +87,7 @@ export class Session implements HttpSseSession {
     const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
     // The open streams may belong to another client, which must not receive the questions and answers of the principal.
-    if (binds) this.#streams.endOwn();
+    if (binds) this.streams.endOwn();
     if (binds || renews) {
       const renewed = renews && { goodUntilMs: nowMs + lengthMs };
       await this.store({ ...renewed, ...(binds && { boundTo: caller.principalHash }) }, caller);
@@ -119,11 +115,11 @@ export class Session implements HttpSseSession {
     if (refusal) return { refusal };
     if (ids.length === 0) {
       const context = await this.#context(caller, post);
-      const refused = this.#tooManyHandlers(post, context);
+      const refused = this.#handlers.refuse(post, context);
       if (refused) return { refusal: refused };
       if (takeAll(post.messages, context)) return TAKEN;
     }
-    const stream = httpSse?.stream ?? this.#streams.forCall({ ids, scopes: this.#scopesOf(post) });
+    const stream = httpSse?.stream ?? this.streams.forCall({ ids, scopes: this.#scopesOf(post) });
     const durable = httpSse ? undefined : this.#durableCalls?.remember(caller, post, stream.id);
     return this.#answer(this.#serve(caller, ids, { post, stream, durable, httpSse }));
   }
@@ -146,7 +142,7 @@ export class Session implements HttpSseSession {
       } else for (const slot of slots) slot.free();
       this.#posts.delete(running);
       if (durable) this.#durableCalls?.forget(stream.id);
-      this.#streams.settle(stream);
+      this.streams.settle(stream);
     };
     outcome.then(over, () => over());
     return running;
@@ -176,11 +172,7 @@ export class Session implements HttpSseSession {
   }
 
   startNotices(): Promise<void> {
-    return this.#streams.tell(this.#notices.filter);
-  }
-
-  get streams(): SessionStreams {
-    return this.#streams;
+    return this.streams.tell(this.#notices.filter);
   }
 
   /** Keeps the object in memory until the work settles. */
@@ -195,7 +187,7 @@ export class Session implements HttpSseSession {
     this.#durableCalls?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     this.#posts.cancelAll(new Error("The session was ended."));
-    this.#streams.end();
+    this.streams.end();
     this.#host.ctx.waitUntil(this.#notices.release(uris, caller));
     return true;
   }
@@ -206,22 +198,22 @@ export class Session implements HttpSseSession {
     // A client of HTTP+SSE gets no notices before its handshake, so that a stream that it never uses costs no other object.
     const isSilent = target.kind === "standalone" && target.isHttpSse;
     const filter = isSilent ? { lists: [], uris: [] } : this.#notices.filter;
-    return this.#streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
+    return this.streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
   }
 
   received(socket: WebSocket, message: string): void {
-    this.#streams.received(socket, message);
+    this.streams.received(socket, message);
   }
 
   /** Called when a socket was closed. @param isGone Whether the client has left for good, which ends its session. */
   async closed(socket: WebSocket, isGone: boolean): Promise<void> {
-    await this.#streams.closed(socket, this.#notices.filter, isGone);
+    await this.streams.closed(socket, this.#notices.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
   /** Continues a call that was interrupted by a restart of the object, or answers it with an error. */
   interrupt(row: StreamRow): void {
-    if (!this.#streams.isRunning(row.id) && !this.#durableCalls?.tryResume(row)) this.#streams.interrupt(row);
+    if (!this.streams.isRunning(row.id) && !this.#durableCalls?.tryResume(row)) this.streams.interrupt(row);
   }
 
   /** Times out the questions that have expired. @returns When the next question expires. */
@@ -233,7 +225,7 @@ export class Session implements HttpSseSession {
   async #rerun(durable: DurableCall): Promise<void> {
     const { caller, post, stream: id } = durable;
     const ids = requestIds(post.messages);
-    const stream = this.#streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
+    const stream = this.streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
     stream.begin();
     durable.rerun();
     await this.#serve(caller, ids, { post, stream, durable }).ready;
@@ -259,13 +251,13 @@ export class Session implements HttpSseSession {
   async #forget(): Promise<void> {
     const { caller, uris = [] } = this.#state.get();
     if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });
-    this.#streams.end();
+    this.streams.end();
     this.#state.delete();
   }
 
   /** Called when rows of the log have been deleted. */
   collected(): void {
-    this.#streams.forgetSizes();
+    this.streams.forgetSizes();
   }
 
   get #isHeld(): boolean {
@@ -274,10 +266,10 @@ export class Session implements HttpSseSession {
 
   /** Whether the session can be removed from memory: nothing runs, no socket is open, and its whole state is stored. */
   get isIdle(): boolean {
-    const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;
+    const isUsed = this.users + this.#posts.size > 0 || this.#handlers.isRunning;
     // The sampling requests to a client are counted in memory while its session id is valid.
     const isCounting = this.#questions.isCounting && this.#isOf(this.#caller);
-    return !isUsed && !isCounting && !this.#isHeld && !this.#streams.isAwaited;
+    return !isUsed && !isCounting && !this.#isHeld && !this.streams.isAwaited;
   }
 
   #goodUntil({ expiresAtMs }: Caller): number {
@@ -298,7 +290,7 @@ export class Session implements HttpSseSession {
     try {
       stream.end(over?.text);
     } catch (error) {
-      this.#streams.fail(stream, requestIds(post.messages), error);
+      this.streams.fail(stream, requestIds(post.messages), error);
     }
   }
 
@@ -319,7 +311,7 @@ export class Session implements HttpSseSession {
     // The run may have finished before the stream began. Then the stream must be ended here.
     if (running.over) {
       this.#end(running);
-      this.#streams.settle(stream);
+      this.streams.settle(stream);
     }
     return { stream: stream.id };
   }
@@ -327,28 +319,7 @@ export class Session implements HttpSseSession {
   /** Returns the refusal if this many more requests cannot be served now, or undefined if they can. */
   tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
-    const { caps, resumeMs } = this.#host;
-    const running = this.#posts.requests + this.#streams.awaiting;
-    if (running + asked > caps.inFlightMax) {
-      const what = `${running} of ${caps.inFlightMax} requests are in flight (sessions(): inFlightMax)`;
-      return tooMany(what, 1);
-    }
-    if (!this.#streams.isFull) return undefined;
-    const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessions(): sessionBytesMax)`;
-    return tooMany(what, Math.ceil(resumeMs / 1000));
-  }
-
-  /** Returns a refusal if a POST would start more handlers of custom notifications than `inFlightMax`. */
-  #tooManyHandlers({ messages }: SessionPost, { server }: LegacyContext): Refusal | undefined {
-    const { inFlightMax } = this.#host.caps;
-    const asked = messages.filter(
-      (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
-    );
-    if (asked.length === 0 || this.#handling + asked.length <= inFlightMax) return undefined;
-    return tooMany(
-      `${this.#handling} of ${inFlightMax} notification handlers are running (sessions(): inFlightMax)`,
-      1,
-    );
+    return refuseRequests(this.#host, this.#posts.requests + this.streams.awaiting, asked, this.streams.isFull);
   }
 
   async #context(
@@ -393,29 +364,14 @@ export class Session implements HttpSseSession {
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
       // Only clients of these versions reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
-      onHandling: (handled) => {
-        this.#handling += 1;
-        void handled.finally(() => {
-          this.#handling -= 1;
-        });
-      },
+      onHandling: (handled) => this.#handlers.count(handled),
       onNotification: (message) => {
         this.#cancel(message, caller);
-        this.#roots.take(server, message, () => this.#callOfNotification(context));
+        this.#handlers.take(server, message, context);
       },
       cancellationOf: (id) => slots.shift() ?? this.#posts.slot(id),
     };
     return context;
-  }
-
-  /** Returns the context for the handler of a notification. It has no stream of its own, so it uses a GET stream. */
-  #callOfNotification({ logging, form, ...context }: LegacyContext): Call {
-    const { client, limits } = context;
-    const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
-    const asker = this.#streams.hasOwn
-      ? new ClientAsker(this.#questions, { client, emit, limits })
-      : unavailableAsker("the client has no GET stream open");
-    return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
   }
 
   /** Returns the scopes that the messages of a POST need. */
@@ -430,16 +386,14 @@ export class Session implements HttpSseSession {
     if (method !== "notifications/cancelled") return;
     const id = params?.requestId as RequestId;
     // Nobody cancels a call that its token could not have made.
-    const isAllowed = (post: SessionPost) =>
-      !requestIds(post.messages).includes(id) ||
-      this.#scopesOf(post).every((scope) => principal?.scopes?.includes(scope));
-    if (![...this.#posts].every(({ post }) => isAllowed(post))) return;
+    const isAllowed = (post: SessionPost) => this.#scopesOf(post).every((scope) => principal?.scopes?.includes(scope));
+    if (!this.#posts.of(id).every(({ post }) => isAllowed(post))) return;
     const lost = this.#durableCalls?.cancelled(id, isAllowed) ?? [];
     // These calls are not running, so their streams are ended here, without an answer.
     for (const number of lost) {
-      const stream = this.#streams.forCall({ ids: [id], scopes: [] }, number);
+      const stream = this.streams.forCall({ ids: [id], scopes: [] }, number);
       stream.end(undefined);
-      this.#streams.settle(stream);
+      this.streams.settle(stream);
     }
     this.#posts.cancel(id, new CancelledError(params?.reason));
   }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { decodeBase64Url, encodeBase64Url, fromHex, toHex } from "../../core/protocol/bytes.ts";
+import { decodeBase64Url, encodeBase64Url, fromHex, toHex } from "../../core/basics/bytes.ts";
 
 /** @param objectId 64 hexadecimal digits. */
 export function toTaskId(objectId: string): string {

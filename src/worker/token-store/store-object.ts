@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { Turns } from "../../core/protocol/turns.ts";
+import { Turns } from "../../core/basics/turns.ts";
 
 /**
  * A Durable Object that keeps the tokens of `mcp-edge/client/oauth`. Export it from the Worker, bind it, and pass its stub

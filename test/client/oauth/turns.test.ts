@@ -1,6 +1,6 @@
 /** Work for the same key runs one after the other. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Turns } from "../../../src/core/protocol/turns.ts";
+import { Turns } from "../../../src/core/basics/turns.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -349,12 +349,12 @@ const CHANGES: readonly Change[] = [
   ],
   [
     "turns-of-cancelled-requests",
-    "src/core/protocol/turns.ts",
+    "src/core/basics/turns.ts",
     "silent = turn.beats === beats ? silent + 1 : 0;",
     "",
     ["test/worker/cancelled-requests.test.ts"],
   ],
-  ["turns-without-beats", "src/core/protocol/turns.ts", "turn.beats += 1;", "", ["test/client/oauth/turns.test.ts"]],
+  ["turns-without-beats", "src/core/basics/turns.ts", "turn.beats += 1;", "", ["test/client/oauth/turns.test.ts"]],
 ];
 
 export const AUTHORIZATION_SERVER: readonly Mutant[] = CHANGES.map(([id, file, find, replace, tests]) => {

@@ -653,21 +653,21 @@ export const CALLS: readonly Mutant[] = [
   },
   {
     id: "quote-shows-controls",
-    file: "src/core/protocol/quote.ts",
+    file: "src/core/basics/quote.ts",
     find: "const UNPRINTABLE = /[\\p{Cc}\\u2028-\\u202e\\u2066-\\u2069]/gu;",
     replace: "const UNPRINTABLE = /[\\u2028-\\u202e\\u2066-\\u2069]/gu;",
     tests: QUOTING,
   },
   {
     id: "quote-shows-direction-marks",
-    file: "src/core/protocol/quote.ts",
+    file: "src/core/basics/quote.ts",
     find: "const UNPRINTABLE = /[\\p{Cc}\\u2028-\\u202e\\u2066-\\u2069]/gu;",
     replace: "const UNPRINTABLE = /[\\p{Cc}]/gu;",
     tests: QUOTING,
   },
   {
     id: "quote-unbounded",
-    file: "src/core/protocol/quote.ts",
+    file: "src/core/basics/quote.ts",
     find: "value.length > SHOWN_MAX ?",
     replace: "value.length < 0 ?",
     tests: QUOTING,
@@ -858,7 +858,7 @@ export const CALLS: readonly Mutant[] = [
   },
   {
     id: "r8-padding",
-    file: "src/core/protocol/bytes.ts",
+    file: "src/core/basics/bytes.ts",
     find: "return text.length % 4 === 0 &&",
     replace: "return",
     tests: DECLARED,

@@ -156,7 +156,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     id: "base64url-many-spellings",
-    file: "src/core/protocol/bytes.ts",
+    file: "src/core/basics/bytes.ts",
     find: "return encodeBase64Url(bytes) === text ? bytes : undefined;",
     replace: "return bytes;",
     tests: SEALING,
@@ -261,7 +261,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     id: "depth-brackets-in-strings",
-    file: "src/core/protocol/depth-gauge.ts",
+    file: "src/core/basics/depth-gauge.ts",
     find: "else if (this.#isInString) this.#isEscaped = byte === BACKSLASH;",
     replace: "",
     tests: HTTP,

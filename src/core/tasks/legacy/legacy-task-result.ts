@@ -9,10 +9,10 @@
 import type { FailedQuestion } from "../../ask/answers.ts";
 import { needsCapabilities, QuestionError } from "../../ask/question-errors.ts";
 import type { Question } from "../../ask/questions.ts";
+import { pause } from "../../basics/pause.ts";
 import type { Registry } from "../../define/registry.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { pause } from "../../protocol/pause.ts";
 import type { Call } from "../../run/call.ts";
 import { digestOf, failedEntry } from "../../run/journal.ts";
 import { type TaskView, unknownTask } from "../task.ts";

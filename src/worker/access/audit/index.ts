@@ -3,12 +3,13 @@
  *
  * @module
  */
+
+import { printable } from "../../../core/basics/quote.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "../../../core/define/hook-types.ts";
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import type { ClientFacts, Principal } from "../../../core/protocol/client-facts.ts";
 import { checkFunction, KitError } from "../../../core/protocol/errors.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { printable } from "../../../core/protocol/quote.ts";
 import type { RefusedRequest } from "../../../http/endpoint-types.ts";
 import { definePlugin } from "../../contributions.ts";
 import type { Plugin } from "../../plugin.ts";

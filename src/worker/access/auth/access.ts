@@ -3,9 +3,10 @@
  *
  * @module
  */
+
+import { quote } from "../../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
-import { quote } from "../../../core/protocol/quote.ts";
 import type { AuthHook } from "../../../http/endpoint-types.ts";
 import { Refused } from "../../../http/refusal.ts";
 import { definePlugin } from "../../contributions.ts";

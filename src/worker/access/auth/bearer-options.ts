@@ -3,10 +3,11 @@
  *
  * @module
  */
+
+import { quote } from "../../../core/basics/quote.ts";
 import { checkOptions, type OptionTable, TIMER_OR_ZERO } from "../../../core/protocol/check-options.ts";
 import { checkFunction, KitError } from "../../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { quote } from "../../../core/protocol/quote.ts";
 import { checkUrl } from "./fetch-json.ts";
 import type { IntrospectionOptions } from "./introspection.ts";
 import type { JsonWebKeySet } from "./issuer-keys.ts";

@@ -86,16 +86,6 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
     const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
     return deny(denial, resourceAt(options, request.url), own);
   };
-  const mount = <Own>(app: Hono<HonoEnv<Own>>, path: string) => {
-    // The URL of an endpoint whose path has variables is not known at the path without one.
-    const own = /[:*]/.test(path) ? undefined : path;
-    const given = options.resource && new URL(options.resource).pathname;
-    const paths = new Set([WELL_KNOWN + rootless(path), rootless(path) + WELL_KNOWN]);
-    if (own !== undefined || given !== undefined) paths.add(WELL_KNOWN);
-    if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
-    // A path whose characters are escaped matches the route too, and is not that of the metadata.
-    for (const each of paths) app.all(each, ({ req, notFound }) => metadataFor(options, req.raw, own) ?? notFound());
-  };
   const plugin = definePlugin<Env>({
     name: "bearer()",
     attach: (endpoint) => {
@@ -103,7 +93,7 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
       return {
         authenticate,
         authorize,
-        mount: (app) => mount(app, endpoint.path),
+        mount: (app) => mountMetadata(app, endpoint.path, options),
         roles: proofs && [proofs.attach(endpoint)],
         findProblems: (env) => proofs?.findProblems(env) ?? [],
       };
@@ -116,6 +106,18 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
     },
     metadata: (request) => metadataFor(options, request),
   };
+}
+
+/** Serves the metadata of the endpoint at every path at which clients look for it. */
+function mountMetadata<Own, Env>(app: Hono<HonoEnv<Own>>, path: string, options: BearerOptions<Env>): void {
+  // The URL of an endpoint whose path has variables is not known at the path without one.
+  const own = /[:*]/.test(path) ? undefined : path;
+  const given = options.resource && new URL(options.resource).pathname;
+  const paths = new Set([WELL_KNOWN + rootless(path), rootless(path) + WELL_KNOWN]);
+  if (own !== undefined || given !== undefined) paths.add(WELL_KNOWN);
+  if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
+  // A path whose characters are escaped matches the route too, and is not that of the metadata.
+  for (const each of paths) app.all(each, ({ req, notFound }) => metadataFor(options, req.raw, own) ?? notFound());
 }
 
 /** Returns why a token may not be used as it was presented, or undefined if it may. */

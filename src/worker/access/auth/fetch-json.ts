@@ -3,9 +3,10 @@
  *
  * @module
  */
+
+import { quote } from "../../../core/basics/quote.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { quote } from "../../../core/protocol/quote.ts";
 import { isLoopback } from "../../../http/origin.ts";
 
 /**

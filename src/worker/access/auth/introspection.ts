@@ -4,7 +4,7 @@
  * @module
  * @see RFC 7662
  */
-import { encodeBase64, encodeText } from "../../../core/protocol/bytes.ts";
+import { encodeBase64, encodeText } from "../../../core/basics/bytes.ts";
 import { type ClaimRules, readClaims } from "./claims.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { Verify } from "./opaque.ts";

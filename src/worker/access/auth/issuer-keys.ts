@@ -4,9 +4,10 @@
  *
  * @module
  */
+
+import { pause } from "../../../core/basics/pause.ts";
 import type { Execution } from "../../../core/protocol/execution.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { pause } from "../../../core/protocol/pause.ts";
 import { fetchJson, isSafeUrl } from "./fetch-json.ts";
 import { isFit, type Jwk } from "./jwt.ts";
 

@@ -4,7 +4,7 @@
  * @module
  * @see RFC 7515, RFC 7519, RFC 8725 and RFC 9068
  */
-import { decodeBase64Url, encodeText } from "../../../core/protocol/bytes.ts";
+import { decodeBase64Url, encodeText } from "../../../core/basics/bytes.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { parseObject } from "./fetch-json.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { encodeText, toHex } from "../../../core/protocol/bytes.ts";
+import { encodeText, toHex } from "../../../core/basics/bytes.ts";
 import { describeType, KitError } from "../../../core/protocol/errors.ts";
 import type { Execution } from "../../../core/protocol/execution.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";

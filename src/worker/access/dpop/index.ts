@@ -4,10 +4,11 @@
  * @module
  * @see RFC 9449; SEP-1932
  */
+
+import { quote } from "../../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
-import { quote } from "../../../core/protocol/quote.ts";
 import { envRing } from "../../../core/seal/env-keys.ts";
 import { splitUrl } from "../../../http/origin.ts";
 import type { Refused } from "../../../http/refusal.ts";

@@ -4,7 +4,7 @@
  * @module
  * @see RFC 9449, section 9
  */
-import { encodeText } from "../../../core/protocol/bytes.ts";
+import { encodeText } from "../../../core/basics/bytes.ts";
 import type { KeyRing } from "../../../core/seal/key-ring.ts";
 import type { ProofProblem } from "../auth/proof-part.ts";
 

@@ -4,7 +4,7 @@
  * @module
  * @see RFC 9449, sections 4.2 and 4.3
  */
-import { encodeBase64Url, encodeText } from "../../../core/protocol/bytes.ts";
+import { encodeBase64Url, encodeText } from "../../../core/basics/bytes.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { isFit, isSignedBy, type Jwk, parseJwt } from "../auth/jwt.ts";
 

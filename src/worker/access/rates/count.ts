@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { encodeText, toHex } from "../../../core/protocol/bytes.ts";
+import { encodeText, toHex } from "../../../core/basics/bytes.ts";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject } from "../../../core/protocol/jsonrpc.ts";

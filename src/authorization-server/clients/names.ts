@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { plain } from "./pages/html.ts";
+import { plain } from "../pages/html.ts";
 
 /**
  * The most characters of a name that are kept.

@@ -4,8 +4,8 @@
  * @module
  * @see RFC 6749, section 4.1.1; RFC 7636; RFC 8707; RFC 9449, section 10; RFC 9700
  */
-import type { OAuthClient } from "./oauth-client.ts";
-import { isRegistered } from "./redirects.ts";
+import type { OAuthClient } from "../clients/oauth-client.ts";
+import { isRegistered } from "../clients/redirects.ts";
 
 /** A valid request. */
 export interface AuthorizationRequest {

@@ -5,17 +5,17 @@
  * @module
  * @see RFC 6749, section 4.1; RFC 9207; MCP 2026-07-28, basic/authorization
  */
-import { networkName } from "../worker/access/rates/count.ts";
+import { networkName } from "../../worker/access/rates/count.ts";
+import { withParameters } from "../clients/redirects.ts";
+import { destinationOf, findLookAlike, type ShownClient } from "../pages/client.ts";
+import { browserOf, readForm } from "../pages/cookies.ts";
+import { needsConsent, rememberConsent } from "../pages/remembered.ts";
+import { CODE_MS } from "../policy.ts";
+import { newId } from "../sealing.ts";
+import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import type { AnsweredQuestion, Handle } from "../users/grant-record.ts";
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
-import type { AnsweredQuestion, Handle } from "./grant.ts";
-import { destinationOf, findLookAlike, type ShownClient } from "./pages/client.ts";
-import { browserOf, readForm } from "./pages/cookies.ts";
-import { needsConsent, rememberConsent } from "./pages/remembered.ts";
-import { CODE_MS } from "./policy.ts";
-import { withParameters } from "./redirects.ts";
-import { newId } from "./sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
 import { beginSignIn, type CurrentUser, currentUser, pathWith, seeOther, shownUser } from "./sign-in.ts";
 
 /** A question that a user was asked. */

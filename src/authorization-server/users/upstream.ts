@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { StoredUser } from "./grant.ts";
+import { IdentityError, type SignedInUser, type UpstreamTokens } from "../identity/provider.ts";
+import { userIdOf } from "../sealing.ts";
+import type { StoredUser } from "./grant-record.ts";
 import type { GrantPlace } from "./grants.ts";
-import { IdentityError, type SignedInUser, type UpstreamTokens } from "./identity/provider.ts";
-import { userIdOf } from "./sealing.ts";
 
 /** An access token of the identity provider, or why there is none. */
 export type UpstreamOutcome =

@@ -4,16 +4,16 @@
  * @module
  * @see RFC 7591; MCP 2026-07-28, basic/authorization/client-registration (deprecated there)
  */
-import { parseObject } from "../worker/access/auth/fetch-json.ts";
+import { parseObject } from "../../worker/access/auth/fetch-json.ts";
+import { destinationOf } from "../pages/client.ts";
+import { readText } from "../routes/forms.ts";
+import { errorAnswer, jsonAnswer, refuseMethod } from "../routes/json-answers.ts";
+import { hashOf, newSecret } from "../sealing.ts";
+import type { Route } from "../server.ts";
 import type { Registration } from "./clients.ts";
-import { readText } from "./forms.ts";
-import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
 import { cleanName } from "./names.ts";
 import type { ClientAuthMethod } from "./oauth-client.ts";
-import { destinationOf } from "./pages/client.ts";
 import { findRedirectProblem } from "./redirects.ts";
-import { hashOf, newSecret } from "./sealing.ts";
-import type { Route } from "./server.ts";
 
 /**
  * @limit bytes A registration. A longer one gets 400.

@@ -17,10 +17,10 @@
  * @module
  * @see RFC 9700, section 4.14.2
  */
-import { encodeText } from "../core/protocol/bytes.ts";
-import { KeyRing } from "../core/seal/key-ring.ts";
-import type { Grant, KeptAnswer, TokenAnswer } from "./grant.ts";
-import { openJson } from "./sealing.ts";
+import { encodeText } from "../../core/basics/bytes.ts";
+import { KeyRing } from "../../core/seal/key-ring.ts";
+import { openJson } from "../sealing.ts";
+import type { Grant, KeptAnswer, TokenAnswer } from "./grant-record.ts";
 
 /**
  * Milliseconds for which an equal request gets the same answer, whatever happened since.

@@ -4,11 +4,11 @@
  * @module
  * @see RFC 6749, section 2.3; RFC 9449, section 5
  */
-import { encodeText } from "../core/protocol/bytes.ts";
-import type { Form } from "./forms.ts";
-import type { TokenError } from "./grant.ts";
-import { hashOf } from "./sealing.ts";
-import type { Visit } from "./server.ts";
+import { encodeText } from "../../core/basics/bytes.ts";
+import type { Form } from "../routes/forms.ts";
+import { hashOf } from "../sealing.ts";
+import type { Visit } from "../server.ts";
+import type { TokenError } from "../users/grant-record.ts";
 
 /** A client that has proven its identity, as far as it has credentials. */
 export interface AuthenticatedClient {

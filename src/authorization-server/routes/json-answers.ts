@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TokenError } from "./grant.ts";
+import type { TokenError } from "../users/grant-record.ts";
 
 const CORS = {
   "Access-Control-Allow-Origin": "*",

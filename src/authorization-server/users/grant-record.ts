@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SignedInUser } from "./identity/provider.ts";
+import type { SignedInUser } from "../identity/provider.ts";
 
 /** The client of a grant, as the user saw it when the grant was given. */
 export interface GrantedClient {

@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Communication Security"; RFC 8252, sections 7 and 8; RFC 9700, section 4.1
  */
-import { isLoopback } from "../http/origin.ts";
+import { isLoopback } from "../../http/origin.ts";
 
 /**
  * The longest redirect URI.

@@ -4,8 +4,9 @@
  * @module
  * @see RFC 8414; RFC 9207; MCP 2026-07-28, basic/authorization
  */
+
+import { PATHS, type Route } from "../server.ts";
 import { jsonAnswer, refuseMethod } from "./json-answers.ts";
-import { PATHS, type Route } from "./server.ts";
 
 const METHODS = ["none", "client_secret_basic", "client_secret_post"];
 

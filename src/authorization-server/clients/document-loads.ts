@@ -8,7 +8,7 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
-import { pause } from "../core/protocol/pause.ts";
+import { pause } from "../../core/basics/pause.ts";
 
 /**
  * The most loads at a time that one network has caused, that one host is asked for, and of all.

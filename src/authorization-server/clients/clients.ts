@@ -9,10 +9,11 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization/client-registration
  */
+
+import { hashOf, type Sealing } from "../sealing.ts";
 import type { ClientDocuments } from "./client-document.ts";
 import { isDocumentUrl } from "./document-url.ts";
 import type { ClientAuthMethod, OAuthClient } from "./oauth-client.ts";
-import { hashOf, type Sealing } from "./sealing.ts";
 
 /** A client that the author names in the options. */
 export interface KnownClient {

@@ -7,9 +7,9 @@
  *
  * @module
  */
-import type { KeptSignIn } from "./identity/provider.ts";
-import { readCookie, setCookie } from "./pages/cookies.ts";
-import type { Visit } from "./server.ts";
+import type { KeptSignIn } from "../identity/provider.ts";
+import { readCookie, setCookie } from "../pages/cookies.ts";
+import type { Visit } from "../server.ts";
 
 /** A browser that is signed in. */
 export interface BrowserSession {

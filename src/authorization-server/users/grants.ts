@@ -3,7 +3,10 @@
  *
  * @module
  */
-import { Turns } from "../core/protocol/turns.ts";
+import { Turns } from "../../core/basics/turns.ts";
+import type { SignedInUser } from "../identity/provider.ts";
+import type { UserHost } from "../policy.ts";
+import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "../sealing.ts";
 import type {
   AccessTerms,
   CodeTerms,
@@ -16,10 +19,7 @@ import type {
   TokenAnswer,
   TokenError,
   TokenSender,
-} from "./grant.ts";
-import type { SignedInUser } from "./identity/provider.ts";
-import type { UserHost } from "./policy.ts";
-import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "./sealing.ts";
+} from "./grant-record.ts";
 import { findAnswer, findCodeAnswer, isSameAnswer, keepAnswer, openAnswer } from "./successors.ts";
 
 /** Where the grants are stored. */

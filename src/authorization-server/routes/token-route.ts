@@ -5,16 +5,16 @@
  * @module
  * @see RFC 6749, sections 4.1.3 and 6; RFC 7009; RFC 9449, section 5
  */
-import { KitError } from "../core/protocol/errors.ts";
-import { Refused } from "../http/refusal.ts";
-import { retryOnReset } from "../worker/retry-on-reset.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { Refused } from "../../http/refusal.ts";
+import { retryOnReset } from "../../worker/retry-on-reset.ts";
+import { authenticate } from "../clients/client-authentication.ts";
+import { hashOf } from "../sealing.ts";
+import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import type { AccessTerms, Handle, TokenAnswer, TokenError, TokenSender } from "../users/grant-record.ts";
 import { isSameUrl } from "./authorization-request.ts";
-import { authenticate } from "./client-authentication.ts";
 import { type Form, readForm } from "./forms.ts";
-import type { AccessTerms, Handle, TokenAnswer, TokenError, TokenSender } from "./grant.ts";
 import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
-import { hashOf } from "./sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
 
 /** A code verifier (RFC 7636, 4.1). */
 const VERIFIER = /^[\w.~-]{43,128}$/;

@@ -4,10 +4,10 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization/client-registration, "Client ID Metadata Documents"
  */
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { isLoopback } from "../http/origin.ts";
-import { createSafeFetch } from "../safe/fetch.ts";
-import { parseObject } from "../worker/access/auth/fetch-json.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { isLoopback } from "../../http/origin.ts";
+import { createSafeFetch } from "../../safe/fetch.ts";
+import { parseObject } from "../../worker/access/auth/fetch-json.ts";
 import { DocumentLoads, type DocumentRequest } from "./document-loads.ts";
 import { KeptDocuments } from "./kept-documents.ts";
 import { cleanName } from "./names.ts";

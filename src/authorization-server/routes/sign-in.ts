@@ -3,6 +3,13 @@
  *
  * @module
  */
+
+import { IdentityError, type IdentityProvider, type IdentityReason } from "../identity/provider.ts";
+import { browserOf, canSignIn } from "../pages/cookies.ts";
+import type { PageError, SignInData } from "../pages/index.ts";
+import { newSecret, userIdOf } from "../sealing.ts";
+import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import type { SignedIn } from "../users/user-object.ts";
 import {
   ANSWER_MS,
   type BrowserSession,
@@ -11,12 +18,6 @@ import {
   sessionCookie,
   signInCookie,
 } from "./browser-session.ts";
-import { IdentityError, type IdentityProvider, type IdentityReason } from "./identity/provider.ts";
-import { browserOf, canSignIn } from "./pages/cookies.ts";
-import type { PageError, SignInData } from "./pages/index.ts";
-import { newSecret, userIdOf } from "./sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
-import type { SignedIn } from "./user-object.ts";
 
 /** The parameter with which the links of the sign-in page choose a provider. */
 const CHOICE = "identity_provider";

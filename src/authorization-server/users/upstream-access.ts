@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Principal, UpstreamToken } from "../core/protocol/client-facts.ts";
-import { retryOnReset } from "../worker/retry-on-reset.ts";
-import type { AuthServer } from "./server.ts";
+import type { Principal, UpstreamToken } from "../../core/protocol/client-facts.ts";
+import { retryOnReset } from "../../worker/retry-on-reset.ts";
+import type { AuthServer } from "../server.ts";
 import type { UpstreamProblem } from "./upstream.ts";
 
 const TEXTS: Readonly<Record<UpstreamProblem, string>> = {

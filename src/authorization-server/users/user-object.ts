@@ -12,12 +12,19 @@
  *
  * @module
  */
-import type { RoleObject } from "../worker/object.ts";
-import type { AnsweredQuestion, RedeemRequest, RefreshRequest, StoredUser, TokenAnswer, TokenError } from "./grant.ts";
+import type { RoleObject } from "../../worker/object.ts";
+import type { FinishedSignIn, SignedInUser } from "../identity/provider.ts";
+import { CODE_MS, type UserHost } from "../policy.ts";
+import { newId } from "../sealing.ts";
+import type {
+  AnsweredQuestion,
+  RedeemRequest,
+  RefreshRequest,
+  StoredUser,
+  TokenAnswer,
+  TokenError,
+} from "./grant-record.ts";
 import { type Approval, type GrantSummary, Grants } from "./grants.ts";
-import type { FinishedSignIn, SignedInUser } from "./identity/provider.ts";
-import { CODE_MS, type UserHost } from "./policy.ts";
-import { newId } from "./sealing.ts";
 import { Upstream, type UpstreamOutcome } from "./upstream.ts";
 
 /** A user whose browser is signed in. */

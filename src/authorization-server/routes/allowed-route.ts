@@ -3,10 +3,11 @@
  *
  * @module
  */
+
+import { browserOf, readForm } from "../pages/cookies.ts";
+import type { AllowedClient } from "../pages/parts.ts";
+import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
 import { endedSession } from "./browser-session.ts";
-import { browserOf, readForm } from "./pages/cookies.ts";
-import type { AllowedClient } from "./pages/parts.ts";
-import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
 import { beginSignIn, type CurrentUser, currentUser, seeOther, shownUser } from "./sign-in.ts";
 
 export const allowedRoute: Route = async (visit) => {

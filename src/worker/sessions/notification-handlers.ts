@@ -1,0 +1,69 @@
+/**
+ * The handlers of custom notifications that run in a session, and the list of roots. They have no stream of their own, so they
+ * use a GET stream.
+ *
+ * @module
+ */
+import { unavailableAsker } from "../../core/ask/asker.ts";
+import { ClientAsker } from "../../core/ask/client-asker.ts";
+import type { PendingQuestions } from "../../core/ask/pending-questions.ts";
+import type { Registry } from "../../core/define/registry.ts";
+import type { JSONRPCNotification } from "../../core/protocol/jsonrpc.ts";
+import type { Call } from "../../core/run/call.ts";
+import { RootsListener } from "../../core/serve/roots.ts";
+import type { LegacyContext } from "../../http/legacy.ts";
+import type { Refusal } from "../../http/refusal.ts";
+import { tooMany } from "../../http/session-refusals.ts";
+import type { SessionPost } from "../../http/sessions.ts";
+import type { SessionHost } from "./session-host.ts";
+import type { SessionStreams } from "./session-streams.ts";
+
+export class NotificationHandlers {
+  readonly #host: SessionHost;
+  readonly #streams: SessionStreams;
+  readonly #questions: PendingQuestions;
+  readonly #roots = new RootsListener();
+  #running = 0;
+
+  constructor(host: SessionHost, streams: SessionStreams, questions: PendingQuestions) {
+    this.#host = host;
+    this.#streams = streams;
+    this.#questions = questions;
+  }
+
+  get isRunning(): boolean {
+    return this.#running > 0 || this.#roots.isRunning;
+  }
+
+  /** Counts a handler until it has ended. */
+  count(handled: Promise<unknown>): void {
+    this.#running += 1;
+    void handled.finally(() => {
+      this.#running -= 1;
+    });
+  }
+
+  /** Returns a refusal if a POST would start more handlers than `inFlightMax`. */
+  refuse({ messages }: SessionPost, { server }: LegacyContext): Refusal | undefined {
+    const { inFlightMax } = this.#host.caps;
+    const asked = messages.filter(
+      (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
+    );
+    if (asked.length === 0 || this.#running + asked.length <= inFlightMax) return undefined;
+    return tooMany(`${this.#running} of ${inFlightMax} notification handlers are running (sessions(): inFlightMax)`, 1);
+  }
+
+  /** Passes a notification to what listens for changes of the roots. */
+  take(server: Registry, message: JSONRPCNotification, context: LegacyContext): void {
+    this.#roots.take(server, message, () => this.#callOf(context));
+  }
+
+  #callOf({ logging, form, ...context }: LegacyContext): Call {
+    const { client, limits } = context;
+    const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
+    const asker = this.#streams.hasOwn
+      ? new ClientAsker(this.#questions, { client, emit, limits })
+      : unavailableAsker("the client has no GET stream open");
+    return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
+  }
+}
