@@ -49,7 +49,12 @@ server.resource("soak://a", { name: "a" }, () => "a");
 const app = edge(server, {
   heartbeatMs: 500, // A handler that asks keeps its session until it is answered, or this time is over.
   limits: { elicitTimeoutMs: 2_000 },
-  use: [sessions({ ttlMs: 4_000, resumeMs: 1_500, newsMs: 3_000 }), hub(), httpSse(), once({ ttlMs: 3_000 })],
+  use: [
+    sessions({ ttlMs: 4_000, resumeMs: 1_500, progressRetentionMs: 3_000 }),
+    hub(),
+    httpSse(),
+    once({ ttlMs: 3_000 }),
+  ],
 });
 export default app;
 

@@ -65,7 +65,7 @@ export class Client {
     this.#connection = connection;
   }
 
-  /** The version, the capabilities and the name of the server. May be stored and passed as `known` the next time. */
+  /** The version, the capabilities and the name of the server. May be stored and passed as `serverFacts` the next time. */
   get server(): ServerFacts {
     return this.#connection.facts;
   }

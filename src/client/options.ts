@@ -37,7 +37,7 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    * The facts about the server from an earlier connection (`client.server`). They save the probe of the era. If they prove
    * wrong, the era is detected again.
    */
-  readonly known?: ServerFacts | undefined;
+  readonly serverFacts?: ServerFacts | undefined;
   /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
   readonly headers?: HeadersOption;
   /** Ends the attempt to connect. `connect` then rejects with the reason of the signal. A client that is connected stays so. */
@@ -118,7 +118,7 @@ const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   websiteUrl: null,
   icons: null,
   protocolVersions: null,
-  known: null,
+  serverFacts: null,
   headers: null,
   signal: null,
   auth: null,

@@ -121,8 +121,8 @@ export type {
 } from "./protocol/schema.ts";
 export type { Transport } from "./protocol/transport.ts";
 export { createTransportPair } from "./protocol/transport-pair.ts";
-export type { Once } from "./run/call.ts";
 export { inputRequired } from "./run/input-required.ts";
+export type { Once } from "./run/request-context.ts";
 export type { RetryOptions, TryContext } from "./run/retry.ts";
 export { retrying } from "./run/retry.ts";
 export { UrlElicitationRequiredError } from "./run/url-elicitation-required.ts";

@@ -10,7 +10,7 @@ import { describeType, KitError } from "../core/protocol/errors.ts";
 import type { Admitted, AuthHook, HttpOptions, RegistrySource } from "./endpoint-types.ts";
 import { Refused, type Reply, refuse } from "./refusal.ts";
 
-type Incoming = Omit<Admitted, "principal" | "server">;
+type Incoming = Omit<Admitted, "principal" | "registry">;
 
 /** Reports an error of the author's code. Returns the reference that the client gets. */
 type Report = (error: unknown, method: string) => string;
@@ -27,8 +27,8 @@ export async function admit(
   if (principal instanceof Response || principal instanceof Refused) return principal;
   equip?.(principal, env);
   try {
-    const server = typeof source === "function" ? await source(request, env, principal) : source;
-    return { ...incoming, principal, server: await server.forCaller({ env, principal }, onError) };
+    const registry = typeof source === "function" ? await source(request, env, principal) : source;
+    return { ...incoming, principal, registry: await registry.forCaller({ env, principal }, onError) };
   } catch (error) {
     return refuse({ reason: "internal", correlationId: report(error, "(server)") });
   }

@@ -12,7 +12,7 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import type { NoticeSource } from "../core/protocol/notices.ts";
-import type { MethodTable, Once, RunRounds } from "../core/run/call.ts";
+import type { MethodTable, Once, RunRounds } from "../core/run/request-context.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { BodyResult } from "./body.ts";
 import type { LegacyVerdict, Verdict } from "./classify.ts";
@@ -191,7 +191,7 @@ export type HttpHandler<Env> = (request: Request, env: Env, execution?: Executio
 /** A request that has passed all checks before its body is read. */
 export interface Admitted extends SessionPlace {
   readonly request: Request;
-  readonly server: Registry;
+  readonly registry: Registry;
   readonly execution: Execution;
 }
 

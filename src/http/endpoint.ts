@@ -17,7 +17,7 @@ import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } fr
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
 import type { ListKind } from "../core/protocol/notices.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
-import type { MethodTable } from "../core/run/call.ts";
+import type { MethodTable } from "../core/run/request-context.ts";
 import { ASK_BY_RETURNING } from "../core/run/run-rounds.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import { admit } from "./admission.ts";
@@ -124,13 +124,13 @@ export class Endpoint {
     const incoming = { request, env, execution, endpoint: this.#options.endpoint ?? path };
     // If every caller gets the same server, and there is no plugin, nothing needs to be awaited.
     if (!this.#options.auth && !this.#stages && typeof server !== "function" && server.isForAll) {
-      return serve({ ...incoming, principal: undefined, server });
+      return serve({ ...incoming, principal: undefined, registry: server });
     }
     return this.#admitOne(incoming, serve, arrived);
   }
 
   async #admitOne(
-    incoming: Omit<Admitted, "principal" | "server">,
+    incoming: Omit<Admitted, "principal" | "registry">,
     serve: (admitted: Admitted) => Promise<Reply>,
     arrived: Arrived,
   ): Promise<Reply> {
@@ -168,8 +168,8 @@ export class Endpoint {
     return jsonOnly ? "json" : form;
   }
 
-  #classify(body: unknown, { request, server }: Admitted): Verdict {
-    const { versions } = server;
+  #classify(body: unknown, { request, registry }: Admitted): Verdict {
+    const { versions } = registry;
     const hasSessions = this.#options.sessions !== undefined;
     const { headers } = request;
     const ladderHeaders: ClassifyHeaders = {
@@ -198,8 +198,8 @@ export class Endpoint {
   }
 
   #takeNotification(message: JSONRPCNotification, admitted: Admitted): void {
-    const { server } = admitted;
-    takeCustomNotification(server, message, this.#common(senderOf(message, server.versions), admitted));
+    const { registry } = admitted;
+    takeCustomNotification(registry, message, this.#common(senderOf(message, registry.versions), admitted));
   }
 
   #serveModern(
@@ -207,15 +207,15 @@ export class Endpoint {
     form: AcceptedForm,
     admitted: Admitted,
   ): Reply | Promise<Reply> {
-    const { env, server } = admitted;
-    const problem = findHeaderProblem(server, request, admitted.request.headers);
+    const { env, registry } = admitted;
+    const problem = findHeaderProblem(registry, request, admitted.request.headers);
     if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);
     const { notices, stateKeys } = this.#options;
     // Notices need a client that accepts streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     return respond(
       (emit, stream) =>
-        dispatch(server, request, {
+        dispatch(registry, request, {
           ...this.#common(client, admitted, methods),
           logLevel,
           emit,
@@ -229,9 +229,9 @@ export class Endpoint {
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted): Promise<Response> {
     const { sessions, notices } = this.#options;
-    const { server } = admitted;
-    const client = introduced(server, request);
-    const { text, errorCode } = await dispatch(server, request, {
+    const { registry } = admitted;
+    const client = introduced(registry, request);
+    const { text, errorCode } = await dispatch(registry, request, {
       ...this.#common(client, admitted, sessions && notices ? {} : undefined),
       ending: admitted.request,
       logLevel: undefined,
@@ -256,7 +256,7 @@ export class Endpoint {
     if (sessions && sessionId !== undefined) {
       return sessions.post(verdict, form, admitted, this.services(form, admitted));
     }
-    const { versions } = admitted.server;
+    const { versions } = admitted.registry;
     const rules = version ?? versions.find(ASSUMED_HTTP_VERSION.version);
     if (!rules) return refuse(unservedVersion(ASSUMED_HTTP_VERSION.version, versions), requestId(messages));
     return this.#serveHere(messages, isBatch, new ClientFacts(rules, {}), form, admitted);
@@ -264,13 +264,13 @@ export class Endpoint {
 
   /** Returns what sessions need to serve a request. */
   services(form: AcceptedForm, admitted: Admitted): SessionServices {
-    const { server, env } = admitted;
+    const { registry, env } = admitted;
     const { notices } = this.#options;
     const endpoint = this;
     return {
       limits: this.#limits,
       get notices() {
-        return notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) };
+        return notices && { source: notices.source(env), lists: LISTS.filter((list) => registry.offers(list)) };
       },
       request: this.#plain(admitted),
       authorize: async (messages) => endpoint.#stages?.authorize(admitted, messages),
@@ -280,8 +280,8 @@ export class Endpoint {
     };
   }
 
-  #plain({ request, server }: Admitted): PlainRequest | undefined {
-    const isAskedFor = typeof this.#source === "function" || server.asksForRequest;
+  #plain({ request, registry }: Admitted): PlainRequest | undefined {
+    const isAskedFor = typeof this.#source === "function" || registry.asksForRequest;
     return isAskedFor ? { url: request.url, headers: [...request.headers] } : undefined;
   }
 
@@ -315,10 +315,10 @@ export class Endpoint {
   /** Serves GET and DELETE, which are only for legacy sessions. */
   async #getOrDelete(admitted: Admitted): Promise<Reply> {
     const { sessions } = this.#options;
-    const { request, server } = admitted;
+    const { request, registry } = admitted;
     const version = request.headers.get("MCP-Protocol-Version") ?? "";
     const { method } = request;
-    if (!sessions || server.versions.find(version)?.era === "modern") return notAllowed(method, "POST");
+    if (!sessions || registry.versions.find(version)?.era === "modern") return notAllowed(method, "POST");
     if (method === "DELETE") return this.guarded(() => sessions.delete(admitted));
     return this.guarded(() => sessions.get(admitted, this.services("sse", admitted)));
   }
@@ -360,16 +360,17 @@ function modernOutcome({ text, errorCode, isBusy }: Answer): Outcome {
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 
 /** Returns the client that `initialize` introduces. If it is invalid, dispatch answers with the error. */
-function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
+function introduced(registry: Registry, request: JSONRPCRequest): ClientFacts {
   try {
-    return negotiate(server, request, { logLevel: false, notices: false }).client;
+    return negotiate(registry, request, { logLevel: false, notices: false }).client;
   } catch {
     return new ClientFacts(ASSUMED_HTTP_VERSION, {});
   }
 }
 
 /** Returns the first mismatch between an `Mcp-Param-*` header and its argument, or undefined. */
-function findHeaderProblem(server: Registry, { method, params }: JSONRPCRequest, headers: Headers) {
-  const tool = method === "tools/call" && typeof params?.name === "string" ? server.tools.find(params.name) : undefined;
+function findHeaderProblem(registry: Registry, { method, params }: JSONRPCRequest, headers: Headers) {
+  const tool =
+    method === "tools/call" && typeof params?.name === "string" ? registry.tools.find(params.name) : undefined;
   return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
 }

@@ -65,11 +65,11 @@ export async function openHttpSse(
   open: OpenStreams,
   messagesPath?: string,
 ): Promise<Reply> {
-  const { request, server, principal } = admitted;
+  const { request, registry, principal } = admitted;
   const accept = request.headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
-  if (server.versions.legacy.length === 0) {
+  if (registry.versions.legacy.length === 0) {
     return refuse({ reason: "method-not-allowed", method: request.method, allow: "POST" });
   }
   const by = principal ? JSON.stringify([principal.issuer, principal.subject]) : "";

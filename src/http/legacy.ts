@@ -21,7 +21,7 @@ import {
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { Call } from "../core/run/call.ts";
+import type { RequestContext } from "../core/run/request-context.ts";
 import { dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
@@ -30,18 +30,18 @@ import type { SessionPost } from "./sessions.ts";
 
 /** Everything that serving needs except the messages. */
 export interface LegacyContext {
-  readonly server: Registry;
+  readonly registry: Registry;
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: unknown;
   readonly request: RequestFacts | undefined;
   /** Keeps the background work of hooks running. */
-  readonly execution: Call["execution"];
+  readonly execution: RequestContext["execution"];
   readonly endpoint: string;
   readonly limits: HttpLimits;
   readonly onError: ErrorReporter;
   /** The hooks of the endpoint, if it has any. */
-  readonly endpointHooks?: Call["endpointHooks"];
+  readonly endpointHooks?: RequestContext["endpointHooks"];
   readonly form: SessionPost["form"];
   /** The log level set by `logging/setLevel`. Absent without a session. */
   readonly logging?: {
@@ -50,22 +50,22 @@ export interface LegacyContext {
   };
   /** The questions to the client. Absent without a session, because the client cannot be asked then. */
   readonly questions?: {
-    asker(emit: Call["emit"]): Asker;
+    asker(emit: RequestContext["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
-  readonly once?: Call["once"];
+  readonly once?: RequestContext["once"];
   /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
-  readonly awaitElicitations?: Call["awaitElicitations"];
-  readonly replay?: Call["replay"];
+  readonly awaitElicitations?: RequestContext["awaitElicitations"];
+  readonly replay?: RequestContext["replay"];
   /**
    * The journal of a call that survives a restart of its object, the function that adds to it, and the timer of the
    * call.
    */
-  readonly recording?: Pick<Call, "journal" | "record" | "startTimer" | "progressAfter"> | undefined;
+  readonly recording?: Pick<RequestContext, "journal" | "record" | "startTimer" | "progressAfter"> | undefined;
   /** Methods that are served in addition to those of the protocol. */
-  readonly methods?: Call["methods"];
+  readonly methods?: RequestContext["methods"];
   /** Closes the connection of the call's stream, which the client can resume. Absent if it cannot be resumed. */
-  readonly disconnect?: Call["disconnect"];
+  readonly disconnect?: RequestContext["disconnect"];
   /** Called with the run of each custom notification handler that a message of this POST started. */
   readonly onHandling?: (handled: Promise<void>) => void;
   /** Called with each notification. */
@@ -138,7 +138,7 @@ export function serveLegacy(
 /** Processes a notification or a response. */
 function take(parsed: ParsedMessage, context: LegacyContext): void {
   if (parsed.kind === "notification") {
-    const handled = takeCustomNotification(context.server, parsed.message, context);
+    const handled = takeCustomNotification(context.registry, parsed.message, context);
     if (handled) context.onHandling?.(handled);
     context.onNotification?.(parsed.message);
   }
@@ -146,7 +146,7 @@ function take(parsed: ParsedMessage, context: LegacyContext): void {
 }
 
 /** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
-function askerOf({ questions, form }: LegacyContext, emit: Call["emit"]): Asker {
+function askerOf({ questions, form }: LegacyContext, emit: RequestContext["emit"]): Asker {
   if (!questions) {
     return unavailableAsker("the server has no sessions, so an answer could not be matched to its question");
   }
@@ -159,7 +159,7 @@ function askerOf({ questions, form }: LegacyContext, emit: Call["emit"]): Asker 
 async function serveOne(
   parsed: ParsedMessage,
   context: LegacyContext,
-  emit: Call["emit"],
+  emit: RequestContext["emit"],
 ): Promise<string | undefined> {
   take(parsed, context);
   if (parsed.kind === "invalid") {
@@ -173,7 +173,7 @@ async function serveOne(
     return undefined;
   }
   const { logging, recording } = context;
-  const call: Call = {
+  const call: RequestContext = {
     ...context,
     ...recording,
     emit,
@@ -182,7 +182,7 @@ async function serveOne(
     asker: askerOf(context, emit),
     ending: cancellation,
   };
-  const { text } = await dispatch(context.server, parsed.message, call);
+  const { text } = await dispatch(context.registry, parsed.message, call);
   cancellation.free();
   // A call that runs while its session is deleted still gets its answer. A call that its client cancelled does not.
   return CancelledError.is(cancellation.reason) ? undefined : text;

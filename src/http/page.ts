@@ -22,8 +22,8 @@ export function pageForm({ method, headers }: Request): PageForm | undefined {
 }
 
 /** Creates the page. @param url The URL of the endpoint that clients use. */
-export function pageOf(server: Registry, url: string, form: PageForm): Response {
-  const { title, lines, commands } = contentOf(server, url);
+export function pageOf(registry: Registry, url: string, form: PageForm): Response {
+  const { title, lines, commands } = contentOf(registry, url);
   const headers = {
     "Content-Type": `text/${form === "html" ? "html" : "plain"}; charset=utf-8`,
     // The content depends on the caller.
@@ -39,15 +39,15 @@ export function pageOf(server: Registry, url: string, form: PageForm): Response 
 
 type Commands = readonly (readonly [client: string, command: string])[];
 
-function contentOf(server: Registry, url: string): { title: string; lines: string[]; commands: Commands } {
-  const served = VERSIONS.filter(({ version }) => server.versions.find(version));
+function contentOf(registry: Registry, url: string): { title: string; lines: string[]; commands: Commands } {
+  const served = VERSIONS.filter(({ version }) => registry.versions.find(version));
   const newest = served[served.length - 1] ?? VERSIONS[0];
-  const { name, title = name, version } = newest ? server.info(newest) : {};
+  const { name, title = name, version } = newest ? registry.info(newest) : {};
   const counts = [
-    count(server.tools.size, "tool"),
-    count(server.prompts.size, "prompt"),
-    count(server.resources.size, "resource"),
-    count(server.resourceTemplates.size, "resource template"),
+    count(registry.tools.size, "tool"),
+    count(registry.prompts.size, "prompt"),
+    count(registry.resources.size, "resource"),
+    count(registry.resourceTemplates.size, "resource template"),
   ];
   return {
     title: `${title} ${version}`,

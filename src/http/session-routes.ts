@@ -47,7 +47,7 @@ async function post(
   // This notification runs no code of the author, and no client sends it after DELETE, so the object is not asked.
   if (session.isNew && messages.every(isInitialized)) return new Response(null, { status: 202 });
   // Lists and pings need no handler: if the session is alive, this isolate answers them from compiled definitions.
-  if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
+  if (messages.every((parsed) => isServedHere(admitted.registry, parsed))) {
     if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);
     return services.serveHere(messages, isBatch, session.client);
   }
@@ -62,8 +62,8 @@ function isInitialized(parsed: ParsedMessage): boolean {
   return parsed.kind === "notification" && parsed.message.method === "notifications/initialized";
 }
 
-function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
-  return parsed.kind === "request" && isStatic(server, parsed.message);
+function isServedHere(registry: Registry, parsed: ParsedMessage): boolean {
+  return parsed.kind === "request" && isStatic(registry, parsed.message);
 }
 
 async function respondWithStream(
@@ -86,7 +86,7 @@ async function get(gateway: SessionGateway, admitted: Admitted, services: Sessio
   if (session instanceof Refused) return session;
   const lastEventId = headers.get("Last-Event-ID");
   // Outside of calls only notices and `onRootsChanged` send messages.
-  if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);
+  if (lastEventId === null && !services.notices && !admitted.registry.rootsChanged) return refuse(NO_STREAM);
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
   return respondWithStream(session, target, admitted, services);
 }
@@ -101,7 +101,7 @@ async function end(gateway: SessionGateway, admitted: Admitted): Promise<Reply> 
 async function find(gateway: SessionGateway, admitted: Admitted): Promise<FoundSession | Refused> {
   const { headers } = admitted.request;
   const version = headers.get("MCP-Protocol-Version");
-  const { versions } = admitted.server;
+  const { versions } = admitted.registry;
   if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
   const id = headers.get("Mcp-Session-Id");
   if (id === null) return refuse({ reason: "session-missing" });

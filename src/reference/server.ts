@@ -145,7 +145,7 @@ export function createReferenceServer(): McpServer {
   });
   server.tool(
     "test_missing_capability",
-    { description: "Needs a client that supports sampling", asks: ["sampling"] },
+    { description: "Needs a client that supports sampling", requires: ["sampling"] },
     () => "Sampling is declared.",
   );
   const region = { type: "string", description: "Region to ask in", "x-mcp-header": "Region" };

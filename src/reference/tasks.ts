@@ -66,7 +66,7 @@ export function addTasks(server: McpServer): void {
     {
       description: "Asks before the task starts, then continues in the background",
       task: "required",
-      taskFrom: "handler",
+      taskStartsAt: "handler",
     },
     async (_, ctx) => {
       const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });

@@ -101,19 +101,19 @@ export function checkServer(server: unknown, what: string): void {
  * Returns a function that reports tools that cannot be called: tools with `task: "required"` of an endpoint without
  * `tasks()`. They are reported once.
  */
-export function watchForTasks(onError: ErrorReporter): (server: Registry) => void {
+export function watchForTasks(onError: ErrorReporter): (registry: Registry) => void {
   const seen = new WeakSet<Registry>();
   let isReported = false;
-  return (server) => {
-    if (isReported || seen.has(server)) return;
-    seen.add(server);
-    const names = [...server.tools.values()]
+  return (registry) => {
+    if (isReported || seen.has(registry)) return;
+    seen.add(registry);
+    const names = [...registry.tools.values()]
       .filter(({ options }) => options.task === "required")
       .map(({ name }) => name);
     if (names.length === 0) return;
     isReported = true;
     const message = `No client can call ${names.join(", ")}: task: "required" needs tasks() of "mcp-edge/worker/durable" in the option use.`;
     const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
-    server.report(new KitError("options-invalid", message), where, onError);
+    registry.report(new KitError("options-invalid", message), where, onError);
   };
 }

@@ -22,7 +22,7 @@ import type { ObjectRole } from "./object.ts";
 import type { HonoEnv } from "./parts.ts";
 import type { Added, EndpointServices, JoinedPlugins, Use } from "./plugin.ts";
 import { findFlagProblems, misconfigured, type Problem } from "./problems.ts";
-import { type EdgeRuntime, toRequestFacts } from "./runtime.ts";
+import { type ObjectServices, toRequestFacts } from "./runtime.ts";
 import { readUse, type Used } from "./used.ts";
 
 /**
@@ -130,11 +130,11 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
   const { sessions, notices, httpSse, once, keys, tasks, replay, place, plugins } = given;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
-  const registry = registryOf(source, (server) => {
-    hub?.watch(server);
-    watchTasks?.(server);
+  const registry = registryOf(source, (registry) => {
+    hub?.watch(registry);
+    watchTasks?.(registry);
   });
-  const runtime: EdgeRuntime = {
+  const runtime: ObjectServices = {
     place,
     limits: resolveHttpLimits(given),
     onError: logError,
@@ -190,7 +190,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
 }
 
 /** Returns the source of compiled servers. @param onServer Called with each server that a server function returns. */
-function registryOf<Env>(source: ServerSource<Env>, onServer: (server: Registry) => void): RegistrySource {
+function registryOf<Env>(source: ServerSource<Env>, onServer: (registry: Registry) => void): RegistrySource {
   if (typeof source !== "function") return source[REGISTRY];
   return async (request, env, principal) => {
     const server = await source(request, env as Env, principal);

@@ -12,7 +12,7 @@ import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
 import type { Problem } from "./problems.ts";
-import type { EdgeRuntime, KeysOf, ReplayPart, SealingPart } from "./runtime.ts";
+import type { KeysOf, ObjectServices, ReplayPart, SealingPart } from "./runtime.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
@@ -24,7 +24,7 @@ export interface SessionsPart<Env, Objects extends object> extends ObjectPart<En
   /** Tells the parts apart. */
   readonly slot: "sessions";
   /** Joins an endpoint. Called once by `edge()`. */
-  attach(runtime: EdgeRuntime): WithRole<Env> & {
+  attach(runtime: ObjectServices): WithRole<Env> & {
     readonly routes: SessionRoutes;
     readonly gateway: SessionGateway;
   };
@@ -87,10 +87,10 @@ export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env
   /** Tells the parts apart. */
   readonly slot: "notices";
   /** Joins an endpoint. Called once by `edge()`. */
-  attach(runtime: EdgeRuntime): WithRole<Env> & {
+  attach(runtime: ObjectServices): WithRole<Env> & {
     readonly notices: HttpNotices;
     /** Forwards the notices that a server publishes. May be called more than once for the same server. */
-    watch(server: Registry): void;
+    watch(registry: Registry): void;
   };
 }
 
@@ -105,7 +105,7 @@ export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, O
 export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */
   readonly slot: "once";
-  attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime["once"]> };
+  attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<ObjectServices["once"]> };
 }
 
 /** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/durable`. */
@@ -113,7 +113,7 @@ export interface TasksPart<Env, Objects extends object, Classes extends object =
   extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */
   readonly slot: "tasks";
-  attach(runtime: EdgeRuntime): WithRole<Env> & {
+  attach(runtime: ObjectServices): WithRole<Env> & {
     readonly extend: NonNullable<HttpOptions["extend"]>;
   };
   /** Runs the handlers in place of alarms. */

@@ -14,7 +14,7 @@ import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectRole } from "./object.ts";
 import type { HonoEnv, Part } from "./parts.ts";
 import type { Problem } from "./problems.ts";
-import type { EdgeRuntime } from "./runtime.ts";
+import type { ObjectServices } from "./runtime.ts";
 
 /** What {@link Plugin} consists of. */
 export interface PluginDefinition<Env = unknown> {
@@ -51,7 +51,7 @@ export interface JoinedPlugins extends Pick<HttpOptions, "auth" | "stages" | "eq
 }
 
 /** The endpoint as a plugin sees it. */
-export interface EndpointServices extends EdgeRuntime {
+export interface EndpointServices extends ObjectServices {
   /** The path of the endpoint within the app. */
   readonly path: string;
   /** Returns whether a plugin authenticates callers. Known once all plugins have joined the endpoint. */

@@ -9,7 +9,7 @@ import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import type { Once, RunRounds } from "../core/run/call.ts";
+import type { Once, RunRounds } from "../core/run/request-context.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { LegacyTaskBackend } from "../core/tasks/legacy/legacy-task-result.ts";
 import type { HttpOptions } from "../http/endpoint-types.ts";
@@ -21,7 +21,7 @@ import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
 /** The endpoint as a part (sessions, hub, tasks) sees it. */
-export interface EdgeRuntime {
+export interface ObjectServices {
   /** The place of the endpoint's objects. */
   readonly place: ObjectPlace;
   /** The limits of the endpoint and the times of its responses. */

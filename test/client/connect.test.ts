@@ -58,7 +58,7 @@ describe("our own endpoints", () => {
   test.each(["/mcp", "/legacy/mcp"])("facts of an earlier connection to %s save the probe", async (path) => {
     const { client: first } = await lab.http(path);
     const known = JSON.parse(JSON.stringify(first.server));
-    const { client, tap } = await lab.http(path, { known });
+    const { client, tap } = await lab.http(path, { serverFacts: known });
     expect(client.server).toEqual(first.server);
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
     expect(tap?.exchanges.map(({ requestBody }) => requestBody).join()).not.toContain("server/discover");
@@ -68,7 +68,7 @@ describe("our own endpoints", () => {
     const { client: first } = await lab.http("/mcp");
     let changes = 0;
     const { client } = await lab.http("/mcp", {
-      known: first.server,
+      serverFacts: first.server,
       onToolsChanged: () => {
         changes += 1;
       },
@@ -81,14 +81,14 @@ describe("our own endpoints", () => {
 
   test("facts that say modern are dropped when the server turns out to be legacy", async () => {
     const { client: first } = await lab.http("/mcp");
-    const { client } = await lab.http("/legacy/mcp", { known: first.server });
+    const { client } = await lab.http("/legacy/mcp", { serverFacts: first.server });
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
     expect(client.server).toMatchObject({ protocolVersion: "2025-11-25", info: { name: "legacy" } });
   });
 
   test("facts that say legacy are dropped when the server turns out to be modern", async () => {
     const { client: first } = await lab.http("/legacy/mcp");
-    const { client } = await lab.http("/modern/mcp", { known: first.server });
+    const { client } = await lab.http("/modern/mcp", { serverFacts: first.server });
     expect(client.server).toMatchObject({ protocolVersion: MODERN, info: { name: "modern" } });
   });
 });

@@ -118,7 +118,7 @@ describe("recovery", () => {
   test("a server that is told its version from an earlier connection gets no probe", async () => {
     await using server = await serveBoth();
     const { client: first } = await join(server.url);
-    const client = await connect(server.url, { ...ME, known: first.server });
+    const client = await connect(server.url, { ...ME, serverFacts: first.server });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
     await client.close();
   });

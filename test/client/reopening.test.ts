@@ -11,7 +11,7 @@ const enter = useClients();
 
 const NEWEST_LEGACY = { protocolVersions: ["2025-11-25"] };
 const KNOWN_MODERN = {
-  known: { protocolVersion: MODERN, transport: "streamable-http", capabilities: { tools: {} } } as ServerFacts,
+  serverFacts: { protocolVersion: MODERN, transport: "streamable-http", capabilities: { tools: {} } } as ServerFacts,
 };
 
 async function join(server: Scripted, options: Partial<ClientOptions> = {}): Promise<Client> {

@@ -569,7 +569,7 @@ describe("questions in 2026-07-28", () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
       "ask",
-      { asks: ["sampling", "elicitation.url"] },
+      { requires: ["sampling", "elicitation.url"] },
       () => String(++runs),
     );
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: sampling });

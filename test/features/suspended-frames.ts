@@ -100,7 +100,7 @@ const cut: Readonly<Record<string, Handler>> = {
 
 function serverOf(handler: Handler): McpServer {
   const server = new McpServer({ name: "held", version: "1.0.0" });
-  return server.tool("run", { task: "optional", taskFrom: "handler" }, (_, ctx) => handler(ctx));
+  return server.tool("run", { task: "optional", taskStartsAt: "handler" }, (_, ctx) => handler(ctx));
 }
 
 async function callOverHttp(handler: Handler): Promise<void> {

@@ -114,7 +114,7 @@ describe("the rooms of src/core", () => {
   });
 
   test("type imports count like value imports", () => {
-    const [specifier = ""] = importsOf('import type { Call } from "../run/call.ts";\n');
+    const [specifier = ""] = importsOf('import type { Call } from "../run/request-context.ts";\n');
     expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
   });
 

@@ -245,7 +245,7 @@ describe("lifetime", () => {
     expect(again.messages).toEqual(stream.messages);
   });
 
-  test("progress of a running call is dropped after newsMs", async () => {
+  test("progress of a running call is dropped after progressRetentionMs", async () => {
     const session = await Session.open(await at("Brief"));
     const key = newKey();
     const stream = await session.stream("flood", { key, events: 1_000, pauseMs: 50 }, key);

@@ -35,7 +35,7 @@ test("the two parts of different events are not joined: the stream ends, and its
   // More than the buffers of the connection hold.
   const response = await session.call("hold", { key, events: 2, size: 12_000_000 });
   await until("a part of the first event was sent", isWithinEvent);
-  // Deletes progress that is older than newsMs, except for the newest event of a stream.
+  // Deletes progress that is older than progressRetentionMs, except for the newest event of a stream.
   await worker.advance(61_000);
   await readAnswer(new ModernClient(worker.url("/plain/mcp")).call("release", { key }));
   const reading = new Reading(response);

@@ -128,7 +128,7 @@ export class Connection implements ClientConnection {
 
   /** Connects. A failed attempt leaves nothing open. */
   async connect(): Promise<void> {
-    const { known, signal } = this.#options;
+    const { serverFacts: known, signal } = this.#options;
     const abort = () => this.#closing.abort(signal?.reason);
     signal?.addEventListener("abort", abort);
     try {

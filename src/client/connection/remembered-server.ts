@@ -1,5 +1,5 @@
 /**
- * The facts of an earlier connection (`known`): they are used at once, and discarded if they prove wrong. Loaded on demand.
+ * The facts of an earlier connection (`serverFacts`): they are used at once, and discarded if they prove wrong. Loaded on demand.
  *
  * @module
  */

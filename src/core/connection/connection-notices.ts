@@ -14,7 +14,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import { compileFilter, type NoticeSource } from "../protocol/notices.ts";
 import type { Era } from "../protocol/versions.ts";
-import type { Method } from "../run/call.ts";
+import type { Method } from "../run/request-context.ts";
 import {
   elicitationIdOf,
   legacyNotification,
@@ -33,7 +33,7 @@ export interface ConnectionNoticesOptions {
 }
 
 export class ConnectionNotices {
-  readonly #server: Registry;
+  readonly #registry: Registry;
   readonly #options: ConnectionNoticesOptions;
   readonly #elicitations = new Set<string>();
   readonly #end = new AbortController();
@@ -44,8 +44,8 @@ export class ConnectionNotices {
   /** The level that the client set with `logging/setLevel`. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
-  constructor(server: Registry, options: ConnectionNoticesOptions) {
-    this.#server = server;
+  constructor(registry: Registry, options: ConnectionNoticesOptions) {
+    this.#registry = registry;
     this.#options = options;
   }
 
@@ -65,7 +65,7 @@ export class ConnectionNotices {
   start(client: ClientFacts): void {
     if (this.#client) return;
     this.#client = client;
-    const stop = this.#server.notices.subscribe((notices) => {
+    const stop = this.#registry.notices.subscribe((notices) => {
       const lists = ["tools", "prompts", "resources"] as const;
       const { logLevel } = this;
       const elicitations = client.rules.elicitationModes ? [...this.#elicitations] : [];
@@ -94,12 +94,12 @@ export class ConnectionNotices {
     this.#end.abort();
     const { env, onError } = this.#options;
     const client = this.#client;
-    if (client) void releaseUris(this.#server, this.#uris, { env, principal: undefined, client }, onError);
+    if (client) void releaseUris(this.#registry, this.#uris, { env, principal: undefined, client }, onError);
   }
 
   /** The notices of this process until the connection ends. */
   #source(): NoticeSource {
-    const local = localNotices(this.#server.notices);
+    const local = localNotices(this.#registry.notices);
     const { signal } = this.#end;
     const ended = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     return {

@@ -31,8 +31,8 @@ import type { LoggingLevel } from "../protocol/logging.ts";
 import { isChange } from "../protocol/notices.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
-import type { Call, Once } from "../run/call.ts";
 import { replayRounds } from "../run/replay.ts";
+import type { Once, RequestContext } from "../run/request-context.ts";
 import { ASK_BY_RETURNING } from "../run/run-rounds.ts";
 import { KeyRing } from "../seal/key-ring.ts";
 import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
@@ -75,7 +75,7 @@ export async function connect<Env>(
 }
 
 class ServerConnection implements Connection {
-  readonly #server: Registry;
+  readonly #registry: Registry;
   readonly #transport: Transport;
   readonly #options: ConnectOptions<unknown>;
   readonly #limits: Limits;
@@ -97,13 +97,13 @@ class ServerConnection implements Connection {
   /** The client from the handshake. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
-  constructor(server: Registry, transport: Transport, options: ConnectOptions<unknown>) {
-    this.#server = server;
+  constructor(registry: Registry, transport: Transport, options: ConnectOptions<unknown>) {
+    this.#registry = registry;
     this.#transport = transport;
     this.#options = options;
     this.#limits = resolveLimits(options.limits, "connect(): limits.");
     this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
-    this.#notices = new ConnectionNotices(server, {
+    this.#notices = new ConnectionNotices(registry, {
       send: (notification) => this.#emit(notification),
       env: options.env,
       onError: options.onError,
@@ -203,7 +203,7 @@ class ServerConnection implements Connection {
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     const client = this.#client;
     // Its questions belong to no request; they are rejected when the connection ends.
-    if (client) this.#roots.take(this.#server, message, () => this.#call(message, client, new AbortController()));
+    if (client) this.#roots.take(this.#registry, message, () => this.#call(message, client, new AbortController()));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -211,10 +211,10 @@ class ServerConnection implements Connection {
 
   #takeCustomNotification(message: JSONRPCNotification): void {
     const { env, onError } = this.#options;
-    const client = senderOf(message, this.#server.versions, this.#client);
+    const client = senderOf(message, this.#registry.versions, this.#client);
     const common = { env, principal: undefined, execution: this.#execution };
     const call = { ...common, client, limits: this.#limits, onError };
-    takeCustomNotification(this.#server, message, call);
+    takeCustomNotification(this.#registry, message, call);
   }
 
   async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
@@ -227,15 +227,17 @@ class ServerConnection implements Connection {
     try {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
-      const server = await this.#server.forCaller({ env: this.#options.env, principal: undefined }, onError);
-      const answer = await dispatch(server, request, this.#call(request, client, controller));
+      const registry = await this.#registry.forCaller({ env: this.#options.env, principal: undefined }, onError);
+      const answer = await dispatch(registry, request, this.#call(request, client, controller));
       // A hook refused the handshake, so the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
       // A cancelled request gets no answer. The specification does not allow cancelling initialize.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
-      const known = McpError.is(error) ? error : redact(error, this.#server, request, { ending: controller, onError });
+      const known = McpError.is(error)
+        ? error
+        : redact(error, this.#registry, request, { ending: controller, onError });
       return encodeError(request.id, toErrorObject(known));
     } finally {
       this.#inFlight.delete(request.id);
@@ -244,7 +246,7 @@ class ServerConnection implements Connection {
 
   /** @throws {McpError} if the request's version is not served, or if it repeats the handshake. */
   #clientFor(request: JSONRPCRequest): ClientFacts {
-    const { versions } = this.#server;
+    const { versions } = this.#registry;
     if (hasEnvelope(request.params)) return clientOf(readEnvelope(request.params), versions);
     if (request.method === "initialize") return this.#introduce(request);
     const newest = versions.legacy[0];
@@ -262,11 +264,11 @@ class ServerConnection implements Connection {
     }
     const keeps = { logLevel: true, notices: true };
     // Set synchronously, because requests piped in after the handshake do not wait for its answer.
-    this.#client = negotiate(this.#server, request, keeps).client;
+    this.#client = negotiate(this.#registry, request, keeps).client;
     return this.#client;
   }
 
-  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): Call {
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): RequestContext {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });
@@ -349,7 +351,7 @@ class ServerConnection implements Connection {
   #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
     // A message that cannot be sent because the connection is closed is not a failure.
     if (this.#isClosed) return;
-    this.#server.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
+    this.#registry.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
   }
 }
 

@@ -292,7 +292,7 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Continues the call as a task, for tools with `taskFrom: "handler"`. The handler runs again from the top in the
+   * Continues the call as a task, for tools with `taskStartsAt: "handler"`. The handler runs again from the top in the
    * background, where earlier questions and steps return their kept results. Does nothing if the call is already a
    * task, or is not to become one.
    */

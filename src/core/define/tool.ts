@@ -135,7 +135,7 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
    *
    * @default "call"
    */
-  readonly taskFrom?: "call" | "handler";
+  readonly taskStartsAt?: "call" | "handler";
   /**
    * Milliseconds from the creation of a task of this tool until it is deleted, from 1 to 2^31 - 1.
    *
@@ -143,7 +143,7 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
    */
   readonly taskTtlMs?: number;
   /** Client capabilities that the tool needs. A modern client that lacks one gets -32021 before the handler starts. */
-  readonly asks?: readonly ClientCapabilityName[];
+  readonly requires?: readonly ClientCapabilityName[];
 }
 
 /** A tool as a value, created by {@link defineTool}. It can be added to any number of servers. */
@@ -206,9 +206,9 @@ const OPTIONS: OptionTable<CompiledTool["options"]> = {
   timeoutMs: TIMER_OR_ZERO,
   once: null,
   task: null,
-  taskFrom: null,
+  taskStartsAt: null,
   taskTtlMs: TIMER,
-  asks: null,
+  requires: null,
 };
 
 /** Checks a definition and compiles its schemas. */

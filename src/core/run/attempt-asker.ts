@@ -14,13 +14,13 @@ import { elicitQuestion, type Question } from "../ask/questions.ts";
 import { checkSampling, readSampleResult } from "../ask/sampling-params.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import type { Call } from "./call.ts";
 import { idFrom } from "./journal.ts";
+import type { RequestContext } from "./request-context.ts";
 import type { RunKeys } from "./run-keys.ts";
 
 /** The run whose handler asks. */
 export interface AskingRun {
-  readonly call: Call;
+  readonly call: RequestContext;
   /** The id of the call, which is the same in all of its runs. */
   readonly callId: string;
   readonly keys: RunKeys;

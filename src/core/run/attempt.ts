@@ -13,7 +13,6 @@ import { type Question, requireAnswerable } from "../ask/questions.ts";
 import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
 import { createAttemptAsker } from "./attempt-asker.ts";
-import type { Call } from "./call.ts";
 import type { JournaledRun } from "./create-rounds.ts";
 import { diverged, duplicateKey, list, stalled } from "./failures.ts";
 import {
@@ -26,6 +25,7 @@ import {
   type StepEntry,
 } from "./journal.ts";
 import { ReplayProgress } from "./replay-progress.ts";
+import type { RequestContext } from "./request-context.ts";
 import { SUSPENDED } from "./round.ts";
 import { RunKeys } from "./run-keys.ts";
 import { withinStep } from "./step-scope.ts";
@@ -33,7 +33,7 @@ import { suspend } from "./suspend.ts";
 
 /** The services that a run needs from its transport. */
 export interface AttemptHost {
-  readonly call: Call;
+  readonly call: RequestContext;
   readonly journal: JournalData;
   /** Asks the client during the run. Absent if a question ends the run. */
   readonly live?: Asker;

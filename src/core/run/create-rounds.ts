@@ -12,8 +12,8 @@ import { createInputRequired, type InputRequired, isInputRequired } from "../def
 import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call, RunRounds } from "./call.ts";
 import { missingCapabilities, toInputRequiredResult } from "./input-required-result.ts";
+import type { RequestContext, RunRounds } from "./request-context.ts";
 import { encodeState, readPresented } from "./request-state.ts";
 import { FIRST_ROUND, type Round, type RoundsOutcome, SUSPENDED, type SuspendableRun } from "./round.ts";
 import { isAnswering } from "./run-rounds.ts";
@@ -32,7 +32,7 @@ export const ROUNDS_MAX = 32;
  * @param check Throws if a journal is too large for the request state.
  */
 export type BeginReplay = (
-  call: Call,
+  call: RequestContext,
   journal: unknown,
   inputResponses: JsonObject,
   check?: (journal: unknown) => void,
@@ -52,8 +52,8 @@ export interface JournaledRun extends SuspendableRun {
 
 /** Returns the rounds for clients of both eras. */
 export function createRounds(begin?: BeginReplay): RunRounds {
-  return async (server, request, call, run) => {
-    if (call.client.era === "modern") return runOneRound(server, request, call, run, begin);
+  return async (registry, request, call, run) => {
+    if (call.client.era === "modern") return runOneRound(registry, request, call, run, begin);
     let round: Round = FIRST_ROUND;
     let journal = call.journal;
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
@@ -69,14 +69,14 @@ export function createRounds(begin?: BeginReplay): RunRounds {
 }
 
 const runOneRound = async (
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   run: (round: Round) => Promise<unknown>,
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
-  const presented = await readPresented(server, request, call);
-  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
+  const presented = await readPresented(registry, request, call);
+  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server: registry, request, call });
   // The answers to explicit questions are kept until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
@@ -90,21 +90,21 @@ const runOneRound = async (
     if (attempt && returned === SUSPENDED) {
       const asked = createInputRequired(attempt.questions(), state);
       return {
-        asked: await toInputRequiredResult(asked, server, request, call, { journal: attempt.journal, responses }),
+        asked: await toInputRequiredResult(asked, registry, request, call, { journal: attempt.journal, responses }),
       };
     }
     if (!isInputRequired(returned)) return { returned };
-    return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
+    return { asked: await toInputRequiredResult(returned, registry, request, call, await keptOf()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
     // The error asks too, and the next run needs the journal of this one.
-    if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
+    if (isAnswering(error)) return { asked: await error.answer(registry, request, call, await keptOf()) };
     throw error;
   }
 };
 
 /** Asks all questions. If one fails, all fail, because a handler runs again only with every answer. */
-async function askAll({ inputRequests }: InputRequired, call: Call): Promise<JsonObject> {
+async function askAll({ inputRequests }: InputRequired, call: RequestContext): Promise<JsonObject> {
   const questions = Object.entries(inputRequests);
   for (const [, question] of questions) call.asker.check?.(question);
   const failed = new AbortController();

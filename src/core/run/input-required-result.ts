@@ -14,7 +14,7 @@ import type { Registry } from "../define/registry.ts";
 import { type ClientCapabilityName, capabilityObject } from "../protocol/client-capabilities.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "./call.ts";
+import type { RequestContext } from "./request-context.ts";
 import { type SealedState, sealState } from "./request-state.ts";
 import { sentSamples } from "./sampling-rounds.ts";
 
@@ -25,9 +25,9 @@ import { sentSamples } from "./sampling-rounds.ts";
  */
 export async function toInputRequiredResult(
   asked: InputRequired,
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   more: Omit<SealedState, "state" | "samples"> = {},
 ): Promise<JsonObject> {
   const questions = Object.entries(asked.inputRequests);
@@ -37,16 +37,16 @@ export async function toInputRequiredResult(
   if (missing.length > 0) throw missingCapabilities(missing);
   for (const [, question] of questions) {
     checkSampling(question, call.limits);
-    warnOfSecrets(question, { server, request, call });
+    warnOfSecrets(question, { server: registry, request, call });
   }
   // Assignment would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
-  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, server) };
+  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, registry) };
   return {
     resultType: "input_required",
     ...(questions.length > 0 ? { inputRequests } : {}),
     ...(Object.values(kept).some((each) => each !== undefined)
-      ? { requestState: await sealState(kept, server, request, call) }
+      ? { requestState: await sealState(kept, registry, request, call) }
       : {}),
   };
 }

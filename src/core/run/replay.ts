@@ -6,9 +6,9 @@
 
 import { KitError } from "../protocol/errors.ts";
 import { Attempt } from "./attempt.ts";
-import type { Call, RunRounds } from "./call.ts";
 import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
+import type { RequestContext, RunRounds } from "./request-context.ts";
 
 /**
  * The most runs of one modern call. Stops a handler that asks forever.
@@ -29,10 +29,10 @@ const begin: BeginReplay = (call, kept, inputResponses, check) => {
 /** The rounds of handlers that ask in the middle. */
 export const replayRounds: RunRounds = createRounds(begin);
 
-function liveAsker({ asker }: Call) {
+function liveAsker({ asker }: RequestContext) {
   return asker.forContext?.() ?? asker;
 }
 
-function recorder({ record }: Call): (entry: JournalEntry) => void | Promise<void> {
+function recorder({ record }: RequestContext): (entry: JournalEntry) => void | Promise<void> {
   return (entry) => record?.(entry);
 }

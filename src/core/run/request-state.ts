@@ -13,7 +13,7 @@ import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { canonical } from "../seal/canonical.ts";
 import { envRing, readKeyList } from "../seal/env-keys.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
-import type { Call } from "./call.ts";
+import type { RequestContext } from "./request-context.ts";
 import { invalidState, readResponses } from "./run-rounds.ts";
 import type { SentSamples } from "./sampling-rounds.ts";
 
@@ -42,11 +42,11 @@ export interface SealedState {
  *   which.
  */
 export async function readPresented(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
-  const opened = await openState(server, request, call);
+  const opened = await openState(registry, request, call);
   if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();
   return { ...opened, inputResponses: readResponses(request) };
 }
@@ -57,9 +57,9 @@ export async function readPresented(
  * @throws {McpError} -32602 if it was not sealed here for this request, or the answers are not objects.
  */
 export async function openState(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): Promise<(SealedState & { readonly expiresAtMs: number }) | undefined> {
   readResponses(request);
   const { requestState } = request.params ?? {};
@@ -68,7 +68,7 @@ export async function openState(
   // A server without keys has sealed nothing, and that is not a mistake to report.
   if (!call.stateKeys && !readKeyList(call.env)) throw invalidState();
   const ring = await keysOf(call, requestState);
-  const opened = await ring.open(requestState, bindingOf(server, request, call));
+  const opened = await ring.open(requestState, bindingOf(registry, request, call));
   if (!opened) throw invalidState();
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
@@ -76,23 +76,26 @@ export async function openState(
 /** Seals the data for the next round. @throws {KitError} `state-too-large` naming the limit. */
 export async function sealState(
   kept: SealedState,
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): Promise<string> {
   const ring = await keysOf(call);
-  return ring.seal(encodeState(kept, call), bindingOf(server, request, call));
+  return ring.seal(encodeState(kept, call), bindingOf(registry, request, call));
 }
 
 /** Encodes a state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
-export function encodeState(kept: SealedState, { limits: { requestStateBytesMax } }: Call): Uint8Array<ArrayBuffer> {
+export function encodeState(
+  kept: SealedState,
+  { limits: { requestStateBytesMax } }: RequestContext,
+): Uint8Array<ArrayBuffer> {
   const bytes = encodeText(JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS }));
   if (bytes.length <= requestStateBytesMax) return bytes;
   const message = `The state for the next run has ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
   throw new KitError("state-too-large", message);
 }
 
-async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
+async function keysOf(call: RequestContext, sealed?: string): Promise<KeyRing> {
   return call.stateKeys ? call.stateKeys(sealed) : envRing(call.env, STATE);
 }
 
@@ -100,7 +103,7 @@ async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
  * Returns the text to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
  * form.
  */
-function bindingOf({ options }: Registry, request: JSONRPCRequest, { principal, endpoint }: Call): string {
+function bindingOf({ options }: Registry, request: JSONRPCRequest, { principal, endpoint }: RequestContext): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
   return JSON.stringify([endpoint, options.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);

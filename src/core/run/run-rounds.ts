@@ -1,7 +1,7 @@
 import type { Registry } from "../define/registry.ts";
 import { invalidParams, McpError } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call, RunRounds } from "./call.ts";
+import type { RequestContext, RunRounds } from "./request-context.ts";
 import { FIRST_ROUND } from "./round.ts";
 
 /** Why a modern handler cannot ask in the middle of a request, and what it can do. */
@@ -18,9 +18,9 @@ export function installRounds(run: RunRounds): void {
   askByReturning = run;
 }
 
-export const runRounds: RunRounds = async (server, request, call, run) => {
+export const runRounds: RunRounds = async (registry, request, call, run) => {
   const rounds = call.rounds ?? call.replay ?? askByReturning;
-  if (rounds) return rounds(server, request, call, run);
+  if (rounds) return rounds(registry, request, call, run);
   if (call.client.era === "modern") {
     readResponses(request);
     // This program cannot have sealed a state.
@@ -51,7 +51,12 @@ export interface AnsweringError {
    * @param kept The data for the next run, if the result asks.
    * @throws the error for the client, if its version has no such result.
    */
-  answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject>;
+  answer(
+    registry: Registry,
+    request: JSONRPCRequest,
+    call: RequestContext,
+    kept?: JsonObject,
+  ): JsonObject | Promise<JsonObject>;
 }
 
 /** Whether an error produces its own answer. */

@@ -12,10 +12,10 @@ import { errorText } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { callOf } from "../protocol/methods.ts";
-import type { Call } from "./call.ts";
 // This import also installs the rounds, which serve the client's next request.
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
+import type { RequestContext } from "./request-context.ts";
 import type { AnsweringError } from "./run-rounds.ts";
 
 /**
@@ -38,14 +38,19 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   }
 
   /** Returns or throws the form that the client's protocol version defines: an error, a result that asks, or a text. */
-  answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject> {
+  answer(
+    registry: Registry,
+    request: JSONRPCRequest,
+    call: RequestContext,
+    kept?: JsonObject,
+  ): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;
     if (urlsRequired === "result" && callOf(request.method).length > 0) {
       const questions = this.elicitations.map((params, at): [string, Question] => {
         return [`url-${at + 1}`, { method: "elicitation/create", params }];
       });
-      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), server, request, call, kept);
+      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), registry, request, call, kept);
     }
     const text = [this.message, ...this.elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
     if (request.method === "tools/call") return errorText(text);

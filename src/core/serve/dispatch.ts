@@ -22,7 +22,7 @@ import {
 import { completeResult, metaOf } from "../protocol/lifecycle.ts";
 import type { MethodName } from "../protocol/methods.ts";
 import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
-import type { Call, Method, MethodTable, Serve } from "../run/call.ts";
+import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { isAnswering } from "../run/run-rounds.ts";
 import { aroundOf, hookData, noticeData, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
@@ -40,30 +40,30 @@ export interface Answer {
 }
 
 /** Serves one request. Never rejects: failures become error responses, and unexpected exceptions go to `onError`. */
-export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
-  const asker = call.asker.for?.({ server, request, call });
+export function dispatch(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<Answer> {
+  const asker = call.asker.for?.({ server: registry, request, call });
   const own = asker ? { ...call, asker } : call;
-  return server.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
-    ? serveAndReport(server, request, own)
-    : serve(server, request, own);
+  return registry.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
+    ? serveAndReport(registry, request, own)
+    : serve(registry, request, own);
 }
 
-async function serveAndReport(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
+async function serveAndReport(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<Answer> {
   const startedAtMs = performance.now();
   const { signal } = call.ending;
   let isTold = false;
   const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
     if (isTold) return;
     isTold = true;
-    const about = hookData(server, request, call);
+    const about = hookData(registry, request, call);
     const durationMs = performance.now() - startedAtMs;
-    server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError, call.endpointHooks?.onRequestEnd);
+    registry.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError, call.endpointHooks?.onRequestEnd);
   };
   // Reported immediately, because a runtime may stop the work for a client that has disconnected, and the handler may
   // run for long.
   const onAbort = () => tell("cancelled");
   signal.addEventListener("abort", onAbort);
-  const answer = await serve(server, request, call);
+  const answer = await serve(registry, request, call);
   signal.removeEventListener("abort", onAbort);
   const { errorCode, isError } = answer;
   if (signal.aborted) onAbort();
@@ -71,35 +71,35 @@ async function serveAndReport(server: Registry, request: JSONRPCRequest, call: C
   return answer;
 }
 
-async function serve(server: Registry, request: JSONRPCRequest, given: Call): Promise<Answer> {
+async function serve(registry: Registry, request: JSONRPCRequest, given: RequestContext): Promise<Answer> {
   try {
-    const call = await server.withContext(given);
-    const around = aroundOf(server, call);
+    const call = await registry.withContext(given);
+    const around = aroundOf(registry, call);
     const result = await (around.length === 0
-      ? run(server, request, call)
-      : runAround(around, hookData(server, request, call), () => run(server, request, call)));
-    const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
+      ? run(registry, request, call)
+      : runAround(around, hookData(registry, request, call), () => run(registry, request, call)));
+    const complete = result instanceof JsonText ? result : completeResult(result, registry, call.client.rules);
     // A legacy client's custom method may have returned any JSON value.
     const { isError } = (complete ?? {}) as { isError?: unknown };
     return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
-    const known = McpError.is(error) ? error : redact(error, server, request, given);
+    const known = McpError.is(error) ? error : redact(error, registry, request, given);
     try {
       // Before the client gets the error, because the elicitations may be completed immediately afterwards.
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
       return encode(known, request);
     } catch (unencodable) {
       // The data of the author's error has no JSON form.
-      return encode(redact(unencodable, server, request, given), request);
+      return encode(redact(unencodable, registry, request, given), request);
     }
   }
 }
 
-async function run(server: Registry, request: JSONRPCRequest, call: Call): ReturnType<RequestWork> {
+async function run(registry: Registry, request: JSONRPCRequest, call: RequestContext): ReturnType<RequestWork> {
   try {
-    return await findMethod(server, request, call)(server, request, call);
+    return await findMethod(registry, request, call)(registry, request, call);
   } catch (error) {
-    if (isAnswering(error)) return error.answer(server, request, call);
+    if (isAnswering(error)) return error.answer(registry, request, call);
     throw error;
   }
 }
@@ -108,22 +108,22 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
   return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
 }
 
-function findMethod(server: Registry, request: JSONRPCRequest, call: Call): Serve {
+function findMethod(registry: Registry, request: JSONRPCRequest, call: RequestContext): Serve {
   const found =
-    findIn(call.methods, server, request, call) ?? findIn(METHODS[call.client.rules.era], server, request, call);
+    findIn(call.methods, registry, request, call) ?? findIn(METHODS[call.client.rules.era], registry, request, call);
   if (found) return found;
-  if (server.methods.has(request.method)) return serveCustom;
+  if (registry.methods.has(request.method)) return serveCustom;
   throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
 }
 
 function findIn(
-  methods: Call["methods"] = {},
-  server: Registry,
+  methods: RequestContext["methods"] = {},
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): Serve | undefined {
   const method = methodIn(methods, request);
-  return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;
+  return method && (method.isOffered?.(registry, call) ?? true) ? method.serve : undefined;
 }
 
 function methodIn(methods: MethodTable, { method }: JSONRPCRequest): Method | undefined {
@@ -134,10 +134,10 @@ function methodIn(methods: MethodTable, { method }: JSONRPCRequest): Method | un
  * Whether a request runs no code of the author. Such a request ends quickly and emits nothing, so it is served where it
  * arrives, without an object.
  */
-export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
-  if (server.around.length > 0) return false;
+export function isStatic(registry: Registry, request: JSONRPCRequest): boolean {
+  if (registry.around.length > 0) return false;
   const method = methodIn(METHODS.legacy, request);
-  return method?.isStatic?.(server) ?? false;
+  return method?.isStatic?.(registry) ?? false;
 }
 
 /**
@@ -146,12 +146,12 @@ export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
  */
 export function redact(
   error: unknown,
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  { ending, onError }: Pick<Call, "ending" | "onError">,
+  { ending, onError }: Pick<RequestContext, "ending" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
-  if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
+  if (!isReasonOf(ending.signal, error)) registry.report(error, { correlationId, ...subjectOf(request) }, onError);
   const isTimeout = KitError.is(error) && error.code === "timeout";
   let what = isTimeout ? "The request did not finish in time." : "Internal error.";
   if (error instanceof QuestionError) what = explainQuestion("The request", error);
@@ -163,7 +163,7 @@ export function redact(
 
 /** The part of a call that a custom notification needs. */
 export type NotificationCall = Pick<
-  Call,
+  RequestContext,
   "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context" | "endpointHooks"
 >;
 
@@ -174,16 +174,16 @@ export type NotificationCall = Pick<
  *   notification.
  */
 export function takeCustomNotification(
-  server: Registry,
+  registry: Registry,
   message: JSONRPCNotification,
   call: NotificationCall,
 ): Promise<void> | undefined {
-  const handler = server.notifications.get(message.method);
+  const handler = registry.notifications.get(message.method);
   if (!handler) return undefined;
   const { client, env, principal, limits, onError } = call;
   const { method, params = {} } = message;
   const handle = async () => {
-    const context = (await server.withContext(call)).context as ContextOf<unknown>;
+    const context = (await registry.withContext(call)).context as ContextOf<unknown>;
     const about = { env, context, auth: principal, client, meta: metaOf(params) };
     const what = `The handler of ${quote(method)}`;
     const serve = () =>
@@ -192,10 +192,10 @@ export function takeCustomNotification(
         await (passed ? Promise.race([handled, passed]) : handled);
         return {};
       });
-    const around = aroundOf(server, call);
-    await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call), serve));
+    const around = aroundOf(registry, call);
+    await (around.length === 0 ? serve() : runAround(around, noticeData(registry, message, call), serve));
   };
-  const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
+  const handled = handle().catch((error: unknown) => registry.report(error, placeOfNotification(message), onError));
   // The answer does not wait for the handler, so without this the platform could stop it.
   call.execution?.waitUntil(handled);
   return handled;

@@ -29,30 +29,30 @@ export interface FoundReader {
  * Finds the reader of a URI. Returns undefined if the server has none, as far as the URI shows. Definitions that
  * `visible` hides are not among the server's, and no template or provider reads the URI of a hidden resource.
  */
-export function findReader(server: Registry, given: string): FoundReader | undefined {
-  const exact = server.resources.find(given)?.definition;
+export function findReader(registry: Registry, given: string): FoundReader | undefined {
+  const exact = registry.resources.find(given)?.definition;
   if (exact) {
     const { uri, options } = exact;
     return { ...options, uri, read: (ctx) => exact.read(uri, ctx) };
   }
-  if (server.hides("resource", given)) return undefined;
-  for (const { template, definition } of server.resourceTemplates.values()) {
+  if (registry.hides("resource", given)) return undefined;
+  for (const { template, definition } of registry.resourceTemplates.values()) {
     const variables = template.match(given);
     if (!variables) continue;
     const uri = template.expand(variables);
     return { ...definition.options, uri, read: (ctx) => definition.read(uri, variables, ctx) };
   }
-  const { provider } = server;
-  if (server.hides("resourceTemplate", given)) return undefined;
+  const { provider } = registry;
+  if (registry.hides("resourceTemplate", given)) return undefined;
   const uri = normalUri(given);
   return provider && { uri, read: (ctx) => provider.read(uri, ctx) };
 }
 
 /** Finds the reader of a URI. @throws {McpError} the version's "resource not found", with the URI. */
-export function requireReader(server: Registry, given: string, rules: VersionRules): FoundReader {
-  const found = findReader(server, given);
+export function requireReader(registry: Registry, given: string, rules: VersionRules): FoundReader {
+  const found = findReader(registry, given);
   if (found) return found;
-  for (const { template } of server.resourceTemplates.values()) {
+  for (const { template } of registry.resourceTemplates.values()) {
     const variables = template.read(given);
     if (variables) throw resourceNotFound(given, rules, template.expand(variables));
   }

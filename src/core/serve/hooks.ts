@@ -14,21 +14,21 @@ import { describeRequest } from "../protocol/request-description.ts";
 
 /** Returns a request as `around` and `onRequestEnd` see it. */
 export function hookData(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
   call: HookedCall,
 ): RequestData & { readonly requestId: RequestId } {
-  return { ...describeRequest(request, call.client, call.principal), ...hookTools(server, request, call) };
+  return { ...describeRequest(request, call.client, call.principal), ...hookTools(registry, request, call) };
 }
 
 /** Returns a notification as `around` sees it. */
 export function noticeData(
-  server: Registry,
+  registry: Registry,
   { method, params = {} }: JSONRPCNotification,
   call: HookedCall,
 ): RequestData {
   const { client, principal } = call;
-  return { method, params, client, principal, ...hookTools(server, { method }, call) };
+  return { method, params, client, principal, ...hookTools(registry, { method }, call) };
 }
 
 /** What the hooks of a call are taken from. */
@@ -38,8 +38,8 @@ export interface HooksOfCall {
 }
 
 /** Returns the hooks around a call: those of the endpoint, then those of the server. */
-export function aroundOf(server: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
-  return endpointHooks?.around.length ? [...endpointHooks.around, ...server.around] : server.around;
+export function aroundOf(registry: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
+  return endpointHooks?.around.length ? [...endpointHooks.around, ...registry.around] : registry.around;
 }
 
 /** The work that serves a request. */

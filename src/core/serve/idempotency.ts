@@ -23,7 +23,7 @@ import { describeType, invalidParams, McpError, toErrorObject } from "../protoco
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
-import type { Call, Once } from "../run/call.ts";
+import type { Once, RequestContext } from "../run/request-context.ts";
 import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
 
@@ -72,8 +72,8 @@ export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) =
  * @param place The session or connection, if there is one.
  */
 export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
-  return async (server, request, call, work) => {
-    const presented = await recognise(server, request, call, place);
+  return async (registry, request, call, work) => {
+    const presented = await recognise(registry, request, call, place);
     if (!presented) return work();
     const failed: { error?: unknown } = {};
     const text = await keep(presented, () => settle(work, failed));
@@ -171,19 +171,19 @@ const FIRST = [null, null];
  * @throws {McpError} -32602 for an invalid key or state.
  */
 async function recognise(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   place: string | undefined,
 ): Promise<Presented | undefined> {
   const { principal, client } = call;
   const { name, arguments: args = {}, requestState } = request.params ?? {};
   const key = readKey(request);
-  const isOnce = server.tools.find(String(name))?.options.once === true;
+  const isOnce = registry.tools.find(String(name))?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
   // Most calls have neither a key nor `once`. They start immediately, without hashing.
   if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
-  const round = client.era === "modern" ? await readRound(server, request, call) : undefined;
+  const round = client.era === "modern" ? await readRound(registry, request, call) : undefined;
   const digest = await hash([name, canonical(args)]);
   const byKey = key === undefined ? ["id", place, request.id, digest, FIRST] : ["key", key, FIRST];
   // The name includes the digest, because a state with other arguments is refused, and the refusal must not become the
@@ -191,7 +191,7 @@ async function recognise(
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
   return {
-    name: await hash([call.endpoint, server.options.name, who, which]),
+    name: await hash([call.endpoint, registry.options.name, who, which]),
     digest,
     isAnonymous: who === null,
     round,
@@ -199,8 +199,12 @@ async function recognise(
 }
 
 /** Reads the round that a request presents. @throws {McpError} -32602 if the state was not sealed for this request. */
-async function readRound(server: Registry, request: JSONRPCRequest, call: Call): Promise<PresentedRound | undefined> {
-  const opened = await openState(server, request, call);
+async function readRound(
+  registry: Registry,
+  request: JSONRPCRequest,
+  call: RequestContext,
+): Promise<PresentedRound | undefined> {
+  const opened = await openState(registry, request, call);
   const { requestState, inputResponses = {} } = request.params ?? {};
   if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;
   return {

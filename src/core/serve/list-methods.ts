@@ -9,7 +9,7 @@ import type { ListedEntry } from "../define/catalog.ts";
 import type { Registry } from "../define/registry.ts";
 import { type JSONRPCRequest, JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
-import type { Call } from "../run/call.ts";
+import type { RequestContext } from "../run/request-context.ts";
 import { pageOf } from "./pagination.ts";
 
 /** The member of a list result that holds its entries, and the catalog that they come from. */
@@ -26,7 +26,7 @@ export type ListMethod = keyof typeof MEMBERS;
 const made = new WeakMap<readonly ListedEntry[], FirstPage>();
 
 interface FirstPage {
-  readonly server: Registry;
+  readonly registry: Registry;
   readonly endpoint: string | undefined;
   readonly page: JsonText;
 }
@@ -35,16 +35,16 @@ interface FirstPage {
 export function listResult(
   method: ListMethod,
   entries: readonly ListedEntry[],
-  server: Registry,
+  registry: Registry,
   { params }: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): JsonText {
-  if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, call);
+  if (params?.cursor !== undefined) return makePage(method, entries, registry, params.cursor, call);
   const { endpoint } = call;
   let first = made.get(entries);
   // A page may contain a cursor, which is valid at one endpoint only.
-  if (first?.server !== server || first.endpoint !== endpoint) {
-    first = { server, endpoint, page: makePage(method, entries, server, undefined, call) };
+  if (first?.registry !== registry || first.endpoint !== endpoint) {
+    first = { registry, endpoint, page: makePage(method, entries, registry, undefined, call) };
     made.set(entries, first);
   }
   return first.page;
@@ -53,17 +53,17 @@ export function listResult(
 function makePage(
   method: ListMethod,
   entries: readonly ListedEntry[],
-  server: Registry,
+  registry: Registry,
   cursor: unknown,
-  { client: { rules }, endpoint }: Call,
+  { client: { rules }, endpoint }: RequestContext,
 ): JsonText {
-  const page = pageOf(method, entries, cursor, server.options.pageSize, endpoint);
+  const page = pageOf(method, entries, cursor, registry.options.pageSize, endpoint);
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-      ...(rules.resultEnvelope ? server.cacheHint(method) : {}),
+      ...(rules.resultEnvelope ? registry.cacheHint(method) : {}),
     },
-    server,
+    registry,
     rules,
   );
   const tail = JSON.stringify(rest).slice(1);

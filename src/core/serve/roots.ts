@@ -8,7 +8,7 @@
 import type { Registry } from "../define/registry.ts";
 import type { JSONRPCNotification } from "../protocol/jsonrpc.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
-import type { Call } from "../run/call.ts";
+import type { RequestContext } from "../run/request-context.ts";
 import { FIRST_ROUND } from "../run/round.ts";
 import { withContext } from "./with-context.ts";
 
@@ -19,8 +19,8 @@ export class RootsListener {
   #next: (() => Promise<void>) | undefined;
 
   /** Processes a notification of the client without waiting for the handler, whose failures go to `onError`. */
-  take(server: Registry, message: JSONRPCNotification, call: () => Call): void {
-    const { rootsChanged } = server;
+  take(registry: Registry, message: JSONRPCNotification, call: () => RequestContext): void {
+    const { rootsChanged } = registry;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
     const { method, params = {} } = message;
     // A handler's context belongs to a request, but a notification has no id.
@@ -28,10 +28,10 @@ export class RootsListener {
     this.#next = async () => {
       const given = call();
       try {
-        const withValue = await server.withContext(given);
-        await withContext(server, request, withValue, FIRST_ROUND, rootsChanged);
+        const withValue = await registry.withContext(given);
+        await withContext(registry, request, withValue, FIRST_ROUND, rootsChanged);
       } catch (error) {
-        server.report(error, placeOfNotification(message), given.onError);
+        registry.report(error, placeOfNotification(message), given.onError);
       }
     };
     if (!this.isRunning) void this.#run();

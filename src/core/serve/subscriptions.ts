@@ -24,7 +24,7 @@ import { logNotification } from "../protocol/logging.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
 import { compileFilter, sizeOf } from "../protocol/notices.ts";
 import { uriKey } from "../protocol/uri.ts";
-import type { Call, Method } from "../run/call.ts";
+import type { Method, RequestContext } from "../run/request-context.ts";
 import { suspend } from "../run/suspend.ts";
 import { findReader, requireReader } from "./find-resource.ts";
 
@@ -97,34 +97,34 @@ export interface SubscriptionStore {
 
 /** Returns `resources/subscribe` and `resources/unsubscribe` for a store of subscriptions. */
 export function subscribeMethods(store: SubscriptionStore): Readonly<Record<string, Method>> {
-  const isOffered = (server: Registry) => server.offers("resources");
+  const isOffered = (registry: Registry) => registry.offers("resources");
   return {
-    "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, store) },
+    "resources/subscribe": { isOffered, serve: (registry, request, call) => subscribe(registry, request, call, store) },
     "resources/unsubscribe": {
       isOffered,
-      serve: (server, request, call) => unsubscribe(server, request, call, store),
+      serve: (registry, request, call) => unsubscribe(registry, request, call, store),
     },
   };
 }
 
 async function subscribe(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   store: SubscriptionStore,
 ): Promise<JsonObject> {
   const given = readUri(request);
-  const { uri } = requireReader(server, given, call.client.rules);
+  const { uri } = requireReader(registry, given, call.client.rules);
   const isStored = () => store.read().some((kept) => uriKey(kept) === uriKey(uri));
   if (isStored()) return {};
   withRoomFor(uri, store, call.limits);
-  if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(given, call.client.rules);
+  if (!(await isAdmitted(registry, uri, call))) throw resourceNotFound(given, call.client.rules);
   // Another request may have stored the subscription meanwhile.
   if (isStored()) return {};
   try {
     await store.keep(withRoomFor(uri, store, call.limits));
   } catch (error) {
-    const { onUnsubscribe } = server.options;
+    const { onUnsubscribe } = registry.options;
     await onUnsubscribe?.(uri, placeOf(call));
     throw error;
   }
@@ -139,16 +139,16 @@ function withRoomFor(uri: string, store: SubscriptionStore, limits: Limits): str
 }
 
 async function unsubscribe(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   store: SubscriptionStore,
 ): Promise<JsonObject> {
   const key = uriKey(readUri(request));
   const uri = store.read().find((kept) => uriKey(kept) === key);
   if (uri === undefined) return {};
   await store.keep(store.read().filter((kept) => kept !== uri));
-  await server.options.onUnsubscribe?.(uri, placeOf(call));
+  await registry.options.onUnsubscribe?.(uri, placeOf(call));
   return {};
 }
 
@@ -159,8 +159,8 @@ function readUri(request: JSONRPCRequest): string {
 }
 
 /** Calls `onSubscribe`. @throws the exception of the hook; {KitError} `options-invalid` if it returned another value. */
-async function isAdmitted(server: Registry, uri: string, call: Call): Promise<boolean> {
-  const answer: unknown = await server.options.onSubscribe?.(uri, placeOf(call));
+async function isAdmitted(registry: Registry, uri: string, call: RequestContext): Promise<boolean> {
+  const answer: unknown = await registry.options.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError(
     "options-invalid",
@@ -178,24 +178,24 @@ function checkUris(uris: readonly string[], chars: number, method: string, limit
   );
 }
 
-function placeOf({ env, principal, client, ending }: Call): SubscriptionPlace<unknown> {
+function placeOf({ env, principal, client, ending }: RequestContext): SubscriptionPlace<unknown> {
   return { env, principal, client, signal: ending.signal };
 }
 
 /** Calls `onUnsubscribe` for the resources of a client whose subscriptions have ended. Failures go to `onError`. */
 export async function releaseUris(
-  server: Registry,
+  registry: Registry,
   uris: readonly string[],
   given: Omit<SubscriptionPlace<unknown>, "signal">,
-  onError: Call["onError"],
+  onError: RequestContext["onError"],
 ): Promise<void> {
   // The hooks run because the client's request has ended, so its signal must not stop them. Nothing aborts this one.
   const place = { ...given, signal: new AbortController().signal };
   for (const uri of uris) {
     try {
-      await server.options.onUnsubscribe?.(uri, place);
+      await registry.options.onUnsubscribe?.(uri, place);
     } catch (error) {
-      server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
+      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
     }
   }
 }
@@ -203,25 +203,25 @@ export async function releaseUris(
 /** Returns `subscriptions/listen` for a source of notices. */
 export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
   return {
-    "subscriptions/listen": { serve: (server, request, call) => listen(server, request, call, source) },
+    "subscriptions/listen": { serve: (registry, request, call) => listen(registry, request, call, source) },
   };
 }
 
 /** Serves a listen request until the client cancels it or the source ends. */
 async function listen(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   source: NoticeSource,
 ): Promise<JsonObject> {
-  const filter = await honour(readFilter(request, call.limits), server, call);
+  const filter = await honour(readFilter(request, call.limits), registry, call);
   const size = sizeOf(request, filter.uris);
   // The stream keeps the request while it is open, and the request may name much more than the granted filter.
   if (request.params) request.params.notifications = undefined;
   try {
     await deliver(filter, size, request.id, call, source);
   } finally {
-    await releaseUris(server, filter.uris, placeOf(call), call.onError);
+    await releaseUris(registry, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
@@ -230,7 +230,7 @@ async function deliver(
   filter: NoticeFilter,
   size: number,
   id: RequestId,
-  call: Call,
+  call: RequestContext,
   source: NoticeSource,
 ): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
@@ -273,21 +273,21 @@ function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
  * Returns the part of a filter that is honoured. Left out are lists the server does not have, and resources that do not
  * exist, are hidden from the caller, or are refused by a hook.
  */
-async function honour(asked: NoticeFilter, server: Registry, call: Call): Promise<NoticeFilter> {
+async function honour(asked: NoticeFilter, registry: Registry, call: RequestContext): Promise<NoticeFilter> {
   const has = {
-    tools: server.offers("tools"),
-    prompts: server.offers("prompts"),
-    resources: server.offers("resources"),
+    tools: registry.offers("tools"),
+    prompts: registry.offers("prompts"),
+    resources: registry.offers("resources"),
   };
   const uris = new Map<string, string>();
   for (const given of has.resources ? asked.uris : []) {
-    const uri = findReader(server, given)?.uri;
+    const uri = findReader(registry, given)?.uri;
     if (uri === undefined || uris.has(uriKey(uri))) continue;
     try {
-      if (await isAdmitted(server, uri, call)) uris.set(uriKey(uri), uri);
+      if (await isAdmitted(registry, uri, call)) uris.set(uriKey(uri), uri);
     } catch (error) {
       if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
-      server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
+      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
   return { lists: asked.lists.filter((kind) => has[kind]), uris: [...uris.values()] };

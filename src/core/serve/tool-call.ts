@@ -15,15 +15,15 @@ import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../pro
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
-import type { Call } from "../run/call.ts";
+import type { RequestContext } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
 import { runRounds } from "../run/run-rounds.ts";
 import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
-export async function callTool(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
-  const { tool, args } = readCall(server, request);
+export async function callTool(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
+  const { tool, args } = readCall(registry, request);
   requireCapabilities(tool, call);
   let value: unknown;
   try {
@@ -43,38 +43,38 @@ export async function callTool(server: Registry, request: JSONRPCRequest, call: 
     value = checked.value;
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, server, tool, request, call);
+    return failureOf(error, registry, tool, request, call);
   }
-  const run = () => runTool(server, tool, value, request, call);
+  const run = () => runTool(registry, tool, value, request, call);
   // Only now, because a call that is refused is not remembered.
-  return call.once ? call.once(server, request, call, run) : run();
+  return call.once ? call.once(registry, request, call, run) : run();
 }
 
 async function runTool(
-  server: Registry,
+  registry: Registry,
   tool: CompiledTool,
   args: unknown,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): Promise<JsonObject> {
   try {
-    const outcome = await runRounds(server, request, call, (round) =>
-      runHandler(server, tool, args, request, call, round),
+    const outcome = await runRounds(registry, request, call, (round) =>
+      runHandler(registry, tool, args, request, call, round),
     );
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, server, tool, request, call);
+    return failureOf(error, registry, tool, request, call);
   }
 }
 
 /** Returns the result of a failure. A ToolError with invalid content is treated like any other exception. */
 function failureOf(
   error: unknown,
-  server: Registry,
+  registry: Registry,
   tool: CompiledTool,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): JsonObject {
   let failure = error;
   try {
@@ -82,15 +82,15 @@ function failureOf(
   } catch (misfit) {
     failure = misfit;
   }
-  return reportFailure(failure, server, tool, request, call);
+  return reportFailure(failure, registry, tool, request, call);
 }
 
 /** Reads the call. A malformed one is an error of the request (-32602), not a result of the tool. */
-function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTool; args: JsonObject } {
+function readCall(registry: Registry, request: JSONRPCRequest): { tool: CompiledTool; args: JsonObject } {
   const { name, arguments: args = {} } = request.params ?? {};
   if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
   if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
-  const tool = server.tools.find(name);
+  const tool = registry.tools.find(name);
   if (!tool) throw invalidParams(`Unknown tool: ${quote(name)}`);
   return { tool, args };
 }
@@ -99,8 +99,8 @@ function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTo
  * Refuses a client that lacks a required capability. The legacy era has no error for this; its handlers get a
  * QuestionError when they ask.
  */
-function requireCapabilities(tool: CompiledTool, call: Call): void {
-  const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
+function requireCapabilities(tool: CompiledTool, call: RequestContext): void {
+  const missing = (tool.options.requires ?? []).filter((name) => !call.client.can(name));
   if (missing.length === 0 || call.client.era === "legacy") return;
   throw new McpError(ErrorCode.MissingRequiredClientCapability, needsCapabilities(`Tool "${tool.name}"`, missing), {
     requiredCapabilities: capabilityObject(missing),
@@ -109,30 +109,30 @@ function requireCapabilities(tool: CompiledTool, call: Call): void {
 
 /** Runs the handler within its timeout. Its context is then closed, because nothing may follow the result. */
 function runHandler(
-  server: Registry,
+  registry: Registry,
   tool: CompiledTool,
   args: unknown,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const what = `Tool "${tool.name}"`;
-  return withTimedContext(what, timeoutMs, server, request, call, round, (ctx) => tool.handler(args, ctx));
+  return withTimedContext(what, timeoutMs, registry, request, call, round, (ctx) => tool.handler(args, ctx));
 }
 
 /** Returns a result with the kind of failure and a correlation id. `onError` gets the exception. */
 function reportFailure(
   error: unknown,
-  server: Registry,
+  registry: Registry,
   tool: CompiledTool,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ): JsonObject {
   const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
   if (!isReasonOf(call.ending.signal, error))
-    server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
+    registry.report(error, { correlationId, ...subjectOf(request) }, call.onError);
   return errorText(`${describeFailure(`Tool "${tool.name}"`, error)} Reference: ${correlationId}`);
 }
 

@@ -11,13 +11,13 @@ import { toContents } from "../define/resource.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { Ending, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
-import type { Call } from "../run/call.ts";
+import type { RequestContext } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
 import { requireReader } from "./find-resource.ts";
 
-async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {
+async function readOwn(registry: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {
   const { rules } = ctx.client;
-  const found = requireReader(server, uri, rules);
+  const found = requireReader(registry, uri, rules);
   // `toContents` returns only these two kinds of contents, so the cast is safe.
   return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
 }
@@ -29,12 +29,17 @@ async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Prom
 const warnings = memo((_name) => ({ isGiven: false }));
 
 /** Reports a step whose result is not kept, once for each server. */
-function warnOfStep(server: Registry, { method, id }: JSONRPCRequest, { onError }: Call, step: string): void {
-  const warning = warnings(server.options.name);
+function warnOfStep(
+  registry: Registry,
+  { method, id }: JSONRPCRequest,
+  { onError }: RequestContext,
+  step: string,
+): void {
+  const warning = warnings(registry.options.name);
   if (warning.isGiven) return;
   warning.isGiven = true;
   const text = `ctx.step(${JSON.stringify(step)}) does not keep its result here, and may run again. replay() and durable() keep those of tools, prompts and resources.`;
-  server.report(
+  registry.report(
     new KitError("step-not-kept", text),
     { correlationId: crypto.randomUUID(), method, requestId: id },
     onError,
@@ -43,15 +48,15 @@ function warnOfStep(server: Registry, { method, id }: JSONRPCRequest, { onError 
 
 /** Runs code of the author with a new context, which is closed when the code has settled. */
 export async function withContext<Result>(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   const context = new HandlerContext(call, request, round, {
-    read: (uri, ctx) => readOwn(server, uri, ctx),
-    onStepNotKept: (step) => warnOfStep(server, request, call, step),
+    read: (uri, ctx) => readOwn(registry, uri, ctx),
+    onStepNotKept: (step) => warnOfStep(registry, request, call, step),
   });
   const { replay } = round;
   try {
@@ -72,16 +77,16 @@ export async function withContext<Result>(
 export function withTimedContext<Result>(
   what: string,
   timeoutMs: number,
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   return withinTime(what, timeoutMs, call, (ending, passed) => {
-    if (!passed) return withContext(server, request, call, round, work);
+    if (!passed) return withContext(registry, request, call, round, work);
     // Inside the context, so that the context is closed when the time is over.
-    return withContext(server, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
+    return withContext(registry, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
   });
 }
 
@@ -94,7 +99,7 @@ export function withTimedContext<Result>(
 export function withinTime<Result>(
   what: string,
   timeoutMs: number,
-  { ending: given, startTimer = startRuntimeTimer }: Pick<Call, "ending" | "startTimer">,
+  { ending: given, startTimer = startRuntimeTimer }: Pick<RequestContext, "ending" | "startTimer">,
   run: (ending: Ending, passed: Promise<never> | undefined) => Promise<Result>,
 ): Promise<Result> {
   const isBounded = timeoutMs > 0 && timeoutMs < Infinity;

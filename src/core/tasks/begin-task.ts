@@ -9,9 +9,9 @@ import type { ClientCapabilities } from "../protocol/client-capabilities.ts";
 import type { Implementation } from "../protocol/client-facts.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { Attempt } from "../run/attempt.ts";
-import type { Call, RunRounds } from "../run/call.ts";
 import { createRounds } from "../run/create-rounds.ts";
 import { type JournalData, newJournal, withAnswers } from "../run/journal.ts";
+import type { RequestContext, RunRounds } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
 import { PAUSED, PausableRun } from "./pausable-run.ts";
 
@@ -42,11 +42,11 @@ export interface TaskRound {
 }
 
 /** Creates a task. Resolves with the result for the client once the task is stored durably. */
-export type CreateTask = (start: TaskStart, server: Registry, call: Call) => Promise<JsonObject>;
+export type CreateTask = (start: TaskStart, registry: Registry, call: RequestContext) => Promise<JsonObject>;
 
 /** Returns rounds that turn the call into a task: at its start, or where the handler calls `ctx.task()`. */
 export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {
-  return async (server, request, call, run) => {
+  return async (registry, request, call, run) => {
     let task: JsonObject | undefined;
     let attempt: Attempt | undefined;
     const rounds = createRounds((_, kept, responses) => {
@@ -54,13 +54,13 @@ export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): Ru
       attempt = new Attempt({ call, journal, record: () => undefined });
       return attempt;
     });
-    const outcome = await rounds(server, request, call, async (round) => {
+    const outcome = await rounds(registry, request, call, async (round) => {
       const returned = from === "call" ? PAUSED : await runUntilTask(run, round, attempt as Attempt);
       if (returned !== PAUSED) return returned;
       const { inputResponses, requestState } = round;
       const { journal } = attempt as Attempt;
       const start = { request: withoutAnswers(request), journal, round: { inputResponses, requestState } };
-      task = await create(start, server, call);
+      task = await create(start, registry, call);
       return undefined;
     });
     return task ? { asked: task } : outcome;

@@ -15,9 +15,9 @@ import { McpError, toErrorObject } from "../protocol/errors.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
 import { Attempt } from "../run/attempt.ts";
-import type { Call, RunRounds } from "../run/call.ts";
 import { missingCapabilities, toInputRequest } from "../run/input-required-result.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
+import type { RequestContext, RunRounds } from "../run/request-context.ts";
 import { SUSPENDED } from "../run/round.ts";
 import { isAnswering } from "../run/run-rounds.ts";
 import { aroundOf, hookData, runAround } from "../serve/hooks.ts";
@@ -74,13 +74,13 @@ interface Unfinished {
 
 /** Runs the handler once. An exception of the handler does not reject the promise. */
 export async function runTask(
-  server: Registry,
-  given: Omit<Call, "rounds" | "emit" | "once">,
+  registry: Registry,
+  given: Omit<RequestContext, "rounds" | "emit" | "once">,
   task: TaskRun,
 ): Promise<RunEnd> {
   const { request, taskId } = task;
   const unfinished: Unfinished = {};
-  const call: Call = {
+  const call: RequestContext = {
     ...given,
     taskId,
     rounds: taskRounds(task, unfinished),
@@ -91,8 +91,8 @@ export async function runTask(
     once: (_server, _request, _call, work) => work(),
   };
   try {
-    const data = { ...hookData(server, request, call), taskId };
-    const result = await runAround(aroundOf(server, call), data, () => serveTask(server, call, task, unfinished));
+    const data = { ...hookData(registry, request, call), taskId };
+    const result = await runAround(aroundOf(registry, call), data, () => serveTask(registry, call, task, unfinished));
     // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
@@ -103,7 +103,7 @@ export async function runTask(
 
 /** Returns rounds that consist of the task's one run. */
 function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
-  return async (server, request, call, run) => {
+  return async (registry, request, call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
     const replay = new PausableRun(attempt, { isDue: task.isDue, pauseAtTask: false, tries: task.tries });
@@ -112,7 +112,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
       const end = endOf(returned, attempt, replay.wakeAtMs, call.client);
       unfinished.end = end;
       if (!end) return { returned };
-      if (end.kind === "asked") checkQuestions(end.questions, { server, request, call });
+      if (end.kind === "asked") checkQuestions(end.questions, { server: registry, request, call });
       // The questions are in `unfinished.end`; this result is not read.
       return { asked: {} };
     } catch (error) {
@@ -125,7 +125,10 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
 }
 
 /** Checks questions before they are sent. @throws {KitError} `options-invalid` for an invalid sampling request. */
-function checkQuestions(asked: readonly Asked[], by: { server: Registry; request: JSONRPCRequest; call: Call }): void {
+function checkQuestions(
+  asked: readonly Asked[],
+  by: { server: Registry; request: JSONRPCRequest; call: RequestContext },
+): void {
   for (const { request } of asked) {
     // The request was built from a question, so it can be read as one.
     const question = request as unknown as Question;
@@ -136,17 +139,17 @@ function checkQuestions(asked: readonly Asked[], by: { server: Registry; request
 
 /** Calls the tool. Hooks see its result, or a substitute if this run did not end the task. */
 async function serveTask(
-  server: Registry,
-  call: Call,
+  registry: Registry,
+  call: RequestContext,
   { request, taskId }: TaskRun,
   unfinished: Unfinished,
 ): Promise<JsonObject> {
   try {
-    const result = await callTool(server, withProgress(request), call);
+    const result = await callTool(registry, withProgress(request), call);
     if (!unfinished.end) return { resultType: "complete", ...result };
   } catch (error) {
     if (!isAnswering(error)) throw error;
-    unfinished.end = answered(await error.answer(server, request, call));
+    unfinished.end = answered(await error.answer(registry, request, call));
   }
   return standIn(unfinished.end, taskId);
 }

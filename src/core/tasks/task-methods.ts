@@ -9,7 +9,7 @@
 import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call, Method, Serve } from "../run/call.ts";
+import type { Method, RequestContext, Serve } from "../run/request-context.ts";
 import { METHODS } from "../serve/methods.ts";
 import { callTool } from "../serve/tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
@@ -19,10 +19,10 @@ import { withTaskUpdates } from "./task-updates.ts";
 /** Stores tasks. For a task of another caller, the methods answer as if it did not exist: undefined or false. */
 export interface TaskBackend {
   readonly create: CreateTask;
-  read(taskId: string, call: Call): Promise<TaskView | undefined>;
+  read(taskId: string, call: RequestContext): Promise<TaskView | undefined>;
   /** Takes the answers to open questions and ignores all others. Resolves once the answers are stored durably. */
-  update(taskId: string, responses: JsonObject, call: Call): Promise<boolean>;
-  cancel(taskId: string, call: Call): Promise<boolean>;
+  update(taskId: string, responses: JsonObject, call: RequestContext): Promise<boolean>;
+  cancel(taskId: string, call: RequestContext): Promise<boolean>;
 }
 
 type Table = Readonly<Record<string, Method>>;
@@ -36,66 +36,66 @@ type Table = Readonly<Record<string, Method>>;
 export function taskMethods(
   backend: TaskBackend,
   inner: Table | undefined,
-  check: (request: JSONRPCRequest, call: Call) => void,
+  check: (request: JSONRPCRequest, call: RequestContext) => void,
 ): Table {
   const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
-    serve: (server, request, call) => {
+    serve: (registry, request, call) => {
       check(request, call);
       if (!supportsTasks(call.client)) throw tasksMissing(request.method);
       const taskId = request.params?.taskId;
       if (typeof taskId !== "string") {
         throw invalidParams(`${request.method}: params.taskId is not a string.`, { field: "taskId" });
       }
-      return work(taskId, server, request, call);
+      return work(taskId, registry, request, call);
     },
   });
-  const changed = (server: Registry, id: string) => server.notices.publish({ kind: "task", id });
+  const changed = (registry: Registry, id: string) => registry.notices.publish({ kind: "task", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,
     ...(listen ? { "subscriptions/listen": listening(listen, backend) } : {}),
-    "server/discover": { serve: (server, request, call) => discover(server, request, { ...call, methods: inner }) },
+    "server/discover": { serve: (registry, request, call) => discover(registry, request, { ...call, methods: inner }) },
     "tools/call": {
-      serve: (server, request, call) => callAsTask(server, request, call, backend),
-      isOffered: (server) => server.offers("tools"),
+      serve: (registry, request, call) => callAsTask(registry, request, call, backend),
+      isOffered: (registry) => registry.offers("tools"),
     },
     "tasks/get": about(async (taskId, _server, _request, call) => {
       const task = await backend.read(taskId, call);
       if (!task) throw unknownTask();
       return { ...task };
     }),
-    "tasks/update": about(async (taskId, server, request, call) => {
+    "tasks/update": about(async (taskId, registry, request, call) => {
       const responses = request.params?.inputResponses;
       if (!isObject(responses)) {
         throw invalidParams("tasks/update: params.inputResponses is not an object.", { field: "inputResponses" });
       }
       if (!(await backend.update(taskId, responses, call))) throw unknownTask();
-      changed(server, taskId);
+      changed(registry, taskId);
       return {};
     }),
-    "tasks/cancel": about(async (taskId, server, _request, call) => {
+    "tasks/cancel": about(async (taskId, registry, _request, call) => {
       if (!(await backend.cancel(taskId, call))) throw unknownTask();
-      changed(server, taskId);
+      changed(registry, taskId);
       return {};
     }),
   };
 }
 
 /** Runs a tool as a task if the tool allows it and the client supports tasks. */
-function callAsTask(server: Registry, request: JSONRPCRequest, call: Call, backend: TaskBackend) {
+function callAsTask(registry: Registry, request: JSONRPCRequest, call: RequestContext, backend: TaskBackend) {
   const { name } = request.params ?? {};
-  const { task = "forbidden", taskFrom = "call" } =
-    (typeof name === "string" && server.tools.find(name)?.options) || {};
-  if (task === "forbidden") return callTool(server, request, call);
+  const { task = "forbidden", taskStartsAt = "call" } =
+    (typeof name === "string" && registry.tools.find(name)?.options) || {};
+  if (task === "forbidden") return callTool(registry, request, call);
   if (supportsTasks(call.client)) {
-    return callTool(server, request, { ...call, rounds: roundsIntoTask(backend.create, taskFrom) });
+    return callTool(registry, request, { ...call, rounds: roundsIntoTask(backend.create, taskStartsAt) });
   }
   if (task === "required") throw tasksMissing(`Tool "${name}"`);
-  return callTool(server, request, call);
+  return callTool(registry, request, call);
 }
 
-async function discover(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
-  const found = (await METHODS.modern["server/discover"]?.serve(server, request, call)) as JsonObject;
+async function discover(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
+  const found = (await METHODS.modern["server/discover"]?.serve(registry, request, call)) as JsonObject;
   const capabilities = found.capabilities as JsonObject;
   const extensions = { ...(capabilities.extensions as JsonObject | undefined), [TASKS_EXTENSION]: {} };
   return { ...found, capabilities: { ...capabilities, extensions } };
@@ -104,9 +104,9 @@ async function discover(server: Registry, request: JSONRPCRequest, call: Call): 
 function listening({ serve, ...rest }: Method, backend: TaskBackend): Method {
   return {
     ...rest,
-    serve: async (server, request, call) => {
-      const hearing = await withTaskUpdates(server, request, call, (taskId) => backend.read(taskId, call));
-      return serve(server, request, hearing);
+    serve: async (registry, request, call) => {
+      const hearing = await withTaskUpdates(registry, request, call, (taskId) => backend.read(taskId, call));
+      return serve(registry, request, hearing);
     },
   };
 }

@@ -8,7 +8,7 @@
 import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "../run/call.ts";
+import type { RequestContext } from "../run/request-context.ts";
 import { SUBSCRIPTION_ID } from "../serve/subscriptions.ts";
 import { supportsTasks, type TaskView, tasksMissing } from "./task.ts";
 
@@ -31,11 +31,11 @@ type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
  *   too long.
  */
 export async function withTaskUpdates(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   read: ReadTask,
-): Promise<Call> {
+): Promise<RequestContext> {
   const asked = readTaskIds(request);
   if (asked.length === 0) return call;
   if (!supportsTasks(call.client)) throw tasksMissing("Listening to tasks");
@@ -55,11 +55,11 @@ export async function withTaskUpdates(
   const tell = (taskId: string) => {
     last = last.then(() =>
       tellNow(taskId).catch((error: unknown) => {
-        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
+        registry.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
       }),
     );
   };
-  const emit: Call["emit"] = (message) => {
+  const emit: RequestContext["emit"] = (message) => {
     if (message.method !== ACKNOWLEDGED) return call.emit(message);
     const { notifications, ...params } = message.params ?? {};
     call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });

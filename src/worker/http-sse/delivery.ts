@@ -12,7 +12,7 @@ import type { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { negotiate } from "../../core/protocol/lifecycle.ts";
-import type { Method } from "../../core/run/call.ts";
+import type { Method } from "../../core/run/request-context.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
 import type { Deliver, HttpSseSession } from "../sessions/http-sse-session.ts";
 import { fitInfo } from "../sessions/session-id.ts";
@@ -59,8 +59,8 @@ class Handshake {
 
   /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
   adapt(context: LegacyContext): LegacyContext {
-    const { client } = this.#tryNegotiate(context.server) ?? context;
-    const initialize: Method = { serve: (server) => this.#serve(server) };
+    const { client } = this.#tryNegotiate(context.registry) ?? context;
+    const initialize: Method = { serve: (registry) => this.#serve(registry) };
     return { ...context, client, methods: { ...context.methods, initialize } };
   }
 
@@ -76,23 +76,23 @@ class Handshake {
     void this.#session.store({ handshake }, this.#caller);
   }
 
-  async #serve(server: Registry) {
+  async #serve(registry: Registry) {
     if (this.#session.handshake) {
       throw new McpError(ErrorCode.InvalidRequest, "This session is already initialized.", { reason: "initialized" });
     }
-    const { client, result } = this.#negotiate(server);
+    const { client, result } = this.#negotiate(registry);
     this.#client = client;
     if (this.#session.hasNotices) await this.#session.startNotices();
     return result;
   }
 
-  #negotiate(server: Registry) {
-    return negotiate(server, this.#request, { logLevel: true, notices: this.#session.hasNotices });
+  #negotiate(registry: Registry) {
+    return negotiate(registry, this.#request, { logLevel: true, notices: this.#session.hasNotices });
   }
 
-  #tryNegotiate(server: Registry) {
+  #tryNegotiate(registry: Registry) {
     try {
-      return this.#negotiate(server);
+      return this.#negotiate(registry);
     } catch {
       // The answer to the handshake will be this error: `#serve` throws it again.
       return undefined;

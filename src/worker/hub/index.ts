@@ -107,11 +107,11 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
           source: (env) => hubSource((claim) => connect(env, claim), shards),
           methods: listenMethods,
         },
-        watch: (server) => {
+        watch: (registry) => {
           const failed = (error: unknown) =>
-            server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
+            registry.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
           // The key avoids duplicate subscriptions when a server factory returns the same server again.
-          server.notices.subscribe((notices) => {
+          registry.notices.subscribe((notices) => {
             // While modules are loading, no object can be called, and no client of this isolate can be listening.
             if (!isInRequest()) return;
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);

@@ -75,7 +75,7 @@ function show(
   form: PageForm,
 ): Response | Promise<Response> {
   const { origin, pathname } = new URL(request.url);
-  const serve = ({ server }: Admitted) => Promise.resolve(pageOf(server, origin + pathname, form));
+  const serve = ({ registry }: Admitted) => Promise.resolve(pageOf(registry, origin + pathname, form));
   return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve);
 }
 

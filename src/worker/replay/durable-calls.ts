@@ -74,8 +74,8 @@ export class DurableCalls {
   }
 
   /** Called when the stream of a call begins, since from then on the object may be reset without the client noticing. */
-  begin(call: DurableCall, server: Registry): void {
-    if (call.post.messages.every((parsed) => isRepeatable(server, parsed))) call.repeatable();
+  begin(call: DurableCall, registry: Registry): void {
+    if (call.post.messages.every((parsed) => isRepeatable(registry, parsed))) call.repeatable();
   }
 
   /** Called when the run has ended. */
@@ -217,8 +217,8 @@ export class DurableCalls {
 }
 
 /** Returns whether the message is a call of a tool that is declared idempotent or read-only. */
-function isRepeatable(server: Registry, parsed: ParsedMessage): boolean {
+function isRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
   if (parsed.kind !== "request" || parsed.message.method !== "tools/call") return false;
-  const hints = server.tools.find(String(parsed.message.params?.name))?.hints;
+  const hints = registry.tools.find(String(parsed.message.params?.name))?.hints;
   return hints !== undefined && (hints.idempotent || hints.readOnly);
 }

@@ -96,7 +96,7 @@ export interface Keeping {
   /** How long a stream is kept after its last event. */
   readonly resumeMs: number;
   /** How long progress and logs are kept on a stream that has not ended. */
-  readonly newsMs: number;
+  readonly progressRetentionMs: number;
   /** Returns the connected readers of a stream. `behind` is set if a reader was not sent all events. */
   readonly readersOf: (stream: StreamRow) => readonly { readonly behind?: Position | undefined }[];
 }
@@ -247,9 +247,9 @@ export class EventLog {
    *
    * @returns Milliseconds after which it must be called again. Infinity if no stream is left.
    */
-  collect({ nowMs, resumeMs, newsMs, readersOf }: Keeping): number {
+  collect({ nowMs, resumeMs, progressRetentionMs, readersOf }: Keeping): number {
     if (!this.#exists()) return Number.POSITIVE_INFINITY;
-    this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
+    this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - progressRetentionMs);
     const query =
       "SELECT * FROM stream WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event WHERE stream = id AND kind = 1)) " +
       "AND NOT EXISTS (SELECT 1 FROM event WHERE stream = id AND at >= ?)";

@@ -43,7 +43,7 @@ export interface SessionsOptions<Env> extends Partial<SessionCaps> {
    *
    * @default 1 hour
    */
-  readonly newsMs?: number;
+  readonly progressRetentionMs?: number;
   /**
    * Returns a key of the principal, such as its user or team. Sessions with the same key share one object, and so its
    * memory and its location. Without the option, or if it returns undefined, each session has its own object.
@@ -55,7 +55,7 @@ const OPTIONS: OptionTable<SessionsOptions<never>> = {
   ttlMs: PERIOD,
   idleTimeoutMs: PERIOD,
   resumeMs: TIMER,
-  newsMs: TIMER,
+  progressRetentionMs: TIMER,
   inFlightMax: [1, 10_000],
   ownStreamsMax: [1, 10_000],
   streamBytesMax: SIZE,
@@ -84,7 +84,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
  */
 export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<Env, WithMcpObject<Env>> {
   checkOptions("sessions(): ", options, OPTIONS);
-  const { resumeMs = 5 * MINUTE_MS, newsMs = 60 * MINUTE_MS, key } = options;
+  const { resumeMs = 5 * MINUTE_MS, progressRetentionMs = 60 * MINUTE_MS, key } = options;
   const period = periodOf(options);
   const caps: SessionCaps = {
     inFlightMax: options.inFlightMax ?? 64,
@@ -102,7 +102,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
         runtime.keys,
       );
       const create = (ctx: DurableObjectState, env: Env) =>
-        new SessionObject(ctx, env, runtime, { period, caps, resumeMs, newsMs });
+        new SessionObject(ctx, env, runtime, { period, caps, resumeMs, progressRetentionMs });
       return { gateway, routes: createSessionRoutes(gateway), role: { name: "session", create } };
     },
   };

@@ -9,7 +9,7 @@ import { ClientAsker } from "../../core/ask/client-asker.ts";
 import type { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import type { JSONRPCNotification } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/run/call.ts";
+import type { RequestContext } from "../../core/run/request-context.ts";
 import { RootsListener } from "../../core/serve/roots.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
@@ -44,23 +44,23 @@ export class NotificationHandlers {
   }
 
   /** Returns a refusal if a POST would start more handlers than `inFlightMax`. */
-  refuse({ messages }: SessionPost, { server }: LegacyContext): Refusal | undefined {
+  refuse({ messages }: SessionPost, { registry }: LegacyContext): Refusal | undefined {
     const { inFlightMax } = this.#host.caps;
     const asked = messages.filter(
-      (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
+      (parsed) => parsed.kind === "notification" && registry.notifications.has(parsed.message.method),
     );
     if (asked.length === 0 || this.#running + asked.length <= inFlightMax) return undefined;
     return tooMany(`${this.#running} of ${inFlightMax} notification handlers are running (sessions(): inFlightMax)`, 1);
   }
 
   /** Passes a notification to what listens for changes of the roots. */
-  take(server: Registry, message: JSONRPCNotification, context: LegacyContext): void {
-    this.#roots.take(server, message, () => this.#callOf(context));
+  take(registry: Registry, message: JSONRPCNotification, context: LegacyContext): void {
+    this.#roots.take(registry, message, () => this.#callOf(context));
   }
 
-  #callOf({ logging, form, ...context }: LegacyContext): Call {
+  #callOf({ logging, form, ...context }: LegacyContext): RequestContext {
     const { client, limits } = context;
-    const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
+    const emit: RequestContext["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : unavailableAsker("the client has no GET stream open");

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { EdgeRuntime } from "../runtime.ts";
+import type { ObjectServices } from "../runtime.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Period } from "./session-state.ts";
 import type { StreamCaps } from "./stream-host.ts";
@@ -18,7 +18,7 @@ export interface SessionCaps extends StreamCaps {
 export interface SessionHost {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
-  readonly runtime: EdgeRuntime;
+  readonly runtime: ObjectServices;
   readonly log: EventLog;
   readonly period: Period;
   readonly caps: SessionCaps;

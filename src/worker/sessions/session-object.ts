@@ -12,7 +12,7 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 import { GONE } from "../reconnecting-socket.ts";
-import type { EdgeRuntime } from "../runtime.ts";
+import type { ObjectServices } from "../runtime.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
@@ -42,7 +42,7 @@ interface Wire {
 
 export interface SessionObjectOptions extends Pick<SessionHost, "period" | "caps" | "resumeMs"> {
   /** Milliseconds that progress and logs are kept on a stream that is still open. */
-  readonly newsMs: number;
+  readonly progressRetentionMs: number;
 }
 
 /** Number of sessions in memory from which on idle ones are removed. */
@@ -59,7 +59,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
-  constructor(ctx: DurableObjectState, env: unknown, runtime: EdgeRuntime, options: SessionObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, runtime: ObjectServices, options: SessionObjectOptions) {
     this.#ctx = ctx;
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
@@ -120,9 +120,9 @@ export class SessionObject implements RoleObject, SessionRpc {
       due.push(this.#session(number).expireQuestions(nowMs));
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
-    const { resumeMs, newsMs } = this.#options;
+    const { resumeMs, progressRetentionMs } = this.#options;
     const readersOf = ({ session, id }: StreamRow) => openSockets(this.#ctx, socketTag(session, id)).map(attachmentOf);
-    due.push(nowMs + this.#log.collect({ nowMs, resumeMs, newsMs, readersOf }));
+    due.push(nowMs + this.#log.collect({ nowMs, resumeMs, progressRetentionMs, readersOf }));
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
     const nextMs = Math.min(...due);

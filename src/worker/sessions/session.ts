@@ -151,7 +151,7 @@ export class Session implements HttpSseSession {
   async #run(caller: Caller, { post, stream, durable }: PostRun, ready: Promise<LegacyContext>): Promise<Outcome> {
     const context = await ready;
     const { messages, isBatch, form } = post;
-    if (durable) void stream.begun.then(() => this.#durableCalls?.begin(durable, context.server));
+    if (durable) void stream.begun.then(() => this.#durableCalls?.begin(durable, context.registry));
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
@@ -334,10 +334,10 @@ export class Session implements HttpSseSession {
     const client = clientOf(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
-    const server = await runtime.serverFor(post.request, env, principal);
+    const registry = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
     const context: LegacyContext = {
-      server,
+      registry,
       limits,
       onError,
       endpointHooks: hooks,
@@ -367,7 +367,7 @@ export class Session implements HttpSseSession {
       onHandling: (handled) => this.#handlers.count(handled),
       onNotification: (message) => {
         this.#cancel(message, caller);
-        this.#handlers.take(server, message, context);
+        this.#handlers.take(registry, message, context);
       },
       cancellationOf: (id) => slots.shift() ?? this.#posts.slot(id),
     };

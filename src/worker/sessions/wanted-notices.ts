@@ -72,7 +72,7 @@ export class WantedNotices {
     if (uris.length === 0) return;
     const { env, runtime } = this.#host;
     const { principal } = caller;
-    const server = await runtime.serverFor(undefined, env, principal);
-    await releaseUris(server, uris, { env, principal, client: clientOf(caller) }, runtime.onError);
+    const registry = await runtime.serverFor(undefined, env, principal);
+    await releaseUris(registry, uris, { env, principal, client: clientOf(caller) }, runtime.onError);
   }
 }

@@ -7,7 +7,7 @@
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/run/call.ts";
+import type { RequestContext } from "../../core/run/request-context.ts";
 import { hasLegacyTasks, isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";
 import { type LegacyTaskBackend, TaskChanges } from "../../core/tasks/legacy/legacy-task-result.ts";
@@ -20,7 +20,7 @@ import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { TaskRunner, TasksPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
-import type { EdgeRuntime } from "../runtime.ts";
+import type { ObjectServices } from "../runtime.ts";
 import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
@@ -114,7 +114,7 @@ export function tasks<Env, Classes extends object = Record<never, never>>(
 }
 
 /** Adds the methods of tasks: those of the extension, those of 2025-11-25, or none, depending on the client. */
-function extension(runtime: EdgeRuntime, storable: Storable): ExtendMethods {
+function extension(runtime: ObjectServices, storable: Storable): ExtendMethods {
   const objects = new RoleObjects<TaskRpc>("task", runtime.place);
   const changes = new WeakMap<object, TaskChanges>();
   const changesOf = (place: object = {}) => {
@@ -133,7 +133,7 @@ function extension(runtime: EdgeRuntime, storable: Storable): ExtendMethods {
 
 function backendOf(
   env: unknown,
-  runtime: EdgeRuntime,
+  runtime: ObjectServices,
   objects: RoleObjects<TaskRpc>,
   storable: Storable,
 ): LegacyTaskBackend {
@@ -141,7 +141,7 @@ function backendOf(
   /** Calls the object of a task. Resolves undefined if the id cannot be that of a task. */
   const ask = async <T>(
     taskId: string,
-    { principal, endpoint }: Call,
+    { principal, endpoint }: RequestContext,
     question: (task: ObjectStub, who: TaskCaller) => Promise<T>,
   ) => {
     const namespace = objects.namespace(env);
@@ -151,9 +151,9 @@ function backendOf(
     return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };
   return {
-    create: async (start, server, call) => {
-      const http = runtime.isPerRequest || server.asksForRequest ? storable(plain(call)) : undefined;
-      const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+    create: async (start, registry, call) => {
+      const http = runtime.isPerRequest || registry.asksForRequest ? storable(plain(call)) : undefined;
+      const toolTtlMs = registry.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
       const { principal, endpoint } = call;
       const seed = { ...start, principal, endpoint, className, http, toolTtlMs };
       const namespace = objects.namespace(env);
@@ -185,13 +185,13 @@ function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | u
 }
 
 /** Returns the request as plain data. In a Worker it is a web `Request`. */
-function plain({ request }: Call): PlainRequest | undefined {
+function plain({ request }: RequestContext): PlainRequest | undefined {
   if (!request) return undefined;
   return { url: request.url, headers: [...(request.headers as Headers)] };
 }
 
 /** Checks that `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
-function checkName({ params }: JSONRPCRequest, { request }: Call): void {
+function checkName({ params }: JSONRPCRequest, { request }: RequestContext): void {
   const header = request?.headers.get("Mcp-Name") ?? null;
   const taskId = params?.taskId;
   if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;

@@ -19,7 +19,7 @@ import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
-import type { EdgeRuntime } from "../runtime.ts";
+import type { ObjectServices } from "../runtime.ts";
 import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
@@ -64,7 +64,7 @@ const LOOKS_MIN = 3;
 export class TaskObject implements RoleObject, TaskRpc {
   readonly #ctx: DurableObjectState;
   readonly #env: unknown;
-  readonly #runtime: EdgeRuntime;
+  readonly #runtime: ObjectServices;
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports;
@@ -76,7 +76,7 @@ export class TaskObject implements RoleObject, TaskRpc {
   readonly #answeredKeys = new Set<string>();
   readonly #waiters = new ChangeWaiters();
 
-  constructor(ctx: DurableObjectState, env: unknown, runtime: EdgeRuntime, options: TaskObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, runtime: ObjectServices, options: TaskObjectOptions) {
     this.#ctx = ctx;
     this.#env = env;
     this.#runtime = runtime;

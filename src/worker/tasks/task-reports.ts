@@ -12,19 +12,19 @@ import { runDetached } from "../../core/protocol/error-reports.ts";
 import type { HookedCall } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
-import type { EdgeRuntime } from "../runtime.ts";
+import type { ObjectServices } from "../runtime.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
 export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "outcome" | "errorCode">;
 
 export class TaskReports {
-  readonly #runtime: EdgeRuntime;
+  readonly #runtime: ObjectServices;
   readonly #place: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
   /** @param place The bindings and the state of the object. */
-  constructor(runtime: EdgeRuntime, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
+  constructor(runtime: ObjectServices, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
     this.#runtime = runtime;
     this.#place = place;
     this.#taskId = taskId;
@@ -33,9 +33,9 @@ export class TaskReports {
   /** Calls `onRequestEnd`. Never rejects. */
   async ended(start: StoredStart, end: TaskEnd): Promise<void> {
     const durationMs = Date.now() - start.createdAtMs;
-    await this.#report(start, (server, by) => {
-      const about = { ...hookData(server, start.request, by), taskId: this.#taskId };
-      server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
+    await this.#report(start, (registry, by) => {
+      const about = { ...hookData(registry, start.request, by), taskId: this.#taskId };
+      registry.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
     });
   }
 
@@ -49,8 +49,8 @@ export class TaskReports {
       .map((question, at) => ({ ...question, answer: answers?.[at] }))
       .filter(({ request }) => request.method === "sampling/createMessage");
     if (samples.length === 0) return;
-    await this.#report(start, (server, call) => {
-      const by = { server, request: start.request, call };
+    await this.#report(start, (registry, call) => {
+      const by = { server: registry, request: start.request, call };
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
         if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, by);
@@ -59,7 +59,7 @@ export class TaskReports {
     });
   }
 
-  async #report(start: StoredStart, report: (server: Registry, call: HookedCall) => void) {
+  async #report(start: StoredStart, report: (registry: Registry, call: HookedCall) => void) {
     const { onError } = this.#runtime;
     try {
       const server = await this.#runtime.serverFor(start.http, this.#place.env, start.principal);

@@ -7,23 +7,23 @@ import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/run/call.ts";
+import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
 import type { TryStore } from "../../core/tasks/stored-tries.ts";
-import { type EdgeRuntime, toRequestFacts } from "../runtime.ts";
+import { type ObjectServices, toRequestFacts } from "../runtime.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 
 /** Returns the call of a run. */
 export function callOf(
-  server: Registry,
+  registry: Registry,
   start: StoredStart,
-  place: Pick<Call, "env" | "execution" | "ending">,
-  { limits, onError, hooks }: EdgeRuntime,
-): Promise<Call> | Call {
-  return server.withContext({
+  place: Pick<RequestContext, "env" | "execution" | "ending">,
+  { limits, onError, hooks }: ObjectServices,
+): Promise<RequestContext> | RequestContext {
+  return registry.withContext({
     ...place,
-    client: callerOf(start, server),
+    client: callerOf(start, registry),
     principal: start.principal,
     request: start.http && toRequestFacts(start.http),
     limits,
@@ -40,7 +40,7 @@ export function failureOf(
   error: unknown,
   { request }: StoredStart,
   server: Registry | undefined,
-  { onError }: EdgeRuntime,
+  { onError }: ObjectServices,
 ): JSONRPCErrorObject {
   if (McpError.is(error)) return toErrorObject(error);
   if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));

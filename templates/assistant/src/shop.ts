@@ -94,7 +94,7 @@ server.tool(
     // A request that a client sends twice joins the first one.
     once: true,
     // A client that cannot ask its user is told so before anything happens.
-    asks: ["elicitation"],
+    requires: ["elicitation"],
   },
   async ({ basket: id }, ctx) => {
     const text = await checkOut(id, ctx);

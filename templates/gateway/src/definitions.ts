@@ -152,7 +152,7 @@ function completers(
   const complete =
     (name: string): Completer<GatewayEnv> =>
     async (value, chosen, ctx) => {
-      const client = await open(upstream, tokenFor(upstream, ctx.env, ctx.auth?.subject), { known: server });
+      const client = await open(upstream, tokenFor(upstream, ctx.env, ctx.auth?.subject), { serverFacts: server });
       try {
         return (await client.complete(reference, name, value, { context: chosen, signal: ctx.signal })).values;
       } finally {

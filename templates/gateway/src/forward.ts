@@ -51,7 +51,7 @@ async function send(
   const answers = isAnswered ? { inputResponses, ...(requestState === undefined ? {} : { requestState }) } : {};
   try {
     const client = await open(upstream, token, {
-      known,
+      serverFacts: known,
       // The questions are not for this client to answer, so it returns the result that asks.
       use: [() => ({ capabilities, resultTypes: ["input_required"] })],
     });

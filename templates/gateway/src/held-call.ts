@@ -86,7 +86,7 @@ export class HeldCall {
     let client: Client | undefined;
     try {
       client = await open(upstream, token, {
-        known,
+        serverFacts: known,
         use: [() => ({ capabilities, onQuestion: (question) => this.#ask(question.method, question.params) })],
       });
       const result = await client.request(method, params, {

@@ -577,7 +577,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "log-kinds-of-news-stay",
     file: "src/worker/sessions/event-log.ts",
-    find: "this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);",
+    find: "this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - progressRetentionMs);",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
   },

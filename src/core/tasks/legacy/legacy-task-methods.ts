@@ -11,8 +11,8 @@
 import type { Registry } from "../../define/registry.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
-import type { Call, Method } from "../../run/call.ts";
 import { newJournal } from "../../run/journal.ts";
+import type { Method, RequestContext } from "../../run/request-context.ts";
 import { listResult } from "../../serve/list-methods.ts";
 import { METHODS } from "../../serve/methods.ts";
 import { callTool } from "../../serve/tool-call.ts";
@@ -25,7 +25,7 @@ type Table = Readonly<Record<string, Method>>;
 /** The declared capability, with the requests that may become tasks. */
 const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
-const isOffered = (server: Registry) => server.offers("tools");
+const isOffered = (registry: Registry) => registry.offers("tools");
 
 /**
  * Returns the methods for these clients, including those of tasks.
@@ -34,21 +34,21 @@ const isOffered = (server: Registry) => server.offers("tools");
  * @param changes The task changes of the client's session.
  */
 export function legacyTaskMethods(backend: LegacyTaskBackend, inner: Table | undefined, changes: TaskChanges): Table {
-  const about = (work: (taskId: string, call: Call, server: Registry) => Promise<JsonObject>): Method => ({
+  const about = (work: (taskId: string, call: RequestContext, registry: Registry) => Promise<JsonObject>): Method => ({
     isOffered,
-    serve: (server, { method, params }, call) => {
+    serve: (registry, { method, params }, call) => {
       const taskId = params?.taskId;
-      if (typeof taskId === "string") return work(taskId, call, server);
+      if (typeof taskId === "string") return work(taskId, call, registry);
       throw invalidParams(`${method}: params.taskId is not a string.`, { field: "taskId" });
     },
   });
   return {
     ...inner,
-    initialize: { serve: (server, request, call) => initialize(server, request, { ...call, methods: inner }) },
+    initialize: { serve: (registry, request, call) => initialize(registry, request, { ...call, methods: inner }) },
     "tools/list": { isOffered, serve: listTools },
-    "tools/call": { isOffered, serve: (server, request, call) => callAsTask(server, request, call, backend) },
+    "tools/call": { isOffered, serve: (registry, request, call) => callAsTask(registry, request, call, backend) },
     "tasks/get": about(async (taskId, call) => toLegacyTask(await find(taskId, call, backend))),
-    "tasks/result": about((taskId, call, server) => awaitResult(taskId, server, call, backend, changes)),
+    "tasks/result": about((taskId, call, registry) => awaitResult(taskId, registry, call, backend, changes)),
     "tasks/cancel": about(async (taskId, call) => {
       const task = await cancel(taskId, call, backend);
       changes.tell(taskId);
@@ -58,14 +58,14 @@ export function legacyTaskMethods(backend: LegacyTaskBackend, inner: Table | und
 }
 
 /** Reads a task. @throws {McpError} -32602 if it does not exist. */
-async function find(taskId: string, call: Call, backend: LegacyTaskBackend): Promise<TaskView> {
+async function find(taskId: string, call: RequestContext, backend: LegacyTaskBackend): Promise<TaskView> {
   const task = await backend.read(taskId, call);
   if (!task) throw unknownTask();
   return task;
 }
 
 /** Cancels a task. @throws {McpError} -32602 if it does not exist or has already ended. */
-async function cancel(taskId: string, call: Call, backend: LegacyTaskBackend): Promise<JsonObject> {
+async function cancel(taskId: string, call: RequestContext, backend: LegacyTaskBackend): Promise<JsonObject> {
   const requireCancellable = (task: TaskView, isSo: boolean) => {
     if (!isSo) throw invalidParams(`The task has ended: its status is ${statusOf(task)}.`, { field: "taskId" });
   };
@@ -78,39 +78,39 @@ async function cancel(taskId: string, call: Call, backend: LegacyTaskBackend): P
   return toLegacyTask(after);
 }
 
-async function initialize(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
-  const found = (await METHODS.legacy.initialize?.serve(server, request, call)) as JsonObject;
-  if (!server.offers("tools")) return found;
+async function initialize(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
+  const found = (await METHODS.legacy.initialize?.serve(registry, request, call)) as JsonObject;
+  if (!registry.offers("tools")) return found;
   return { ...found, capabilities: { ...(found.capabilities as JsonObject), tasks: CAPABILITY } };
 }
 
 /** Adds each tool's task support to its compiled list entry. */
-function listTools(server: Registry, request: JSONRPCRequest, call: Call): JsonText {
-  const entries = server.tools.list(call.client.rules).map((entry) => {
-    const { task } = server.tools.find(entry.key)?.options ?? {};
+function listTools(registry: Registry, request: JSONRPCRequest, call: RequestContext): JsonText {
+  const entries = registry.tools.list(call.client.rules).map((entry) => {
+    const { task } = registry.tools.find(entry.key)?.options ?? {};
     if (task === undefined) return entry;
     return { ...entry, text: `${entry.text.slice(0, -1)},"execution":{"taskSupport":"${task}"}}` };
   });
-  return listResult("tools/list", entries, server, request, call);
+  return listResult("tools/list", entries, registry, request, call);
 }
 
 /**
- * Creates a task immediately, even for a tool with `taskFrom: "handler"`, because the client requested one. An error in
+ * Creates a task immediately, even for a tool with `taskStartsAt: "handler"`, because the client requested one. An error in
  * the arguments becomes the result of the task.
  */
 async function callAsTask(
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   backend: LegacyTaskBackend,
 ): Promise<JsonObject> {
   const { task: asked, ...params } = request.params ?? {};
-  const tool = typeof params.name === "string" ? server.tools.find(params.name) : undefined;
-  if (!tool) return callTool(server, request, call);
+  const tool = typeof params.name === "string" ? registry.tools.find(params.name) : undefined;
+  if (!tool) return callTool(registry, request, call);
   const { task = "forbidden" } = tool.options;
   if (asked === undefined) {
     if (task === "required") throw notSo(`Tool "${tool.name}" runs only as a task: send params.task.`);
-    return callTool(server, request, call);
+    return callTool(registry, request, call);
   }
   if (task === "forbidden") throw notSo(`Tool "${tool.name}" does not run as a task: send no params.task.`);
   const ttlMs = readTtl(asked);
@@ -124,10 +124,10 @@ async function callAsTask(
   };
   const create = async () => {
     // The backend returns the new task in the form in which it reads tasks.
-    const created = (await backend.create(start, server, call)) as unknown as TaskView;
+    const created = (await backend.create(start, registry, call)) as unknown as TaskView;
     return withRelatedTask({ task: toLegacyTask(created) }, created.taskId);
   };
-  return call.once ? call.once(server, request, call, create) : create();
+  return call.once ? call.once(registry, request, call, create) : create();
 }
 
 /** Returns the -32601 error that the specification requires. @see "Tool-Level Negotiation" */

@@ -13,8 +13,8 @@ import { pause } from "../../basics/pause.ts";
 import type { Registry } from "../../define/registry.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../../protocol/jsonrpc.ts";
-import type { Call } from "../../run/call.ts";
 import { digestOf, failedEntry } from "../../run/journal.ts";
+import type { RequestContext } from "../../run/request-context.ts";
 import { type TaskView, unknownTask } from "../task.ts";
 import type { TaskBackend } from "../task-methods.ts";
 import { isOver, resultOf, toLegacyTask, withRelatedTask } from "./legacy-task.ts";
@@ -30,11 +30,11 @@ export interface WaitedTask extends TaskView {
 /** Stores tasks whose end can be awaited. A task of another caller is treated as if it did not exist. */
 export interface LegacyTaskBackend extends TaskBackend {
   /** Resolves with the task once it is no longer working, or after some time. */
-  wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
+  wait(taskId: string, call: RequestContext): Promise<WaitedTask | undefined>;
   /** Whether a task of the caller has ended, even if the call needed scopes that the caller lacks now. */
-  hasEnded(taskId: string, call: Call): Promise<boolean>;
+  hasEnded(taskId: string, call: RequestContext): Promise<boolean>;
   /** Records that an open question failed. */
-  fail(taskId: string, key: string, failed: FailedQuestion, call: Call): Promise<boolean>;
+  fail(taskId: string, key: string, failed: FailedQuestion, call: RequestContext): Promise<boolean>;
 }
 
 /** Notifies the waiting requests of a session when another request changes a task. */
@@ -63,8 +63,8 @@ export class TaskChanges {
  */
 export async function awaitResult(
   taskId: string,
-  server: Registry,
-  call: Call,
+  registry: Registry,
+  call: RequestContext,
   backend: LegacyTaskBackend,
   changes: TaskChanges,
 ): Promise<JsonObject> {
@@ -76,7 +76,7 @@ export async function awaitResult(
     if (task.status !== "input_required") continue;
     call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
     const { request } = task;
-    const asker = call.asker.for?.({ server, request, call }) ?? call.asker;
+    const asker = call.asker.for?.({ server: registry, request, call }) ?? call.asker;
     await askAll(task, { ...call, asker }, backend, changes);
   }
 }
@@ -90,7 +90,12 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Asks all open questions of a task. Resolves when all are answered, or when the task no longer asks any of them. */
-async function askAll(task: WaitedTask, call: Call, backend: LegacyTaskBackend, changes: TaskChanges): Promise<void> {
+async function askAll(
+  task: WaitedTask,
+  call: RequestContext,
+  backend: LegacyTaskBackend,
+  changes: TaskChanges,
+): Promise<void> {
   const { taskId, inputRequests = {} } = task;
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has no open question.");
@@ -125,7 +130,12 @@ function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): b
 }
 
 /** Withdraws the questions of a task that can continue without answers, once it no longer asks any of them. */
-async function watch(asked: WaitedTask, call: Call, backend: LegacyTaskBackend, withdraw: () => void): Promise<void> {
+async function watch(
+  asked: WaitedTask,
+  call: RequestContext,
+  backend: LegacyTaskBackend,
+  withdraw: () => void,
+): Promise<void> {
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
@@ -150,7 +160,7 @@ async function ask(
   taskId: string,
   key: string,
   question: Question,
-  call: Call,
+  call: RequestContext,
   backend: LegacyTaskBackend,
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };

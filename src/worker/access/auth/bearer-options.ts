@@ -55,7 +55,7 @@ export interface BearerOptions<Env = unknown> {
    *
    * @default 600_000 (10 minutes)
    */
-  readonly keysMs?: number;
+  readonly jwksCacheMs?: number;
   /** The scopes that every request needs. @default none */
   readonly scopes?: readonly string[];
   /**
@@ -104,7 +104,7 @@ const OPTIONS: OptionTable<BearerOptions<never>> = {
   jwks: null,
   algorithms: null,
   clockSkewMs: [0, 5 * MINUTE_MS],
-  keysMs: [1_000, 24 * 60 * MINUTE_MS],
+  jwksCacheMs: [1_000, 24 * 60 * MINUTE_MS],
   scopes: null,
   includes: null,
   needs: null,

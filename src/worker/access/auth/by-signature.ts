@@ -12,15 +12,15 @@ import type { Verify } from "./opaque.ts";
 /** The algorithms that are accepted by default. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 
-type SignatureOptions = Pick<BearerOptions<never>, "issuer" | "jwks" | "algorithms" | "keysMs">;
+type SignatureOptions = Pick<BearerOptions<never>, "issuer" | "jwks" | "algorithms" | "jwksCacheMs">;
 
 /** Verifies JWTs. */
 export function bySignature(
-  { issuer, jwks, algorithms = ALGORITHMS, keysMs = 600_000 }: SignatureOptions,
+  { issuer, jwks, algorithms = ALGORITHMS, jwksCacheMs = 600_000 }: SignatureOptions,
   rulesFor: (resource: string) => ClaimRules,
 ): Verify {
   const load = typeof jwks === "object" ? async () => jwks.keys : () => (jwks ? loadKeys(jwks) : discoverKeys(issuer));
-  const keys = new IssuerKeys(load, keysMs);
+  const keys = new IssuerKeys(load, jwksCacheMs);
   return async (token, { resource, execution }) => {
     const jwt = parseJwt(token);
     if (!jwt) return "The token is not a JWT.";

@@ -28,7 +28,7 @@ const FAILURE_PAUSE_MS = 2_000;
 const STALE_TIMES = 5;
 /**
  * The most milliseconds of that.
- * @limit ms The most by which known keys stay in use beyond `keysMs` while the issuer fails. Then tokens get 503.
+ * @limit ms The most by which known keys stay in use beyond `jwksCacheMs` while the issuer fails. Then tokens get 503.
  */
 const STALE_MAX_MS = 3_600_000;
 /** Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more. */

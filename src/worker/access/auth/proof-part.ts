@@ -6,7 +6,7 @@
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Refused } from "../../../http/refusal.ts";
 import type { ObjectRole } from "../../object.ts";
-import type { EdgeRuntime, SealingPart } from "../../runtime.ts";
+import type { ObjectServices, SealingPart } from "../../runtime.ts";
 
 /** The error codes of RFC 9449, section 7.1. */
 export type ProofError = "invalid_dpop_proof" | "use_dpop_nonce";
@@ -38,7 +38,7 @@ export interface ProofProblem {
 /** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`; bundled only if imported. */
 export interface ProofPart extends SealingPart {
   /** Joins an endpoint. Returns the role that its objects get. */
-  attach(runtime: EdgeRuntime): ObjectRole<unknown>;
+  attach(runtime: ObjectServices): ObjectRole<unknown>;
   /** Whether every token must be bound to a key. */
   readonly isRequired: boolean;
   /** Begins the challenge. */

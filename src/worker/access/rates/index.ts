@@ -16,7 +16,7 @@ import { type ObjectStub, RoleObjects } from "../../bindings.ts";
 import { definePlugin } from "../../contributions.ts";
 import type { Plugin } from "../../plugin.ts";
 import type { Problem } from "../../problems.ts";
-import type { EdgeRuntime } from "../../runtime.ts";
+import type { ObjectServices } from "../../runtime.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
 import {
   type Beyond,
@@ -193,7 +193,7 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
 }
 
 /** Bounds the tasks of an endpoint. */
-function bound(runtime: EdgeRuntime, tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): void {
+function bound(runtime: ObjectServices, tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): void {
   runtime.boundTasks = (env, tasks) =>
     boundTasks(tasks, tasksOf, async ({ principal }) => {
       if (!principal) return undefined;

@@ -13,7 +13,7 @@
 import { checkOptions, type OptionTable, TIMER } from "../../../core/protocol/check-options.ts";
 import { BusyError, KitError, McpError } from "../../../core/protocol/errors.ts";
 import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../../core/run/call.ts";
+import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
 import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
@@ -140,15 +140,15 @@ export interface TaskPlaces {
 export function boundTasks(
   tasks: LegacyTaskBackend,
   { max }: UnfinishedTasks,
-  placesOf: (call: Call) => Promise<TaskPlaces | undefined>,
+  placesOf: (call: RequestContext) => Promise<TaskPlaces | undefined>,
 ): LegacyTaskBackend {
   const what = `tasks of this caller are unfinished (rates(): unfinishedTasks, at most ${max})`;
   const placeOf = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
   return {
     ...tasks,
-    create: async (start, server, call) => {
+    create: async (start, registry, call) => {
       const places = await placesOf(call);
-      if (!places) return tasks.create(start, server, call);
+      if (!places) return tasks.create(start, registry, call);
       const name = UNKNOWN_NAME + crypto.randomUUID();
       const place = placeOf(name, UNKNOWN_MS);
       const holders = await places.take(place).catch(tasksUncounted);
@@ -156,7 +156,7 @@ export function boundTasks(
       if (ended.length > 0) await places.give(ended);
       const isFull = holders && (ended.length === 0 || (await places.take(place).catch(tasksUncounted)));
       if (isFull) throw tooMany(what);
-      const task = await tasks.create(start, server, call).catch(async (error: unknown) => {
+      const task = await tasks.create(start, registry, call).catch(async (error: unknown) => {
         await places.give([name]);
         throw error;
       });
@@ -173,7 +173,7 @@ export function boundTasks(
 async function endedAmong(
   taskIds: readonly string[],
   tasks: LegacyTaskBackend,
-  call: Call,
+  call: RequestContext,
 ): Promise<readonly string[]> {
   const ended = await Promise.all(
     taskIds.map(async (taskId) => {

@@ -17,7 +17,7 @@ import type { KeyRing } from "../seal/key-ring.ts";
 import type { Round, RoundsOutcome } from "./round.ts";
 
 /** One request being served. */
-export interface Call extends ContextCall {
+export interface RequestContext extends ContextCall {
   /** The HTTP request, if there is one. */
   readonly request?: RequestFacts | undefined;
   /** The name of the endpoint, to which states and cursors are bound. Absent where there is only one, as over stdio. */
@@ -61,18 +61,18 @@ export interface Call extends ContextCall {
 
 /** Serves one request of a method. */
 export type Serve = (
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
 ) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
 
 /** One method of an era. */
 export interface Method {
   readonly serve: Serve;
   /** Whether this server offers the method for this call. @default always */
-  readonly isOffered?: (server: Registry, call: Call) => boolean;
+  readonly isOffered?: (registry: Registry, call: RequestContext) => boolean;
   /** Whether the method runs no code of the author. @default false */
-  readonly isStatic?: (server: Registry) => boolean;
+  readonly isStatic?: (registry: Registry) => boolean;
 }
 
 /** Methods of the protocol, by name. */
@@ -81,7 +81,12 @@ export type MethodTable = Readonly<Partial<Record<MethodName, Method>>>;
 /** Runs the work unless the same call has run before. Throws the error of the one run. */
 export interface Once {
   /** Returns the result of the work, or the one of an earlier run of the same call. */
-  (server: Registry, request: JSONRPCRequest, call: Call, work: () => Promise<JsonObject>): Promise<JsonObject>;
+  (
+    registry: Registry,
+    request: JSONRPCRequest,
+    call: RequestContext,
+    work: () => Promise<JsonObject>,
+  ): Promise<JsonObject>;
   /** Adds the capability by which clients learn of it. Absent where they have no use for it. */
   readonly declare?: (capabilities: JsonObject) => JsonObject;
 }
@@ -95,8 +100,8 @@ export interface TaskUpdates {
 
 /** Runs a handler, round by round, until it no longer asks. */
 export type RunRounds = (
-  server: Registry,
+  registry: Registry,
   request: JSONRPCRequest,
-  call: Call,
+  call: RequestContext,
   run: (round: Round) => Promise<unknown>,
 ) => Promise<RoundsOutcome>;
