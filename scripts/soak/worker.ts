@@ -1,6 +1,6 @@
 /**
  * The Worker that soak.ts uses: both eras and HTTP+SSE, sessions that live for seconds. The variable `LEAK` makes it leak
- * on purpose, so that a test can show that the soak notices.
+ * on purpose, so that a test can show that the soak notifications.
  */
 import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";

@@ -7,11 +7,11 @@ import type { EndpointHooks } from "../core/define/hook-types.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { McpServer } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
+import type { ChangeSource } from "../core/protocol/change-notifications.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
-import type { NoticeSource } from "../core/protocol/notices.ts";
 import type { MethodTable, Once, RunRounds } from "../core/run/request-context.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { BodyResult } from "./body.ts";
@@ -20,7 +20,7 @@ import type { AcceptedForm } from "./headers.ts";
 import type { OriginRules } from "./origin.ts";
 import type { Refusal, Refused, Reply } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
-import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
+import type { PlainRequest, SessionNotifications, SessionPlace } from "./sessions.ts";
 
 /**
  * The result of an {@link AuthHook}: the principal that the request acts for; `"anonymous"` to serve it without one;
@@ -59,7 +59,7 @@ export type RegistrySource =
 /**
  * Adds methods that a client can call in addition to those of the protocol.
  *
- * @param methods The methods of notices. Undefined if there are none.
+ * @param methods The methods of notifications. Undefined if there are none.
  * @param place An object that lives as long as the client's session is in memory. Undefined without a session.
  */
 export type ExtendMethods = (
@@ -69,10 +69,10 @@ export type ExtendMethods = (
   place?: object,
 ) => MethodTable | undefined;
 
-/** The source of the notices of all processes, and the methods that it adds to the modern era. */
-export interface HttpNotices {
-  source(env: unknown): NoticeSource;
-  methods(source: NoticeSource): MethodTable;
+/** The source of the notifications of all processes, and the methods that it adds to the modern era. */
+export interface HttpNotifications {
+  source(env: unknown): ChangeSource;
+  methods(source: ChangeSource): MethodTable;
 }
 
 /** A request whose caller is known, and whose messages have been read. */
@@ -151,8 +151,8 @@ export interface HttpOptions extends OriginRules {
   readonly equip?: ((principal: Principal | undefined, env: unknown) => void) | undefined;
   /** Legacy sessions. Without them each legacy request is served on its own. */
   readonly sessions?: SessionRoutes | undefined;
-  /** Without it the server declares no notices. */
-  readonly notices?: HttpNotices | undefined;
+  /** Without it the server declares no notifications. */
+  readonly notifications?: HttpNotifications | undefined;
   /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
   readonly stateKeys?: ((env: unknown, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that have an idempotency key. */
@@ -163,7 +163,7 @@ export interface HttpOptions extends OriginRules {
   readonly extend?: ExtendMethods | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
-   * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
+   * client, and there is no `subscriptions/listen`; notifications still go out on the GET stream.
    *
    * @default false
    */
@@ -198,7 +198,7 @@ export interface Admitted extends SessionPlace {
 /** The interface of the endpoint for its sessions. */
 export interface SessionServices {
   readonly limits: HttpLimits;
-  readonly notices: SessionNotices | undefined;
+  readonly notifications: SessionNotifications | undefined;
   /** The request as plain data, if the author's code uses it. */
   readonly request: PlainRequest | undefined;
   /** Returns the refusal if the caller may not send these messages. */

@@ -10,12 +10,12 @@
 
 import { unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
+import type { ListKind } from "../core/protocol/change-notifications.ts";
 import { ClientFacts } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
-import type { ListKind } from "../core/protocol/notices.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
 import type { MethodTable } from "../core/run/request-context.ts";
 import { ASK_BY_RETURNING } from "../core/run/run-rounds.ts";
@@ -210,9 +210,9 @@ export class Endpoint {
     const { env, registry } = admitted;
     const problem = findHeaderProblem(registry, request, admitted.request.headers);
     if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);
-    const { notices, stateKeys } = this.#options;
-    // Notices need a client that accepts streams.
-    const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
+    const { notifications, stateKeys } = this.#options;
+    // Notifications need a client that accepts streams.
+    const methods = form === "json" ? undefined : notifications?.methods(notifications.source(env));
     return respond(
       (emit, stream) =>
         dispatch(registry, request, {
@@ -228,11 +228,11 @@ export class Endpoint {
   }
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted): Promise<Response> {
-    const { sessions, notices } = this.#options;
+    const { sessions, notifications } = this.#options;
     const { registry } = admitted;
     const client = introduced(registry, request);
     const { text, errorCode } = await dispatch(registry, request, {
-      ...this.#common(client, admitted, sessions && notices ? {} : undefined),
+      ...this.#common(client, admitted, sessions && notifications ? {} : undefined),
       ending: admitted.request,
       logLevel: undefined,
       emit: () => undefined,
@@ -265,12 +265,14 @@ export class Endpoint {
   /** Returns what sessions need to serve a request. */
   services(form: AcceptedForm, admitted: Admitted): SessionServices {
     const { registry, env } = admitted;
-    const { notices } = this.#options;
+    const { notifications } = this.#options;
     const endpoint = this;
     return {
       limits: this.#limits,
-      get notices() {
-        return notices && { source: notices.source(env), lists: LISTS.filter((list) => registry.offers(list)) };
+      get notifications() {
+        return (
+          notifications && { source: notifications.source(env), lists: LISTS.filter((list) => registry.offers(list)) }
+        );
       },
       request: this.#plain(admitted),
       authorize: async (messages) => endpoint.#stages?.authorize(admitted, messages),
@@ -362,7 +364,7 @@ type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 /** Returns the client that `initialize` introduces. If it is invalid, dispatch answers with the error. */
 function introduced(registry: Registry, request: JSONRPCRequest): ClientFacts {
   try {
-    return negotiate(registry, request, { logLevel: false, notices: false }).client;
+    return negotiate(registry, request, { logLevel: false, notifications: false }).client;
   } catch {
     return new ClientFacts(ASSUMED_HTTP_VERSION, {});
   }

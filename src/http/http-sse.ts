@@ -82,7 +82,7 @@ export async function openHttpSse(
     stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
     stream.expect(open.handshakeMs);
     const target = { kind: "standalone", isHttpSse: true } as const;
-    const refusal = session ? await session.streamTo(target, stream, services.notices) : SESSION_UNKNOWN;
+    const refusal = session ? await session.streamTo(target, stream, services.notifications) : SESSION_UNKNOWN;
     if (!refusal) return stream.respond();
     stream.end();
     return refuse(refusal);

@@ -4,8 +4,9 @@
  *
  * @module
  */
+
+import { isChange } from "../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/protocol/jsonrpc.ts";
-import { isChange } from "../core/protocol/notices.ts";
 import { type Disconnectable, EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { JSON_HEADERS } from "./refusal.ts";

@@ -73,7 +73,7 @@ async function respondWithStream(
   services: SessionServices,
 ): Promise<Reply> {
   const stream = new EventStream(services.limits, request);
-  const refusal = await session.streamTo(target, stream, services.notices);
+  const refusal = await session.streamTo(target, stream, services.notifications);
   return refusal ? refuse(refusal) : stream.respond();
 }
 
@@ -85,8 +85,8 @@ async function get(gateway: SessionGateway, admitted: Admitted, services: Sessio
   const session = await find(gateway, admitted);
   if (session instanceof Refused) return session;
   const lastEventId = headers.get("Last-Event-ID");
-  // Outside of calls only notices and `onRootsChanged` send messages.
-  if (lastEventId === null && !services.notices && !admitted.registry.rootsChanged) return refuse(NO_STREAM);
+  // Outside of calls only notifications and `onRootsChanged` send messages.
+  if (lastEventId === null && !services.notifications && !admitted.registry.rootsChanged) return refuse(NO_STREAM);
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
   return respondWithStream(session, target, admitted, services);
 }

@@ -4,10 +4,11 @@
  *
  * @module
  */
+
+import type { ChangeSource, ListKind } from "../core/protocol/change-notifications.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
-import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
@@ -75,9 +76,9 @@ export type StreamTarget =
 /** The result of a POST: an answer, a stream that has begun, or a refusal. */
 export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number } | { readonly refusal: Refusal };
 
-/** The notices that are sent on the standalone streams of a session. */
-export interface SessionNotices {
-  readonly source: NoticeSource;
+/** The notifications that are sent on the standalone streams of a session. */
+export interface SessionNotifications {
+  readonly source: ChangeSource;
   /** The lists that the server has. */
   readonly lists: readonly ListKind[];
 }
@@ -95,9 +96,13 @@ export interface FoundSession {
    * Sends a stream of the session to a client until either of them ends. Resolves when the stream has begun, or with the
    * refusal.
    *
-   * @param notices The notices to send on a standalone stream, if there are any.
+   * @param notifications The notifications to send on a standalone stream, if there are any.
    */
-  streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
+  streamTo(
+    target: StreamTarget,
+    to: EventStream,
+    notifications: SessionNotifications | undefined,
+  ): Promise<Refusal | undefined>;
   /** Ends the session permanently. From now on its id is answered with 404, even after a crash. */
   end(): Promise<boolean>;
 }

@@ -90,7 +90,7 @@ export class TestWorker implements AsyncDisposable {
     this.#miniflare = undefined;
     const child = runningOf(this.#children);
     const killed = child && killNow(child);
-    // Started before miniflare notices that its process has ended, since it would start another one.
+    // Started before miniflare notifications that its process has ended, since it would start another one.
     await miniflare?.dispose().catch(() => undefined);
     await killed;
   }

@@ -53,8 +53,8 @@ export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
   options: EdgeOptions<Env, P> = {},
 ): EdgeApp<Env, Added<P>> {
   const used = readUse<Env>(options?.use);
-  const { place, sessions, notices, once, keys, tasks, replay } = used;
-  const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
+  const { place, sessions, notifications, once, keys, tasks, replay } = used;
+  const objects = [sessions, notifications, once, keys, tasks].find((each) => each?.objects)?.objects;
   const mistakes = [...findOptionProblems(source, options), ...used.problems];
   let joined: JoinedPlugins | undefined;
   let known: Problem[] | undefined;
@@ -127,7 +127,7 @@ function assemble<Env>(
 
 /** Attaches the parts and plugins of an endpoint. They see it as their runtime. */
 function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
-  const { sessions, notices, httpSse, once, keys, tasks, replay, place, plugins } = given;
+  const { sessions, notifications, httpSse, once, keys, tasks, replay, place, plugins } = given;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const registry = registryOf(source, (registry) => {
@@ -139,7 +139,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
     limits: resolveHttpLimits(given),
     onError: logError,
     isPerRequest: typeof registry === "function",
-    hasNotices: notices !== undefined,
+    hasNotifications: notifications !== undefined,
     once: calls?.once,
     keys: sealing?.ring,
     replay,
@@ -151,7 +151,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
       return server.forCaller({ env, principal }, logError);
     },
   };
-  const hub = notices?.attach(runtime);
+  const hub = notifications?.attach(runtime);
   const part = sessions?.attach(runtime);
   const background = tasks?.attach(runtime);
   runtime.extend = background?.extend;
@@ -172,7 +172,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
     endpointHooks: joined?.hooks,
     limits: runtime.limits,
     sessions: part?.routes,
-    notices: hub?.notices,
+    notifications: hub?.notifications,
     stateKeys: sealing && ((env: unknown, sealed?: string) => sealing.ring(env, STATE, sealed)),
     extend: runtime.extend,
     replay: replay?.rounds,

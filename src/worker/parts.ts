@@ -7,7 +7,7 @@ import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
+import type { HttpNotifications, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
@@ -82,14 +82,14 @@ export type TryServe = (
   execution: Execution | undefined,
 ) => Response | Promise<Response> | undefined;
 
-/** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/durable`. */
-export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+/** Delivers notifications of all isolates. Created by `hub()` of `mcp-edge/worker/durable`. */
+export interface NotificationsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Tells the parts apart. */
-  readonly slot: "notices";
+  readonly slot: "notifications";
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: ObjectServices): WithRole<Env> & {
-    readonly notices: HttpNotices;
-    /** Forwards the notices that a server publishes. May be called more than once for the same server. */
+    readonly notifications: HttpNotifications;
+    /** Forwards the notifications that a server publishes. May be called more than once for the same server. */
     watch(registry: Registry): void;
   };
 }
@@ -151,7 +151,7 @@ export type Part<Env> =
   | SessionsPart<Env, object>
   | RoutesPart
   | PagePart
-  | NoticesPart<Env, object>
+  | NotificationsPart<Env, object>
   | KeysPart<Env, object>
   | OncePart<Env, object>
   | TasksPart<Env, object, object>

@@ -30,8 +30,8 @@ export interface ObjectServices {
   readonly onError: ErrorReporter;
   /** Whether the server depends on the request. */
   readonly isPerRequest: boolean;
-  /** Whether notices reach the clients of this endpoint. */
-  readonly hasNotices: boolean;
+  /** Whether notifications reach the clients of this endpoint. */
+  readonly hasNotifications: boolean;
   /** Serves messages of HTTP+SSE clients; undefined without `httpSse()`. */
   readonly deliver: Deliver | undefined;
   /** Lets calls survive a restart of their object; undefined without `replay()`. */

@@ -11,7 +11,7 @@ import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 import type {
   HonoEnv,
   KeysPart,
-  NoticesPart,
+  NotificationsPart,
   OncePart,
   PagePart,
   Part,
@@ -28,7 +28,7 @@ export interface Slots<Env> {
   readonly sessions?: SessionsPart<Env, object>;
   readonly httpSse?: RoutesPart;
   readonly page?: PagePart;
-  readonly notices?: NoticesPart<Env, object>;
+  readonly notifications?: NotificationsPart<Env, object>;
   readonly keys?: KeysPart<Env, object>;
   readonly once?: OncePart<Env, object>;
   readonly tasks?: TasksPart<Env, object, object>;

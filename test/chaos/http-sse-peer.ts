@@ -47,7 +47,7 @@ export class HttpSsePeer {
   #reading: Promise<void> = Promise.resolve();
   #isCut = false;
   #ids = 0;
-  #notices = 0;
+  #notifications = 0;
   /** Messages that did not arrive, and those that the server reported as dropped. */
   #missing = 0;
   #forgotten = 0;
@@ -135,10 +135,10 @@ export class HttpSsePeer {
   /** Waits until the stream has delivered a notification that is published now. */
   async hearNotice(): Promise<void> {
     await this.#guard("notice", async () => {
-      const before = this.#notices;
+      const before = this.#notifications;
       const deadline = Date.now() + HANG_MS;
-      while (this.isOpen && this.#notices === before) {
-        if (Date.now() > deadline) throw new Error("no notice comes");
+      while (this.isOpen && this.#notifications === before) {
+        if (Date.now() > deadline) throw new Error("no notification comes");
         // A notification may be lost with the hub; a later one is not.
         await this.#ask(request("tools/call", { name: "touch", arguments: {} }, this.#nextId()));
         await delay(50);
@@ -187,7 +187,7 @@ export class HttpSsePeer {
     const count = forgotten(message);
     this.#forgotten += count;
     tally.count("pruned", count);
-    if (method === "notifications/resources/updated") this.#notices += 1;
+    if (method === "notifications/resources/updated") this.#notifications += 1;
     if (method === "notifications/progress" && isMembers(params)) this.#progress(params);
     if (method === undefined) this.#outcome(id, message);
     else if (id !== undefined) this.#answer(message);

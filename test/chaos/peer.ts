@@ -115,7 +115,7 @@ export class Peer {
   async hearNotice(): Promise<void> {
     await this.#guard("notice", async () => {
       const before = this.#heard;
-      await this.#within("a notice", async (isLate) => {
+      await this.#within("a notification", async (isLate) => {
         while (this.#heard === before && !isLate()) {
           // A notification may be lost with the hub; a later one is not.
           await this.#insist(request("tools/call", { name: "touch", arguments: {} }, `touch ${this.#nextScope()}`));

@@ -139,7 +139,7 @@ beforeAll(async () => {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     const send = (each: object) => response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...each })}\n\n`);
     const token = params?._meta?.progressToken;
-    if (method !== "initialize") for (const notice of NOTICES) send(notice);
+    if (method !== "initialize") for (const notification of NOTICES) send(notification);
     if (token !== undefined)
       send({ method: "notifications/progress", params: { progressToken: token, progress: 1, message: BAD } });
     if (question && method === "tools/call") send({ id: "q", ...question });

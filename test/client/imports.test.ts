@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, "../../src/client");
 /** The folders whose entries may import a package that others may not. */
 const PACKAGES: Readonly<Record<string, string>> = { "@cfworker/json-schema": "validation", oauth4webapi: "oauth" };
 
-test("of core, the client imports only the protocol room, of packages only the SSE parser, and others only where they belong", () => {
+test("of core, the client imports only the rooms basics and protocol, of packages only the SSE parser, and others only where they belong", () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   expect(files.length).toBeGreaterThan(10);
   const outside = files.flatMap((file) => {
@@ -16,7 +16,7 @@ test("of core, the client imports only the protocol room, of packages only the S
       specifier.startsWith(".") ? posix.join("client", posix.dirname(file), specifier) : specifier,
     );
     const isAllowed = (each: string) =>
-      /^client\/|^core\/protocol\/|^eventsource-parser$/.test(each) || PACKAGES[each] === posix.dirname(file);
+      /^client\/|^core\/(basics|protocol)\/|^eventsource-parser$/.test(each) || PACKAGES[each] === posix.dirname(file);
     return foreign.filter((each) => !isAllowed(each)).map((each) => `${file}: ${each}`);
   });
   expect(outside).toEqual([]);

@@ -62,7 +62,7 @@ export class Listener {
   }
 
   /** Notifications after the acknowledgement: the method, or the URI of an update. */
-  get notices(): readonly string[] {
+  get notifications(): readonly string[] {
     return this.messages.filter(({ method }) => method !== ACKNOWLEDGED).map(nameOf);
   }
 
@@ -72,9 +72,9 @@ export class Listener {
     return isMembers(first?.params) ? first.params.notifications : undefined;
   }
 
-  hears(notice: string, times = 1): Promise<void> {
-    return this.reading.has(`${notice}, ${times} times`, () => {
-      return this.notices.filter((each) => each === notice).length >= times;
+  hears(notification: string, times = 1): Promise<void> {
+    return this.reading.has(`${notification}, ${times} times`, () => {
+      return this.notifications.filter((each) => each === notification).length >= times;
     });
   }
 

@@ -32,7 +32,7 @@ describe("the acknowledged subset", () => {
     expect(asker.acknowledged).toEqual(filter);
     await publishAll(control);
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual(expected);
+    expect(asker.notifications).toEqual(expected);
   });
 
   test("omits kinds that the server does not have, and they are never sent", async () => {
@@ -43,7 +43,7 @@ describe("the acknowledged subset", () => {
     await publishAll(control);
     await publish("tools");
     await asker.hears(TOOLS, 2);
-    expect(asker.notices).toEqual([TOOLS, TOOLS]);
+    expect(asker.notifications).toEqual([TOOLS, TOOLS]);
   });
 
   test("omits a resource that the server refuses, and its updates are never sent", async () => {
@@ -54,7 +54,7 @@ describe("the acknowledged subset", () => {
     await publish("test://a");
     await asker.hears("test://a");
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual(["test://a"]);
+    expect(asker.notifications).toEqual(["test://a"]);
   });
 });
 
@@ -81,7 +81,7 @@ describe("an unknown or empty filter", () => {
     expect(asker.acknowledged).toEqual({ promptsListChanged: true });
     await publishAll(await open(EVERYTHING));
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual([PROMPTS]);
+    expect(asker.notifications).toEqual([PROMPTS]);
   });
 
   test.each([
@@ -143,7 +143,7 @@ describe("resourceSubscriptions", () => {
       await asker.hears(uri);
     }
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual(spellings);
+    expect(asker.notifications).toEqual(spellings);
   });
 
   test("a filter too large to be stored with a socket still admits only its URIs", async () => {
@@ -155,7 +155,7 @@ describe("resourceSubscriptions", () => {
     await publish(uris[899] ?? "");
     await asker.hears(uris[899] ?? "");
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual([uris[899]]);
+    expect(asker.notifications).toEqual([uris[899]]);
   });
 
   test("a URI that is requested twice is notified once", async () => {
@@ -163,7 +163,7 @@ describe("resourceSubscriptions", () => {
     await publish("test://a");
     await asker.hears("test://a");
     await hasBeatenAgain(asker);
-    expect(asker.notices).toEqual(["test://a"]);
+    expect(asker.notifications).toEqual(["test://a"]);
   });
 });
 
@@ -174,7 +174,7 @@ describe("several concurrent streams", () => {
     const control = await open(EVERYTHING);
     await publishAll(control);
     await Promise.all(streams.map(hasBeatenAgain));
-    expect(streams.map(({ notices }) => notices)).toEqual([[TOOLS], [PROMPTS], ["test://a"]]);
+    expect(streams.map(({ notifications }) => notifications)).toEqual([[TOOLS], [PROMPTS], ["test://a"]]);
     expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual([
       [0, 0],
       [1, 1],
@@ -189,7 +189,7 @@ describe("several concurrent streams", () => {
     left.leave();
     await publish("prompts");
     await right.hears(PROMPTS);
-    expect(right.notices).toEqual([TOOLS, PROMPTS]);
-    expect(left.notices).toEqual([TOOLS]);
+    expect(right.notifications).toEqual([TOOLS, PROMPTS]);
+    expect(left.notifications).toEqual([TOOLS]);
   });
 });

@@ -44,7 +44,7 @@ describe("a graceful closure", () => {
     const again = await open({ resourceSubscriptions: [uri] });
     await publish(uri);
     await again.hears(uri);
-    expect(again.notices).toEqual([uri]);
+    expect(again.notifications).toEqual([uri]);
     expect((await watched()).filter((each) => each.endsWith(uri))).toEqual([`+${uri}`, `-${uri}`, `+${uri}`]);
   });
 });
@@ -117,7 +117,7 @@ describe("delivery across isolates and Durable Objects", () => {
     const listener = await open(EVERYTHING);
     await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://a" }));
     await listener.hears("test://a");
-    expect(listener.notices).toEqual(["test://a"]);
+    expect(listener.notifications).toEqual(["test://a"]);
   });
 
   test("a notification from one isolate reaches the listeners of the other, both ways", async () => {
@@ -129,7 +129,7 @@ describe("delivery across isolates and Durable Objects", () => {
     await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://b" }));
     await Promise.all([here, there].map((each) => each.hears("test://b")));
     await Promise.all([here, there].map(hasBeatenAgain));
-    for (const { notices } of [here, there]) expect(notices).toEqual(["test://a", "test://b"]);
+    for (const { notifications } of [here, there]) expect(notifications).toEqual(["test://a", "test://b"]);
   });
 
   test.each(LEGACY_VERSIONS)(
@@ -145,8 +145,8 @@ describe("delivery across isolates and Durable Objects", () => {
         await modern.hears(subject === "tools" ? TOOLS : subject);
       }
       await legacy.hears("test://b");
-      expect(modern.notices).toEqual([TOOLS, "test://a", "test://b"]);
-      expect(legacy.notices).toEqual([TOOLS, "test://b"]);
+      expect(modern.notifications).toEqual([TOOLS, "test://a", "test://b"]);
+      expect(legacy.notifications).toEqual([TOOLS, "test://b"]);
       // The legacy era has no subscription ids.
       expect(legacy.messages.map(subscriptionOf)).toEqual([undefined, undefined]);
     },
@@ -160,7 +160,7 @@ describe("many listeners", () => {
     await publish("tools");
     await Promise.all(streams.map((stream) => stream.hears(TOOLS)));
     await Promise.all(streams.map(hasBeatenAgain));
-    expect(streams.map(({ notices }) => notices)).toEqual(ids.map(() => [TOOLS]));
+    expect(streams.map(({ notifications }) => notifications)).toEqual(ids.map(() => [TOOLS]));
     expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual(ids.map((id) => [id, id]));
   });
 
@@ -171,7 +171,7 @@ describe("many listeners", () => {
     await Promise.all(uris.flatMap((uri) => [publish(uri), publish(uri)]));
     await Promise.all(wanted.map((uri) => stream.hears(uri)));
     await hasBeatenAgain(stream);
-    expect(new Set(stream.notices)).toEqual(new Set(wanted));
+    expect(new Set(stream.notifications)).toEqual(new Set(wanted));
   });
 });
 
@@ -194,7 +194,7 @@ test("a listen stream survives the loss of the hub: gap notifications match its 
   await publish("test://b");
   await publish("test://a");
   await listener.hears("test://a", 2);
-  expect(new Set(listener.notices)).toEqual(new Set([TOOLS, "test://a"]));
+  expect(new Set(listener.notifications)).toEqual(new Set([TOOLS, "test://a"]));
   expect(new Set(listener.messages.map(subscriptionOf))).toEqual(new Set(["survivor"]));
   expect(listener.reading.isOver).toBe(false);
 });

@@ -159,7 +159,7 @@ function modern(worker: TestWorker, method: string, params: Record<string, unkno
 const HELLO = { content: [{ type: "text", text: "Hello!" }] };
 
 /** Connects as a legacy client and calls a tool, with a session if the snippet configures sessions. */
-async function useAsLegacy(worker: TestWorker, hasSessions: boolean, hasNotices: boolean): Promise<void> {
+async function useAsLegacy(worker: TestWorker, hasSessions: boolean, hasNotifications: boolean): Promise<void> {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
   const opened = await post(worker, { method: "initialize", params });
   expect(opened).toMatchObject({ status: 200, session: hasSessions ? expect.any(String) : null });
@@ -173,8 +173,8 @@ async function useAsLegacy(worker: TestWorker, hasSessions: boolean, hasNotices:
     headers: { ...headers, Accept: "text/event-stream" },
     signal: cut.signal,
   });
-  // Without notices, the server has nothing to send outside of calls.
-  expect(stream.status).toBe(hasNotices ? 200 : 405);
+  // Without notifications, the server has nothing to send outside of calls.
+  expect(stream.status).toBe(hasNotifications ? 200 : 405);
   cut.abort();
 }
 

@@ -62,8 +62,8 @@ test("a custom name that any protocol version uses, or that is taken, is refused
   for (const name of names) {
     expect(() => server.method(name, () => ({}))).toThrow(expect.objectContaining({ code: "method-defined" }));
   }
-  const notices = ["notifications/initialized", "notifications/cancelled", "notifications/tools/list_changed"];
-  for (const name of notices) {
+  const notifications = ["notifications/initialized", "notifications/cancelled", "notifications/tools/list_changed"];
+  for (const name of notifications) {
     expect(() => server.notification(name, () => undefined)).toThrow(
       expect.objectContaining({ code: "method-defined" }),
     );

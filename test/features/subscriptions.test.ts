@@ -7,7 +7,7 @@ import {
   McpError,
   McpServer,
 } from "../../src/core/index.ts";
-import { NoticeBus } from "../../src/core/protocol/notices.ts";
+import { ChangeBus } from "../../src/core/protocol/change-notifications.ts";
 import { closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 
 afterEach(closePeers);
@@ -270,12 +270,12 @@ describe("subscriptions/listen over a connection", () => {
 test("a notification listener that fails does not affect the others, and its failure is reported", async () => {
   const failures: unknown[] = [];
   const heard: unknown[] = [];
-  const bus = new NoticeBus((error) => failures.push(error));
+  const bus = new ChangeBus((error) => failures.push(error));
   const broken = new Error("the listener is broken");
   bus.subscribe(() => {
     throw broken;
   });
-  bus.subscribe((notices) => heard.push(...notices));
+  bus.subscribe((notifications) => heard.push(...notifications));
   bus.publish({ kind: "tools" });
   await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
   expect(failures).toEqual([broken]);

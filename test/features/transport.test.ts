@@ -306,10 +306,10 @@ test("a transport that throws synchronously is reported to onError, for notifica
 test("a listener that throws is reported to onError, and the others get the notification", async () => {
   const [errors, heard]: [unknown[], unknown[]] = [[], []];
   const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
-  server[REGISTRY].notices.subscribe(() => {
+  server[REGISTRY].changes.subscribe(() => {
     throw new Error("deaf");
   });
-  server[REGISTRY].notices.subscribe((notices) => void heard.push(...notices));
+  server[REGISTRY].changes.subscribe((notifications) => void heard.push(...notifications));
   server.toolsChanged();
   await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
   expect(errors).toMatchObject([{ message: "deaf" }]);

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { REGISTRY } from "../../src/core/define/server.ts";
 import { McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
-import { listenMethods, localNotices } from "../../src/core/serve/subscriptions.ts";
+import { listenMethods, localNotifications } from "../../src/core/serve/subscriptions.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { Listener, TOOLS } from "../conformance/listen-support.ts";
@@ -39,10 +39,10 @@ function createWide(): McpServer {
 beforeAll(async () => {
   const options = { onError: (error: unknown) => void reports.push(error) };
   const server = createReferenceServer();
-  const notices = { source: () => localNotices(server[REGISTRY].notices), methods: listenMethods };
+  const notifications = { source: () => localNotifications(server[REGISTRY].changes), methods: listenMethods };
   node = await startNodeServer(
     {
-      "/mcp": createHttpHandler(server, { ...options, notices, replay: replayRounds }),
+      "/mcp": createHttpHandler(server, { ...options, notifications, replay: replayRounds }),
       // No stream begins by itself here, so only the request's signal shows that a client which waits for JSON has
       // disconnected.
       "/lab": createHttpHandler(createLab("lab"), { ...options, jsonWaitMs: 600_000 }),

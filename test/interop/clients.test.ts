@@ -30,7 +30,7 @@ const WITHOUT_NOTICES = `
 import { McpServer } from "./src/core/index.ts";
 import { edge } from "./src/worker/index.ts";
 import { sessions } from "./src/worker/sessions/index.ts";
-const server = new McpServer({ name: "without notices", version: "1.0.0" });
+const server = new McpServer({ name: "without notifications", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
 const app = edge(server, { use: [sessions()] });
 export default app;
@@ -87,7 +87,7 @@ describe("the weather template on workerd", () => {
   });
 });
 
-describe("a server without notices, which has nothing to send outside of calls", () => {
+describe("a server without notifications, which has nothing to send outside of calls", () => {
   let worker: Workerd;
   beforeAll(async () => {
     worker = await Workerd.start({

@@ -6,7 +6,12 @@
  * the same seed gives the same run. While a model runs it replaces the globals `setTimeout`, `clearTimeout`, `Response`,
  * `WebSocketPair` and `Math.random`.
  */
-import type { Notice, NoticeFilter, NoticeListener, NoticeSubscription } from "../../src/core/protocol/notices.ts";
+import type {
+  ChangeFilter,
+  ChangeListener,
+  ChangeNotification,
+  ChangeSubscription,
+} from "../../src/core/protocol/change-notifications.ts";
 import { CLAIM_HEADER, type HubClaim, type ToHub } from "../../src/worker/hub/hub-messages.ts";
 import { HubObject, type HubRpc } from "../../src/worker/hub/hub-object.ts";
 import { hubSource } from "../../src/worker/hub/hub-source.ts";
@@ -259,12 +264,12 @@ class ModelObject extends Host {
         this.model.counts.mostSockets = Math.max(this.model.counts.mostSockets, this.sockets.size);
       },
     };
-    return new HubObject(context as unknown as DurableObjectState, async (shard, object, notices) => {
+    return new HubObject(context as unknown as DurableObjectState, async (shard, object, notifications) => {
       // The code of an instance that was reset no longer runs.
       if (signal.aborted) return new Promise<never>(() => undefined);
       this.work(this.model.costs.call);
       await this.model.clock.until(this.freeAtMs);
-      return this.model.call(shard, object, "publish", notices);
+      return this.model.call(shard, object, "publish", notifications);
     });
   }
 
@@ -315,14 +320,14 @@ export class ModelIsolate extends Host {
   }
 
   /** Opens a stream as `hub()` does. @param owner The hash of a principal. */
-  open(filter: NoticeFilter, listener: NoticeListener, owner?: string): Promise<NoticeSubscription> {
+  open(filter: ChangeFilter, listener: ChangeListener, owner?: string): Promise<ChangeSubscription> {
     const claim = this.#claim(owner);
     const source = hubSource(async () => (shard) => this.#placement.connector(claim, this.#links(shard, claim)), 1);
     return source.open(filter, listener, { principal: undefined, size: claim.size });
   }
 
   /** Opens a stream that takes little memory, since it never reconnects and does not read its messages. */
-  async listen(filter: NoticeFilter, onMessage: (atMs: number) => void): Promise<void> {
+  async listen(filter: ChangeFilter, onMessage: (atMs: number) => void): Promise<void> {
     const claim = this.#claim(undefined);
     const response = await this.#placement.connector(claim, this.#links(0, claim))();
     const socket = response.webSocket;
@@ -353,10 +358,10 @@ export class ModelIsolate extends Host {
   }
 
   /** Publishes as `hub()` does. Rejects when streams may have missed it. */
-  async publish(notices: readonly Notice[]): Promise<void> {
-    const texts = notices.map((notice) => JSON.stringify(notice));
+  async publish(notifications: readonly ChangeNotification[]): Promise<void> {
+    const texts = notifications.map((notification) => JSON.stringify(notification));
     const failed = await retryOnReset(() => this.model.call(0, 0, "publish", texts));
-    if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
+    if (failed) throw new Error(`Streams that missed a notification: ${failed}`);
   }
 }
 

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fingerprint } from "../../src/core/basics/bytes.ts";
-import type { NoticeSubscription } from "../../src/core/protocol/notices.ts";
+import type { ChangeSubscription } from "../../src/core/protocol/change-notifications.ts";
 import { OBJECTS_HEADER } from "../../src/worker/hub/hub-messages.ts";
 import { Placement } from "../../src/worker/hub/placement.ts";
 import { HubModel, ModelIsolate, type ModelOptions } from "./hub-model.ts";
@@ -24,7 +24,7 @@ interface Stream {
   failed?: unknown;
   hasLeft: boolean;
   hasEnded: boolean;
-  subscription?: NoticeSubscription;
+  subscription?: ChangeSubscription;
 }
 
 interface Publication {
@@ -70,7 +70,7 @@ function attach(model: HubModel, isolate: ModelIsolate, uris: readonly string[])
   const stream: Stream = { heard: new Set(), attachedAtMs: Number.POSITIVE_INFINITY, hasLeft: false, hasEnded: false };
   const filter = { lists: ["tools"] as const, uris };
   isolate
-    .open(filter, (notice) => void ("uri" in notice && stream.heard.add(notice.uri)))
+    .open(filter, (notification) => void ("uri" in notification && stream.heard.add(notification.uri)))
     .then(
       (subscription) => {
         stream.attachedAtMs = model.clock.nowMs;
@@ -227,7 +227,7 @@ test("streams that lose their sockets stay at their object although the hub has 
   const heard: unknown[] = [];
   const model = await inModel({}, async (model) => {
     const isolate = new ModelIsolate(model);
-    for (let count = 0; count < 15; count += 1) await isolate.open(TOOLS, (notice) => heard.push(notice));
+    for (let count = 0; count < 15; count += 1) await isolate.open(TOOLS, (notification) => heard.push(notification));
     model.object(0, 0).cut();
     await model.clock.pause(5_000);
   });

@@ -66,7 +66,7 @@ describe("openStream", () => {
     expect(other.messages).toEqual([{ method: "PUT", sent: "b", type: "text/plain" }]);
   });
 
-  test.each(HOW)("cuts after the given number of bytes, by %s, and the Worker notices", async (cutHow) => {
+  test.each(HOW)("cuts after the given number of bytes, by %s, and the Worker notifications", async (cutHow) => {
     const key = `after-${cutHow}`;
     for (const cutAfterBytes of [1, 30, 500]) {
       const stream = await openStream(worker.url(`/endless?slow&key=${key}`), { cutAfterBytes, cutHow });
@@ -77,7 +77,7 @@ describe("openStream", () => {
     await until("the Worker sees the cut", () => isCancelled(key));
   });
 
-  test.each(HOW)("cuts on request, by %s, and the Worker notices", async (how) => {
+  test.each(HOW)("cuts on request, by %s, and the Worker notifications", async (how) => {
     const key = `now-${how}`;
     const stream = await openStream(worker.url(`/endless?slow&key=${key}`));
     await stream.waitFor("two events", ({ ids }) => ids.includes("2"));

@@ -372,7 +372,7 @@ test("a notification is sent only on the latest GET stream, and on another after
   for (let count = 0; count < 3; count += 1) await tool("touch", "test://a");
   await tool("touch", "test://b");
   const isOfB = ({ params }: Members) => (params as Members).uri === "test://b";
-  await latest.has("the last notice", ({ messages }) => messages.some(isOfB));
+  await latest.has("the last notification", ({ messages }) => messages.some(isOfB));
   expect(first.messages).toEqual([]);
   latest.cut();
   await until("the other stream is notified", async () => {

@@ -32,7 +32,7 @@ async function problemsOf(part: string, which: number): Promise<string[]> {
 }
 
 describe("two endpoints with one class", () => {
-  test.each(["sessions", "once", "tasks", "notices", "keys"])(
+  test.each(["sessions", "once", "tasks", "notifications", "keys"])(
     "both are refused, with the name of the class and what to write (%s)",
     async (part) => {
       for (const which of [0, 1]) {

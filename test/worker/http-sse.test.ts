@@ -12,7 +12,7 @@ import { nested } from "../http/messages.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
 
-expectLogs(/^mcp-edge: "\(notices\)" failed .* \[migration-missing\]/);
+expectLogs(/^mcp-edge: "\(notifications\)" failed .* \[migration-missing\]/);
 
 let worker: Workerd;
 beforeAll(async () => {
@@ -171,7 +171,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(used.messages.at(-1)).toMatchObject({ id: 2, result: {} });
   });
 
-  test("a client gets notices from its handshake on, and none before", async () => {
+  test("a client gets notifications from its handshake on, and none before", async () => {
     await using stream = await get({ accept: "text/event-stream" });
     const endpoint = await endpointOf(stream);
     const publish = () => fetch(`${worker.origin}/publish/tools`, { method: "POST" });
@@ -179,7 +179,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     await post(endpoint, "initialize", INITIALIZE, 1);
     await stream.waitFor("the answer", ({ messages }) => messages.length > 1);
     await publish();
-    await stream.waitFor("the notice", ({ messages }) => messages.length > 2);
+    await stream.waitFor("the notification", ({ messages }) => messages.length > 2);
     expect(stream.messages.slice(1)).toMatchObject([{ id: 1 }, { method: "notifications/tools/list_changed" }]);
   });
 

@@ -118,8 +118,8 @@ describe("a notification published in one isolate reaches the streams of both, o
     await post(path, [a, b]);
     await post(path, ["resources"]);
     await mark(last, ...modern, ...legacy);
-    for (const { notices } of [...modern, ...legacy])
-      expect([...notices].sort()).toEqual([TOOLS, PROMPTS, RESOURCES, a, last].sort());
+    for (const { notifications } of [...modern, ...legacy])
+      expect([...notifications].sort()).toEqual([TOOLS, PROMPTS, RESOURCES, a, last].sort());
   });
 });
 
@@ -150,10 +150,10 @@ test("a burst in one turn is one call of the hub, and equal notifications are on
   const listener = await listen(["tools"], all);
   const { published } = await seen();
   await publish(...all, ...all, "tools", "tools");
-  await Promise.all([TOOLS, ...all].map((notice) => listener.hears(notice)));
+  await Promise.all([TOOLS, ...all].map((notification) => listener.hears(notification)));
   expect((await seen()).published).toBe(published + 1);
   await hasBeatenAgain(listener);
-  expect([...listener.notices].sort()).toEqual([...all, TOOLS].sort());
+  expect([...listener.notifications].sort()).toEqual([...all, TOOLS].sort());
 });
 
 describe("a lost socket to the hub", () => {
@@ -165,7 +165,7 @@ describe("a lost socket to the hub", () => {
     await cut();
     await cut(newUri());
     await mark(b, ...both);
-    for (const { notices } of both) expect(notices).toEqual([a, b]);
+    for (const { notifications } of both) expect(notifications).toEqual([a, b]);
   });
 
   test("hub: each subject that changed meanwhile is notified once, and no other", async () => {
@@ -175,16 +175,16 @@ describe("a lost socket to the hub", () => {
     await Promise.all(both.map((listener) => listener.hears(c)));
     await cut(a, newUri(), a, b);
     await mark(last, ...both);
-    for (const { notices } of both) expect(notices).toEqual([c, a, b, last]);
+    for (const { notifications } of both) expect(notifications).toEqual([c, a, b, last]);
   });
 
   test("hub: every subject is notified when more changed meanwhile than the hub remembers", async () => {
     const [a, last] = [newUri(), newUri()];
     const listener = await listen(["tools", "prompts"], [a, last]);
     await cut(...Array.from({ length: 5_000 }, newUri));
-    await Promise.all([TOOLS, PROMPTS, a, last].map((notice) => listener.hears(notice)));
+    await Promise.all([TOOLS, PROMPTS, a, last].map((notification) => listener.hears(notification)));
     await hasBeatenAgain(listener);
-    expect(listener.notices).toHaveLength(4);
+    expect(listener.notifications).toHaveLength(4);
   });
 
   test("hub: a filter that changes while the socket is down is active once it is answered", async () => {
@@ -194,7 +194,7 @@ describe("a lost socket to the hub", () => {
     await subscribe(client, b);
     await mark(b, listener);
     await mark(a, listener);
-    expect(listener.notices).toEqual([b, a]);
+    expect(listener.notifications).toEqual([b, a]);
   });
 });
 
@@ -206,15 +206,15 @@ describe("a hub that restarts", () => {
     const after = await harm("reset");
     expect(after.life).not.toBe(before.life);
     await publish(b);
-    for (const listener of both) await Promise.all([TOOLS, a, b].map((notice) => listener.hears(notice)));
+    for (const listener of both) await Promise.all([TOOLS, a, b].map((notification) => listener.hears(notification)));
     await Promise.all(both.map(hasBeatenAgain));
     // The legacy session is notified of every list; what was published while the socket was down may be repeated.
-    expect(both.map(({ notices }) => new Set(notices))).toEqual([
+    expect(both.map(({ notifications }) => new Set(notifications))).toEqual([
       new Set([TOOLS, a, b]),
       new Set([TOOLS, PROMPTS, RESOURCES, a, b]),
     ]);
-    for (const { notices } of both)
-      expect(notices.filter((notice) => notice !== b)).toHaveLength(new Set(notices).size - 1);
+    for (const { notifications } of both)
+      expect(notifications.filter((notification) => notification !== b)).toHaveLength(new Set(notifications).size - 1);
   });
 
   test("hub: hibernation is not a gap for a socket that stays open", async () => {
@@ -231,7 +231,7 @@ describe("a hub that restarts", () => {
     // By now they know the new epoch.
     await cut();
     await mark(last, ...both);
-    for (const { notices } of both) expect(notices).toEqual([a, b, last]);
+    for (const { notifications } of both) expect(notifications).toEqual([a, b, last]);
   });
 
   test("hub: what it forgot while it hibernated counts as missed by a socket that is lost then", async () => {
@@ -243,7 +243,7 @@ describe("a hub that restarts", () => {
     await harm("cut", [b]);
     await Promise.all([listener.hears(TOOLS), listener.hears(a, 2), listener.hears(b)]);
     await hasBeatenAgain(listener);
-    expect(listener.notices).toHaveLength(4);
+    expect(listener.notifications).toHaveLength(4);
   });
 
   test("hub: after SIGKILL clients that reconnect get notifications again, and subscriptions of sessions are kept", async () => {
@@ -258,7 +258,7 @@ describe("a hub that restarts", () => {
     const modern = await listen([], [b], twin?.url);
     await publish(a, b);
     await Promise.all([legacy.hears(a), modern.hears(b)]);
-    expect([legacy.notices, modern.notices]).toEqual([[a], [b]]);
+    expect([legacy.notifications, modern.notifications]).toEqual([[a], [b]]);
   });
 });
 
@@ -296,7 +296,7 @@ test("a filter too large to be stored with a socket still admits only its subjec
   await publish(newUri(), "tools", second);
   await listener.hears(second);
   await hasBeatenAgain(listener);
-  expect(listener.notices).toEqual([first, second]);
+  expect(listener.notifications).toEqual([first, second]);
 });
 
 describe("the completion of an elicitation", () => {
@@ -315,10 +315,10 @@ describe("the completion of an elicitation", () => {
   test("is notified after a loss if it is known, and is never guessed", async () => {
     const listener = await visitor();
     await harm("reset");
-    await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notice) => listener.hears(notice)));
+    await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notification) => listener.hears(notification)));
     await cut();
     await hasBeatenAgain(listener);
-    expect(listener.notices).not.toContain(COMPLETE);
+    expect(listener.notifications).not.toContain(COMPLETE);
     await cut("done:visit");
     await listener.hears(COMPLETE);
     // Before the Worker can reconnect.
@@ -336,8 +336,8 @@ describe("notifications that cannot be delivered", () => {
     await publish("tools");
     await Promise.all(all.map((listener) => listener.hears(TOOLS)));
     await until("onError was called", async () => (await errors()).length > before);
-    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notice: 1$/)]);
-    for (const { notices } of all) expect(notices).toEqual([TOOLS]);
+    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notification: 1$/)]);
+    for (const { notifications } of all) expect(notifications).toEqual([TOOLS]);
   });
 
   test("a publish that meets a reset is retried", async () => {
@@ -394,14 +394,14 @@ describe("hub: shards", () => {
     for (const uri of all) await subscribe(client, uri);
     expect(rises(before, await socketsOf())).not.toEqual([]);
     await post("/publish/sharded", [...all, "tools"]);
-    await Promise.all([TOOLS, ...all].map((notice) => listener.hears(notice)));
+    await Promise.all([TOOLS, ...all].map((notification) => listener.hears(notification)));
     for (const uri of all) await subscribe(client, uri, "resources/unsubscribe");
     await until("the links of before", async () => `${await socketsOf()}` === `${before}`);
     await post("/publish/sharded", all);
     await post("/publish/sharded", ["prompts"]);
     await listener.hears(PROMPTS);
     await hasBeatenAgain(listener);
-    expect([...listener.notices].sort()).toEqual([...all, TOOLS, PROMPTS].sort());
+    expect([...listener.notifications].sort()).toEqual([...all, TOOLS, PROMPTS].sort());
   });
 
   test("hub: a burst is one call for each shard it concerns", async () => {
@@ -421,12 +421,12 @@ describe("hub: shards", () => {
     await harm("reset", [], `shard-${shard}`);
     await until("it is back", async () => (await socketsOf())[shard] === 1);
     await hasBeatenAgain(listener);
-    const synthetic = [...listener.notices];
+    const synthetic = [...listener.notifications];
     const [published, own] = [await publishedOf(), synthetic.length];
     expect(own).toBeGreaterThan(0);
     expect(own).toBeLessThan(all.length);
     await post("/publish/sharded", synthetic);
-    await until("they are notified", () => listener.notices.length === own * 2);
+    await until("they are notified", () => listener.notifications.length === own * 2);
     expect(rises(published, await publishedOf())).toEqual([shard]);
   });
 
@@ -475,7 +475,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     expect(await objectsOf()).toBe(1);
   });
 
-  test("the hub grows from one object to several while notices are published, and no stream misses one", async () => {
+  test("the hub grows from one object to several while notifications are published, and no stream misses one", async () => {
     const subjects = Array.from({ length: 30 }, newUri);
     const due = new Map<Listener, readonly string[]>();
     let published = 0;
@@ -493,7 +493,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     }
     expect(due.size).toBe(14);
     for (const [listener, expected] of due) await Promise.all(expected.map((uri) => listener.hears(uri)));
-    for (const { notices } of due.keys()) expect(new Set(notices).size).toBe(notices.length);
+    for (const { notifications } of due.keys()) expect(new Set(notifications).size).toBe(notifications.length);
     const sockets = (await all()).map((object) => object.sockets);
     expect(Math.max(...sockets)).toBeLessThanOrEqual(3);
     expect(sockets.reduce((sum, each) => sum + each)).toBe(14);
@@ -508,7 +508,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     await Promise.all(many.map((listener) => listener.hears(uri)));
     await Promise.all(many.map(hasBeatenAgain));
     expect(await since(before)).toEqual(Array.from({ length: await objectsOf() }, () => 1));
-    for (const { notices } of many) expect(notices).toEqual([uri]);
+    for (const { notifications } of many) expect(notifications).toEqual([uri]);
   });
 
   test("the streams of a principal meet in one object", async () => {
@@ -559,6 +559,6 @@ describe("hub: the streams of a shard are spread over objects", () => {
     await post("/publish/growing", ["tools"]);
     await Promise.all(some.map((listener) => listener.hears(TOOLS)));
     await until("onError was called", async () => (await errors()).length > before);
-    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notice: 1$/)]);
+    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notification: 1$/)]);
   });
 });

@@ -384,7 +384,7 @@ test("an outcome too large to store reaches the first caller; a repeat gets an e
 async function beginAndLeave(key: string): Promise<void> {
   const params = { name: "pay_slowly", arguments: { key }, _meta: meta({ [KEY]: key, progressToken: "p" }) };
   const message = request("tools/call", params);
-  // Not through the tap, and with RST, so that the Worker notices at once that its client has left.
+  // Not through the tap, and with RST, so that the Worker notifications at once that its client has left.
   const stream = await openStream(`${worker.origin}/mcp`, { body: message, headers: standardHeaders(message) });
   await until("the call runs", async () => (await effectsOf(key)) === 1);
   stream.cut("rst");

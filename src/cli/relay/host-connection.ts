@@ -74,7 +74,7 @@ export class HostConnection {
     const parsed = parseMessage(value);
     if (parsed.kind === "request") void this.#serve(parsed.message);
     else if (parsed.kind === "response") this.#relay.answer(parsed.message);
-    else if (parsed.kind === "notification") this.#notice(parsed.message);
+    else if (parsed.kind === "notification") this.#notification(parsed.message);
     else if (!parsed.isNotification) this.#answerInvalid(parsed.id, parsed.problem);
   }
 
@@ -101,11 +101,11 @@ export class HostConnection {
     this.#wake();
   }
 
-  #notice(message: JSONRPCNotification): void {
+  #notification(message: JSONRPCNotification): void {
     const { method, params = {} } = message;
     if (method === "notifications/cancelled") {
       this.#serving.get(params.requestId as RequestId)?.abort(new Error("The host cancelled the request."));
     }
-    void this.#relay.notice(message);
+    void this.#relay.notification(message);
   }
 }

@@ -6,9 +6,9 @@
  * @module
  */
 import type { Writable } from "node:stream";
+import { isChange } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
-import { isChange } from "../../core/protocol/notices.ts";
 import type { Gate } from "./back-pressure.ts";
 import { type Answer, encodeAnswer, type Sink } from "./messages.ts";
 

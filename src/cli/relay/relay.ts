@@ -94,7 +94,7 @@ export class Relay {
   }
 
   /** Takes a notification of the host. */
-  async notice({ method, params = {} }: JSONRPCNotification): Promise<void> {
+  async notification({ method, params = {} }: JSONRPCNotification): Promise<void> {
     // The client tells the server, in the way of its version.
     if (method === "notifications/initialized" || method === "notifications/cancelled") return;
     try {

@@ -68,7 +68,7 @@ export class Connection implements ClientConnection {
     this.sender = new RequestSender({
       info,
       answers: this.answers,
-      notice: (method, params) => this.#notice(method, params),
+      notification: (method, params) => this.#notification(method, params),
       closed: (link, error) => this.#onClosed(link, error),
       report: (event) => this.#onLinkEvent(event),
     });
@@ -80,7 +80,7 @@ export class Connection implements ClientConnection {
       reconnectsMax,
       capabilities: declared,
       extensions,
-      notice: (method, params) => this.#notice(method, params),
+      notification: (method, params) => this.#notification(method, params),
       report,
     });
     const isHttp = typeof target === "string" || target instanceof URL;
@@ -377,7 +377,7 @@ export class Connection implements ClientConnection {
     }
   }
 
-  #notice(method: string, params: JsonObject): void {
+  #notification(method: string, params: JsonObject): void {
     for (const each of this.extensions)
       this.sender.guard("use: onNotification", () => each.onNotification?.(method, params));
     // Progress without an open request is of interest to extensions only.

@@ -39,7 +39,7 @@ export interface SenderHandlers {
   readonly info: Implementation;
   readonly answers: Answers;
   /** Receives a notification other than progress and cancellation. */
-  notice(method: string, params: JsonObject): void;
+  notification(method: string, params: JsonObject): void;
   closed(link: Link, error: Error | undefined): void;
   report: EventHook;
 }
@@ -175,7 +175,7 @@ export class RequestSender {
     if (method === "notifications/progress") this.#progress(link, params);
     else if (method === "notifications/cancelled") answers.end(undefined, params);
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(link, params);
-    else this.#handlers.notice(method, params);
+    else this.#handlers.notification(method, params);
     return undefined;
   }
 
@@ -216,7 +216,7 @@ export class RequestSender {
     const { progressToken, progress, total, message } = params;
     const call = progressToken === undefined ? undefined : this.#find(link, "token", progressToken);
     // Progress of a task, or late progress of a request that is answered or was given up.
-    if (!call) this.#handlers.notice("notifications/progress", params);
+    if (!call) this.#handlers.notification("notifications/progress", params);
     if (!call || typeof progress !== "number") return;
     const { deadline, onProgress, resetTimeoutOnProgress = true } = call.options;
     if (resetTimeoutOnProgress) deadline.restart();

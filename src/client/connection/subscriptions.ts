@@ -34,7 +34,7 @@ export interface SubscriptionsParts {
   capabilities(): ServerCapabilities;
   extensions(): readonly ExtensionHooks[];
   /** Passes a notification on as if the server had sent it. */
-  notice(method: string, params: JsonObject): void;
+  notification(method: string, params: JsonObject): void;
   report: EventHook;
 }
 
@@ -139,9 +139,9 @@ export class Subscriptions {
 
   /** Calls the handlers of everything listened to, because changes may have been missed. */
   assumeChanges(): void {
-    const { notice } = this.#parts;
-    for (const [list] of LISTS) if (this.#hasListChanges(list)) notice(`notifications/${list}/list_changed`, {});
-    for (const uri of this.#uris) notice("notifications/resources/updated", { uri });
+    const { notification } = this.#parts;
+    for (const [list] of LISTS) if (this.#hasListChanges(list)) notification(`notifications/${list}/list_changed`, {});
+    for (const uri of this.#uris) notification("notifications/resources/updated", { uri });
   }
 
   #hasListChanges(list: (typeof LISTS)[number][0]): boolean {

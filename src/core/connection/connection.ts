@@ -12,6 +12,7 @@ import { PendingQuestions } from "../ask/pending-questions.ts";
 import { quote } from "../basics/quote.ts";
 import type { Registry } from "../define/registry.ts";
 import { type McpServer, REGISTRY } from "../define/server.ts";
+import { isChange } from "../protocol/change-notifications.ts";
 import { ClientFacts } from "../protocol/client-facts.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
@@ -28,7 +29,6 @@ import {
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope, senderOf } from "../protocol/lifecycle.ts";
 import { type Limits, resolveLimits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
-import { isChange } from "../protocol/notices.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
 import { replayRounds } from "../run/replay.ts";
@@ -38,7 +38,7 @@ import { KeyRing } from "../seal/key-ring.ts";
 import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
 import { type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempotency.ts";
 import { RootsListener } from "../serve/roots.ts";
-import { ConnectionNotices } from "./connection-notices.ts";
+import { ConnectionNotifications } from "./connection-notifications.ts";
 
 /** Options of {@link connect}. */
 export interface ConnectOptions<Env> {
@@ -87,13 +87,13 @@ class ServerConnection implements Connection {
    * memory.
    */
   #queuedChars = 0;
-  /** Notices that wait until a slow peer has caught up, at most one for each kind and resource. */
+  /** Notifications that wait until a slow peer has caught up, at most one for each kind and resource. */
   readonly #late = new Set<string>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
   readonly #roots = new RootsListener();
   readonly #once: Once;
-  readonly #notices: ConnectionNotices;
+  readonly #notifications: ConnectionNotifications;
   /** The client from the handshake. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
@@ -103,7 +103,7 @@ class ServerConnection implements Connection {
     this.#options = options;
     this.#limits = resolveLimits(options.limits, "connect(): limits.");
     this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
-    this.#notices = new ConnectionNotices(registry, {
+    this.#notifications = new ConnectionNotifications(registry, {
       send: (notification) => this.#emit(notification),
       env: options.env,
       onError: options.onError,
@@ -125,7 +125,7 @@ class ServerConnection implements Connection {
   }
 
   async idle(): Promise<void> {
-    this.#notices.end();
+    this.#notifications.end();
     this.#questions.interrupt();
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
@@ -136,7 +136,7 @@ class ServerConnection implements Connection {
   }
 
   #abortAll(): void {
-    this.#notices.end();
+    this.#notifications.end();
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
@@ -200,7 +200,7 @@ class ServerConnection implements Connection {
 
   #takeNotification(message: JSONRPCNotification): undefined {
     this.#takeCustomNotification(message);
-    if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
+    if (message.method === "notifications/initialized" && this.#client) this.#notifications.start(this.#client);
     const client = this.#client;
     // Its questions belong to no request; they are rejected when the connection ends.
     if (client) this.#roots.take(this.#registry, message, () => this.#call(message, client, new AbortController()));
@@ -226,7 +226,7 @@ class ServerConnection implements Connection {
     this.#inFlight.set(request.id, controller);
     try {
       const client = this.#clientFor(request);
-      if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
+      if (request.method === "resources/subscribe" && client.era === "legacy") this.#notifications.start(client);
       const registry = await this.#registry.forCaller({ env: this.#options.env, principal: undefined }, onError);
       const answer = await dispatch(registry, request, this.#call(request, client, controller));
       // A hook refused the handshake, so the client may try again.
@@ -262,7 +262,7 @@ class ServerConnection implements Connection {
         reason: "initialized",
       });
     }
-    const keeps = { logLevel: true, notices: true };
+    const keeps = { logLevel: true, notifications: true };
     // Set synchronously, because requests piped in after the handshake do not wait for its answer.
     this.#client = negotiate(this.#registry, request, keeps).client;
     return this.#client;
@@ -285,19 +285,19 @@ class ServerConnection implements Connection {
       stateKeys,
       once: this.#once,
       replay: replayRounds,
-      methods: this.#notices.methods(client.era),
-      awaitElicitations: (ids: readonly string[]) => this.#notices.await(ids),
+      methods: this.#notifications.methods(client.era),
+      awaitElicitations: (ids: readonly string[]) => this.#notifications.await(ids),
     };
     if (client.era === "modern")
       return { ...common, asker: unavailableAsker(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
-      this.#notices.logLevel = level;
+      this.#notifications.logLevel = level;
     };
-    return { ...common, asker, logLevel: this.#notices.logLevel, setLogLevel };
+    return { ...common, asker, logLevel: this.#notifications.logLevel, setLogLevel };
   }
 
   #emit(message: JSONRPCNotification | JSONRPCRequest): void {
-    this.#notices.watch(message);
+    this.#notifications.watch(message);
     this.#track(this.#sendMessage(message), message);
   }
 

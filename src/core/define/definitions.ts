@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ListKind } from "../protocol/notices.ts";
+import type { ListKind } from "../protocol/change-notifications.ts";
 import { type CompiledPrompt, compilePrompt } from "./prompt.ts";
 import {
   type CompiledResource,

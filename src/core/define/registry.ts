@@ -6,13 +6,13 @@
  */
 import type { QuestionReporter } from "../ask/asked-by.ts";
 import { quote } from "../basics/quote.ts";
+import { ChangeBus, type ChangeNotification, type ListKind } from "../protocol/change-notifications.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
 import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
 import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
-import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
 import { uriKey } from "../protocol/uri.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
@@ -59,9 +59,9 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** Custom methods and notifications, by name. */
   readonly methods: Map<string, CustomHandler<unknown>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
-  /** Notices of changes, for transports that can deliver them. */
-  readonly notices: NoticeBus = new NoticeBus((error) => {
-    this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
+  /** Notifications of changes, for transports that can deliver them. */
+  readonly changes: ChangeBus = new ChangeBus((error) => {
+    this.report(error, { correlationId: crypto.randomUUID(), method: "(notifications)" }, () => undefined);
   });
   /** The protocol versions that this server serves. */
   readonly versions: ServedVersions;
@@ -193,10 +193,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return [() => own.set(name, handler), ...above];
   }
 
-  /** Publishes a notice to the clients of this server and of those it is mounted in. */
-  publish(notice: Notice): void {
-    this.notices.publish(notice);
-    for (const { registry } of this.#mounts) registry.publish(notice);
+  /** Publishes a notification to the clients of this server and of those it is mounted in. */
+  publish(notification: ChangeNotification): void {
+    this.changes.publish(notification);
+    for (const { registry } of this.#mounts) registry.publish(notification);
   }
 
   /** Removes a definition here and wherever this server is mounted. Returns false if there was none. */
@@ -248,7 +248,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     // The options are the prototype, because a copy would lack members that an instance of a class inherits.
     const options: ServerOptions<unknown> = Object.create(this.options, VIEWED);
     const view = new Registry(options);
-    Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
+    Object.assign(view, { methods: this.methods, notifications: this.notifications, changes: this.changes });
     view.#provider = this.provider;
     view.rootsChanged = this.rootsChanged;
     view.#used = new Set(this.#used);
@@ -314,10 +314,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** Returns the capabilities that the version defines and whose state the transport keeps. */
   capabilities(rules: VersionRules, features: TransportFeatures): JsonObject {
     const derived: JsonObject = {};
-    const changing = features.notices ? { listChanged: true } : {};
+    const changing = features.notifications ? { listChanged: true } : {};
     if (this.offers("tools")) derived.tools = changing;
     if (this.offers("prompts")) derived.prompts = changing;
-    if (this.offers("resources")) derived.resources = features.notices ? { ...changing, subscribe: true } : {};
+    if (this.offers("resources")) derived.resources = features.notifications ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (features.logLevel) derived.logging = {};
     const all = { ...derived, ...this.options.capabilities };

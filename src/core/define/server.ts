@@ -149,7 +149,7 @@ export class McpServer<Env = unknown> {
   /**
    * Adds all definitions of another server (the part) to this one: tools, prompts, custom methods and notifications
    * under `prefix + name`, resources and resource templates under their URIs, and its provider if this server has none. Later
-   * changes of the part apply here immediately, with notices to the clients of both. Only definitions are shared:
+   * changes of the part apply here immediately, with notifications to the clients of both. Only definitions are shared:
    * hooks, `onError` and options are those of this server.
    *
    * @param options.prefix The text before each name, such as "math/".

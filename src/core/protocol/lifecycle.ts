@@ -120,8 +120,8 @@ export function logLevelOf(request: { readonly params?: JsonObject | undefined }
 /** The state that a transport keeps between requests. Capabilities that need other state are not declared. */
 export interface TransportFeatures {
   readonly logLevel: boolean;
-  /** Whether notices of changes reach the client. */
-  readonly notices: boolean;
+  /** Whether notifications of changes reach the client. */
+  readonly notifications: boolean;
   /** Adds the capabilities of the transport to those of the server. */
   readonly declare?: ((capabilities: JsonObject) => JsonObject) | undefined;
 }

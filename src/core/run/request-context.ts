@@ -48,7 +48,7 @@ export interface RequestContext extends ContextCall {
   readonly tasks?: TaskUpdates | undefined;
   /**
    * Remembers the URL elicitations of an error, so that the client is notified of their completion. Resolves once this
-   * is ensured. Absent where no notice reaches the client.
+   * is ensured. Absent where no notification reaches the client.
    */
   readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
   /** Runs calls once. Absent where outcomes cannot be stored. */
@@ -91,7 +91,7 @@ export interface Once {
   readonly declare?: (capabilities: JsonObject) => JsonObject;
 }
 
-/** The tasks that a listen stream reports, in addition to notices. */
+/** The tasks that a listen stream reports, in addition to notifications. */
 export interface TaskUpdates {
   readonly ids: readonly string[];
   /** Reads the status of a task and sends it. */

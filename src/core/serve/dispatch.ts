@@ -24,7 +24,7 @@ import type { MethodName } from "../protocol/methods.ts";
 import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
 import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { isAnswering } from "../run/run-rounds.ts";
-import { aroundOf, hookData, noticeData, type RequestWork, runAround } from "./hooks.ts";
+import { aroundOf, hookData, notificationData, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
@@ -193,7 +193,7 @@ export function takeCustomNotification(
         return {};
       });
     const around = aroundOf(registry, call);
-    await (around.length === 0 ? serve() : runAround(around, noticeData(registry, message, call), serve));
+    await (around.length === 0 ? serve() : runAround(around, notificationData(registry, message, call), serve));
   };
   const handled = handle().catch((error: unknown) => registry.report(error, placeOfNotification(message), onError));
   // The answer does not wait for the handler, so without this the platform could stop it.

@@ -22,7 +22,7 @@ export function hookData(
 }
 
 /** Returns a notification as `around` sees it. */
-export function noticeData(
+export function notificationData(
   registry: Registry,
   { method, params = {} }: JSONRPCNotification,
   call: HookedCall,

@@ -74,7 +74,7 @@ export const METHODS: Readonly<Record<Era, MethodTable>> = {
 };
 
 function featuresOf({ methods, once }: RequestContext, logLevel: boolean): TransportFeatures {
-  return { logLevel, notices: methods !== undefined, declare: once?.declare };
+  return { logLevel, notifications: methods !== undefined, declare: once?.declare };
 }
 
 function discover(registry: Registry, _: JSONRPCRequest, call: RequestContext): JsonObject {

@@ -1,8 +1,8 @@
 /**
- * Delivers notices to clients: by `subscriptions/listen` in the modern era; in the legacy era list changes to every client
+ * Delivers notifications to clients: by `subscriptions/listen` in the modern era; in the legacy era list changes to every client
  * and updates of the resources it subscribed to.
  *
- * These methods are not in the standard tables. A transport adds them if notices can reach its clients.
+ * These methods are not in the standard tables. A transport adds them if notifications can reach its clients.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
@@ -11,6 +11,14 @@
 import type { Registry } from "../define/registry.ts";
 import { resourceNotFound } from "../define/resource.ts";
 import type { SubscriptionPlace } from "../define/server-options.ts";
+import type {
+  ChangeBus,
+  ChangeFilter,
+  ChangeNotification,
+  ChangeSource,
+  ListKind,
+} from "../protocol/change-notifications.ts";
+import { compileFilter, sizeOf } from "../protocol/change-notifications.ts";
 import { describeType, invalidParams, isReasonOf, KitError, McpError } from "../protocol/errors.ts";
 import {
   isObject,
@@ -21,8 +29,6 @@ import {
 } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { logNotification } from "../protocol/logging.ts";
-import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
-import { compileFilter, sizeOf } from "../protocol/notices.ts";
 import { uriKey } from "../protocol/uri.ts";
 import type { Method, RequestContext } from "../run/request-context.ts";
 import { suspend } from "../run/suspend.ts";
@@ -36,12 +42,14 @@ const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
-/** Returns the notices of this process as a source. */
-export function localNotices(bus: NoticeBus): NoticeSource {
+/** Returns the notifications of this process as a source. */
+export function localNotifications(bus: ChangeBus): ChangeSource {
   return {
     open: async (first, listener) => {
       let admits = compileFilter(first);
-      const stop = bus.subscribe((notices) => notices.filter((notice) => admits(notice)).forEach(listener));
+      const stop = bus.subscribe((notifications) =>
+        notifications.filter((notification) => admits(notification)).forEach(listener),
+      );
       return {
         stop,
         ended: suspend(),
@@ -54,20 +62,20 @@ export function localNotices(bus: NoticeBus): NoticeSource {
 }
 
 /**
- * Returns a notice in the form for legacy clients. The caller must remember elicitation ids only for versions that have
+ * Returns a notification in the form for legacy clients. The caller must remember elicitation ids only for versions that have
  * this notification.
  */
-export function legacyNotification(notice: Notice): JSONRPCNotification {
-  switch (notice.kind) {
+export function legacyNotification(change: ChangeNotification): JSONRPCNotification {
+  switch (change.kind) {
     case "resource":
-      return notification("notifications/resources/updated", { uri: notice.uri });
+      return notification("notifications/resources/updated", { uri: change.uri });
     case "elicitation":
-      return notification("notifications/elicitation/complete", { elicitationId: notice.id });
+      return notification("notifications/elicitation/complete", { elicitationId: change.id });
     case "log":
-      return logNotification(notice.level, notice.data, notice.logger);
+      return logNotification(change.level, change.data, change.logger);
     default:
       // The filter of a legacy client never names tasks.
-      return notification(LIST_CHANGED[notice.kind as ListKind]);
+      return notification(LIST_CHANGED[change.kind as ListKind]);
   }
 }
 
@@ -91,7 +99,7 @@ function notification(method: string, params?: JsonObject): JSONRPCNotification 
 /** Stores the resources to which a legacy client is subscribed. */
 export interface SubscriptionStore {
   read(): readonly string[];
-  /** Stores the URIs. Resolves once notices about exactly these resources reach the client. */
+  /** Stores the URIs. Resolves once notifications about exactly these resources reach the client. */
   keep(uris: readonly string[]): void | Promise<void>;
 }
 
@@ -200,8 +208,8 @@ export async function releaseUris(
   }
 }
 
-/** Returns `subscriptions/listen` for a source of notices. */
-export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
+/** Returns `subscriptions/listen` for a source of notifications. */
+export function listenMethods(source: ChangeSource): Readonly<Record<string, Method>> {
   return {
     "subscriptions/listen": { serve: (registry, request, call) => listen(registry, request, call, source) },
   };
@@ -212,7 +220,7 @@ async function listen(
   registry: Registry,
   request: JSONRPCRequest,
   call: RequestContext,
-  source: NoticeSource,
+  source: ChangeSource,
 ): Promise<JsonObject> {
   const filter = await honour(readFilter(request, call.limits), registry, call);
   const size = sizeOf(request, filter.uris);
@@ -227,24 +235,25 @@ async function listen(
 }
 
 async function deliver(
-  filter: NoticeFilter,
+  filter: ChangeFilter,
   size: number,
   id: RequestId,
   call: RequestContext,
-  source: NoticeSource,
+  source: ChangeSource,
 ): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
-  // The acknowledgement must be sent first, but notices may arrive while the source opens.
-  let tell: (notice: Notice) => void = (notice) => early.push(notice);
-  const early: Notice[] = [];
+  // The acknowledgement must be sent first, but notifications may arrive while the source opens.
+  let tell: (notification: ChangeNotification) => void = (notification) => early.push(notification);
+  const early: ChangeNotification[] = [];
   const claim = { principal: call.principal, size };
-  const tap = await source.open({ ...filter, tasks: call.tasks?.ids }, (notice) => tell(notice), claim);
+  const tap = await source.open({ ...filter, tasks: call.tasks?.ids }, (notification) => tell(notification), claim);
   if (call.ending.signal.aborted) {
     tap.stop();
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  tell = (notice) => (notice.kind === "task" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
+  tell = (notification) =>
+    notification.kind === "task" ? call.tasks?.tell(notification.id) : call.emit(tagged(notification, id));
   early.forEach(tell);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
@@ -254,7 +263,7 @@ async function deliver(
 }
 
 /** Reads the requested filter. The stream keeps the whole request, so all of it counts towards the limit. */
-function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
+function readFilter(request: JSONRPCRequest, limits: Limits): ChangeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
     throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
@@ -273,7 +282,7 @@ function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
  * Returns the part of a filter that is honoured. Left out are lists the server does not have, and resources that do not
  * exist, are hidden from the caller, or are refused by a hook.
  */
-async function honour(asked: NoticeFilter, registry: Registry, call: RequestContext): Promise<NoticeFilter> {
+async function honour(asked: ChangeFilter, registry: Registry, call: RequestContext): Promise<ChangeFilter> {
   const has = {
     tools: registry.offers("tools"),
     prompts: registry.offers("prompts"),
@@ -293,15 +302,15 @@ async function honour(asked: NoticeFilter, registry: Registry, call: RequestCont
   return { lists: asked.lists.filter((kind) => has[kind]), uris: [...uris.values()] };
 }
 
-function shown({ lists, uris }: NoticeFilter): JsonObject {
+function shown({ lists, uris }: ChangeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
   return wire;
 }
 
-function tagged(notice: Notice, id: RequestId): JSONRPCNotification {
+function tagged(change: ChangeNotification, id: RequestId): JSONRPCNotification {
   const _meta = { [SUBSCRIPTION_ID]: id };
-  if (notice.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: notice.uri });
-  return notification(LIST_CHANGED[notice.kind as ListKind], { _meta });
+  if (change.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: change.uri });
+  return notification(LIST_CHANGED[change.kind as ListKind], { _meta });
 }

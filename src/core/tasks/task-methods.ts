@@ -30,7 +30,7 @@ type Table = Readonly<Record<string, Method>>;
 /**
  * Returns the methods for modern clients, including those of tasks.
  *
- * @param inner The methods that are served in addition to the standard ones, such as those of notices.
+ * @param inner The methods that are served in addition to the standard ones, such as those of notifications.
  * @param check Throws if a request about a task must be refused.
  */
 export function taskMethods(
@@ -49,7 +49,7 @@ export function taskMethods(
       return work(taskId, registry, request, call);
     },
   });
-  const changed = (registry: Registry, id: string) => registry.notices.publish({ kind: "task", id });
+  const changed = (registry: Registry, id: string) => registry.changes.publish({ kind: "task", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,

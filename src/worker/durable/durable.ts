@@ -22,7 +22,7 @@ export interface DurableOptions<Env, Classes extends object = object> extends Pl
   /** Options of `httpSse()`. */
   readonly httpSse?: HttpSseOptions;
   /** Options of `hub()`. */
-  readonly notices?: HubOptions;
+  readonly hub?: HubOptions;
   /** Options of `keys()`. */
   readonly keys?: KeysOptions;
   /** Options of `once()`. */
@@ -36,7 +36,7 @@ export interface DurableOptions<Env, Classes extends object = object> extends Pl
 const OPTIONS: OptionTable<DurableOptions<never>> = {
   sessions: null,
   httpSse: null,
-  notices: null,
+  hub: null,
   keys: null,
   once: null,
   tasks: null,
@@ -49,7 +49,7 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
 
 /**
  * Gives an endpoint every part that uses Durable Objects: legacy sessions, the HTTP+SSE transport at the same URL,
- * notices to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle of a call.
+ * notifications to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle of a call.
  * Unused parts cost nothing but the size of the script; to leave one out, import the others one by one.
  *
  * @example
@@ -75,7 +75,7 @@ export function durable<Env, Classes extends object = Record<never, never>>(
       { slot: "place", className, binding, jurisdiction, locationHint },
       sessions(options.sessions),
       httpSse(options.httpSse),
-      hub(options.notices),
+      hub(options.hub),
       keys(options.keys),
       once(options.once),
       tasks(options.tasks),

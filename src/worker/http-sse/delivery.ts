@@ -82,12 +82,12 @@ class Handshake {
     }
     const { client, result } = this.#negotiate(registry);
     this.#client = client;
-    if (this.#session.hasNotices) await this.#session.startNotices();
+    if (this.#session.hasNotifications) await this.#session.startNotifications();
     return result;
   }
 
   #negotiate(registry: Registry) {
-    return negotiate(registry, this.#request, { logLevel: true, notices: this.#session.hasNotices });
+    return negotiate(registry, this.#request, { logLevel: true, notifications: this.#session.hasNotifications });
   }
 
   #tryNegotiate(registry: Registry) {

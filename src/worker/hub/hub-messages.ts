@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
+import type { ChangeFilter, ChangeNotification } from "../../core/protocol/change-notifications.ts";
 
 /** The request header with the {@link HubClaim} of a stream. */
 export const CLAIM_HEADER = "Mcp-Edge-Claim";
@@ -34,12 +34,12 @@ export interface HubPlace {
   readonly number: number;
 }
 
-/** The only message of a Worker: the notices that it wants from now on. */
+/** The only message of a Worker: the notifications that it wants from now on. */
 export interface ToHub {
   /** Counts the filters that the Worker has sent to this shard, so that it knows when one is in effect. */
   readonly asks: number;
-  readonly filter: NoticeFilter;
-  /** After a reconnect: the last position the Worker has received. The hub sends the notices missed since then. */
+  readonly filter: ChangeFilter;
+  /** After a reconnect: the last position the Worker has received. The hub sends the notifications missed since then. */
   readonly since?: HubPlace | undefined;
 }
 
@@ -47,5 +47,5 @@ export interface FromHub {
   readonly place: HubPlace;
   /** The `asks` of the filter that is now in effect. Filters with lower numbers are superseded. The name is on the wire. */
   readonly heard?: number;
-  readonly notices: readonly Notice[];
+  readonly notifications: readonly ChangeNotification[];
 }

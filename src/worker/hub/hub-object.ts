@@ -1,18 +1,18 @@
 /**
- * An object of the hub, which connects all isolates of a server. Each stream that wants notices has a WebSocket to one
+ * An object of the hub, which connects all isolates of a server. Each stream that wants notifications has a WebSocket to one
  * object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores how many
- * there are, and nothing else is stored. Objects hibernate between notices. The filter of each socket is attached to the
+ * there are, and nothing else is stored. Objects hibernate between notifications. The filter of each socket is attached to the
  * socket and survives hibernation. See docs/decisions/025-streams-over-objects.md.
  *
  * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a Worker
- * that reconnects receives only the notices it missed. Hibernation or a reset begins a new epoch; then a Worker that
- * reconnects receives a notice for each list, resource and task in its filter. See docs/decisions/006-hub-epochs.md.
+ * that reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch; then a Worker that
+ * reconnects receives a notification for each list, resource and task in its filter. See docs/decisions/006-hub-epochs.md.
  *
  * @module
  */
 
 import { pause } from "../../core/basics/pause.ts";
-import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
+import { type ChangeFilter, type ChangeNotification, compileFilter } from "../../core/protocol/change-notifications.ts";
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 import {
@@ -32,7 +32,7 @@ import { subjectOf } from "./shards.ts";
 const FILTER_MAX = 5_000;
 
 /**
- * The most subjects that are remembered. A Worker that reconnects is also sent notices for forgotten subjects, even if
+ * The most subjects that are remembered. A Worker that reconnects is also sent notifications for forgotten subjects, even if
  * it missed none.
  * @limit internal
  */
@@ -42,18 +42,18 @@ const SUBJECTS_MAX = 4_096;
  * The filter of a socket. True if it is too large to attach: then everything is sent, since the Worker filters again
  * anyway.
  */
-type Attachment = NoticeFilter | true;
+type Attachment = ChangeFilter | true;
 
 /** The methods that are called by the Worker, and `publish` of branches by the root. */
 export interface HubRpc {
   /**
-   * Sends the notices to every Worker whose filter admits one of them, through the branches too. They are sent when it
+   * Sends the notifications to every Worker whose filter admits one of them, through the branches too. They are sent when it
    * returns, not acknowledged.
    *
-   * @param notices Each as JSON, which is forwarded unchanged.
-   * @returns The number of sockets that failed. Their Workers reconnect and receive the notices then.
+   * @param notifications Each as JSON, which is forwarded unchanged.
+   * @returns The number of sockets that failed. Their Workers reconnect and receive the notifications then.
    */
-  publish(notices: readonly string[]): Promise<number>;
+  publish(notifications: readonly string[]): Promise<number>;
 
   /**
    * Doubles the number of objects of the shard, unless it is higher already. Only the root is asked.
@@ -66,7 +66,7 @@ export interface HubRpc {
 }
 
 /** Publishes through a branch of the root's shard. */
-type Forward = (shard: number, object: number, notices: readonly string[]) => Promise<number>;
+type Forward = (shard: number, object: number, notifications: readonly string[]) => Promise<number>;
 
 /** The start of the first tag of a socket. The size of the stream follows. */
 const SIZE_TAG = "size ";
@@ -89,7 +89,7 @@ export class HubObject implements RoleObject, HubRpc {
   /** No subject that is missing in `#lastNumbers` was published after this number. */
   #floor = 0;
   /** Compiled filters, while the object is in memory. */
-  readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
+  readonly #ready = new WeakMap<WebSocket, (notification: ChangeNotification) => boolean>();
 
   constructor(ctx: DurableObjectState, forward: Forward) {
     this.#ctx = ctx;
@@ -97,11 +97,11 @@ export class HubObject implements RoleObject, HubRpc {
     this.#size = ctx.storage.kv.get(OBJECTS) ?? [0, 1];
   }
 
-  async publish(notices: readonly string[]): Promise<number> {
+  async publish(notifications: readonly string[]): Promise<number> {
     const [shard, objects] = this.#size;
-    const branches = Array.from({ length: objects - 1 }, (_, at) => this.#forward(shard, at + 1, notices));
+    const branches = Array.from({ length: objects - 1 }, (_, at) => this.#forward(shard, at + 1, notifications));
     // The calls leave before the sockets of this object take their time.
-    const own = branches.length ? pause(0).then(() => this.#send(notices)) : this.#send(notices);
+    const own = branches.length ? pause(0).then(() => this.#send(notifications)) : this.#send(notifications);
     return (await Promise.all([own, ...branches])).reduce((sum, failed) => sum + failed);
   }
 
@@ -114,19 +114,22 @@ export class HubObject implements RoleObject, HubRpc {
     return this.#size[1];
   }
 
-  /** Sends the notices on the sockets of this object, and returns how many of them failed. */
-  #send(notices: readonly string[]): number {
+  /** Sends the notifications on the sockets of this object, and returns how many of them failed. */
+  #send(notifications: readonly string[]): number {
     this.#number += 1;
-    const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
+    const all = notifications.map((text) => ({
+      text,
+      notification: this.#remember(JSON.parse(text) as ChangeNotification),
+    }));
     const place = JSON.stringify(this.#place);
     let failed = 0;
     // The Worker of any other socket has closed it, or will reconnect.
     for (const socket of openSockets(this.#ctx)) {
       try {
         const admits = this.#filterOf(socket);
-        const wanted = all.filter(({ notice }) => admits(notice));
+        const wanted = all.filter(({ notification }) => admits(notification));
         if (wanted.length === 0) continue;
-        socket.send(`{"place":${place},"notices":[${wanted.map(({ text }) => text).join()}]}`);
+        socket.send(`{"place":${place},"notifications":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
         // Closing with an error makes the Worker reconnect and receive what it missed.
         failed += 1;
@@ -161,7 +164,11 @@ export class HubObject implements RoleObject, HubRpc {
     const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : true;
     socket.serializeAttachment(attachment);
     this.#ready.delete(socket);
-    const answer: FromHub = { place: this.#place, heard: asks, notices: since ? this.#missed(filter, since) : [] };
+    const answer: FromHub = {
+      place: this.#place,
+      heard: asks,
+      notifications: since ? this.#missed(filter, since) : [],
+    };
     socket.send(JSON.stringify(answer));
   }
 
@@ -185,8 +192,8 @@ export class HubObject implements RoleObject, HubRpc {
     return { epoch: this.#epoch, number: this.#number };
   }
 
-  #remember(notice: Notice): Notice {
-    const subject = subjectOf(notice);
+  #remember(notification: ChangeNotification): ChangeNotification {
+    const subject = subjectOf(notification);
     this.#lastNumbers.delete(subject);
     this.#lastNumbers.set(subject, this.#number);
     if (this.#lastNumbers.size > SUBJECTS_MAX) {
@@ -194,30 +201,30 @@ export class HubObject implements RoleObject, HubRpc {
       this.#lastNumbers.delete(oldest);
       this.#floor = number;
     }
-    return notice;
+    return notification;
   }
 
-  /** Returns a notice for each subject in the filter that may have been published since the position. */
+  /** Returns a notification for each subject in the filter that may have been published since the position. */
   #missed(
-    { lists, uris, elicitations = [], tasks = [] }: NoticeFilter,
+    { lists, uris, elicitations = [], tasks = [] }: ChangeFilter,
     { epoch, number }: HubPlace,
-  ): readonly Notice[] {
+  ): readonly ChangeNotification[] {
     // A Worker that knows another epoch has received nothing of this one.
     const after = epoch === this.#epoch ? number : -1;
-    const wanted: readonly Notice[] = [
+    const wanted: readonly ChangeNotification[] = [
       ...lists.map((kind) => ({ kind })),
       ...uris.map((uri) => ({ kind: "resource", uri }) as const),
       ...elicitations.map((id) => ({ kind: "elicitation", id }) as const),
       ...tasks.map((id) => ({ kind: "task", id }) as const),
     ];
-    return wanted.filter((notice) => {
+    return wanted.filter((notification) => {
       // "elicitation" says that an elicitation is complete, and clients act on it: it is only sent if known to be true.
-      const otherwise = notice.kind === "elicitation" ? -1 : this.#floor;
-      return (this.#lastNumbers.get(subjectOf(notice)) ?? otherwise) > after;
+      const otherwise = notification.kind === "elicitation" ? -1 : this.#floor;
+      return (this.#lastNumbers.get(subjectOf(notification)) ?? otherwise) > after;
     });
   }
 
-  #filterOf(socket: WebSocket): (notice: Notice) => boolean {
+  #filterOf(socket: WebSocket): (notification: ChangeNotification) => boolean {
     let admits = this.#ready.get(socket);
     if (!admits) {
       const attachment = socket.deserializeAttachment() as Attachment | null;

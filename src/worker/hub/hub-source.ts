@@ -1,18 +1,19 @@
 /**
- * The Worker's side of the hub. A stream that wants notices has one WebSocket to each shard that may publish them: to one
+ * The Worker's side of the hub. A stream that wants notifications has one WebSocket to each shard that may publish them: to one
  * object of that shard.
  *
  * @module
  */
-import { BusyError } from "../../core/protocol/errors.ts";
+
 import {
+  type ChangeFilter,
+  type ChangeListener,
+  type ChangeSource,
+  type ChangeSubscription,
   type Claim,
   compileFilter,
-  type NoticeFilter,
-  type NoticeListener,
-  type NoticeSource,
-  type NoticeSubscription,
-} from "../../core/protocol/notices.ts";
+} from "../../core/protocol/change-notifications.ts";
+import { BusyError } from "../../core/protocol/errors.ts";
 import { ReconnectingSocket, type ReconnectingSocketOptions } from "../reconnecting-socket.ts";
 import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
 import { splitFilter } from "./shards.ts";
@@ -20,8 +21,8 @@ import { splitFilter } from "./shards.ts";
 /** Returns a function that asks a shard for a WebSocket of one stream, whenever the stream needs one. */
 type Connect = (shard: number) => () => Promise<Response>;
 
-/** Returns a source of the notices that are published in any isolate. */
-export function hubSource(connectOf: (claim: Claim) => Promise<Connect>, shards: number): NoticeSource {
+/** Returns a source of the notifications that are published in any isolate. */
+export function hubSource(connectOf: (claim: Claim) => Promise<Connect>, shards: number): ChangeSource {
   return {
     open: async (filter, listener, claim) => {
       const tap = openSubscription(await connectOf(claim), shards, listener);
@@ -31,14 +32,14 @@ export function hubSource(connectOf: (claim: Claim) => Promise<Connect>, shards:
   };
 }
 
-function openSubscription(connect: Connect, shards: number, listener: NoticeListener): NoticeSubscription {
+function openSubscription(connect: Connect, shards: number, listener: ChangeListener): ChangeSubscription {
   const taps = new Map<number, ShardSubscription>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stop = () => {
     for (const tap of taps.values()) tap.stop();
     end();
   };
-  const update = async (filter: NoticeFilter) => {
+  const update = async (filter: ChangeFilter) => {
     const parts = splitFilter(filter, shards);
     for (const [shard, tap] of taps) {
       if (parts.has(shard)) continue;
@@ -63,9 +64,9 @@ function openSubscription(connect: Connect, shards: number, listener: NoticeList
 
 class ShardSubscription {
   readonly #options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">;
-  readonly #listener: NoticeListener;
+  readonly #listener: ChangeListener;
   /** Set by the first call of `want`, before anything is received. */
-  #filter!: NoticeFilter;
+  #filter!: ChangeFilter;
   #admits!: ReturnType<typeof compileFilter>;
   #socket: Promise<ReconnectingSocket> | undefined;
   #asks = 0;
@@ -74,13 +75,13 @@ class ShardSubscription {
   /** The last position received: nothing before it was missed. */
   #position: HubPlace | undefined;
 
-  constructor(options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">, listener: NoticeListener) {
+  constructor(options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">, listener: ChangeListener) {
     this.#options = options;
     this.#listener = listener;
   }
 
   /** Resolves when the filter is in effect at the shard. @throws {Error} when the shard cannot be reached. */
-  async want(filter: NoticeFilter): Promise<void> {
+  async want(filter: ChangeFilter): Promise<void> {
     this.#filter = filter;
     this.#admits = compileFilter(filter);
     this.#asks += 1;
@@ -117,12 +118,12 @@ class ShardSubscription {
   }
 
   /**
-   * A new epoch on an unbroken socket means that the hub hibernated, not that notices were missed: a socket delivers
+   * A new epoch on an unbroken socket means that the hub hibernated, not that notifications were missed: a socket delivers
    * everything that was sent on it.
    */
-  #receive({ place, heard, notices }: FromHub): void {
+  #receive({ place, heard, notifications }: FromHub): void {
     this.#position = place;
-    notices.filter(this.#admits).forEach(this.#listener);
+    notifications.filter(this.#admits).forEach(this.#listener);
     this.#resolveUpTo(heard);
   }
 

@@ -1,15 +1,15 @@
 /**
- * Notices that reach every client of every isolate.
+ * Notifications that reach every client of every isolate.
  *
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
+import type { ChangeNotification, Claim } from "../../core/protocol/change-notifications.ts";
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
-import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
 import { isInRequest, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { NoticesPart } from "../parts.ts";
+import type { NotificationsPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import { hubName } from "../roles.ts";
 import { hashPrincipal } from "../sessions/session-id.ts";
@@ -23,8 +23,8 @@ import { subjectOf } from "./shards.ts";
 export interface HubOptions {
   /**
    * The number of shards, 1 to 32. Each is responsible for some list kinds and resource URIs. One shard publishes some
-   * hundred notices a second. A stream has a WebSocket to each shard that it needs. Streams that are open while this
-   * number changes may miss notices until their Worker is replaced.
+   * hundred notifications a second. A stream has a WebSocket to each shard that it needs. Streams that are open while this
+   * number changes may miss notifications until their Worker is replaced.
    *
    * @default 1
    */
@@ -58,7 +58,7 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512]
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
  * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy
- * ones. Delivery is at least once, and one notice may stand for several. Needs the exported class `McpObject`. Each
+ * ones. Delivery is at least once, and one notification may stand for several. Needs the exported class `McpObject`. Each
  * endpoint has its own hub; a server at several endpoints publishes to each.
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
@@ -71,11 +71,11 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512]
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObject<Env>> {
+export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithMcpObject<Env>> {
   checkOptions("hub(): ", options, OPTIONS);
   const { shards = 1, objectsMax = 256, streamsMax = 10_000, charsMax = 2 ** 25 } = options;
   return {
-    slot: "notices",
+    slot: "notifications",
     objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);
@@ -92,29 +92,29 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
           });
         };
       };
-      const publish = (shard: number, object: number, notices: readonly string[]) =>
-        retryOnReset(() => objects.call(objects.named(workerEnv, hubName(shard, object)), "publish", notices));
-      const publishAll = async (shard: number, notices: readonly Notice[]) => {
+      const publish = (shard: number, object: number, notifications: readonly string[]) =>
+        retryOnReset(() => objects.call(objects.named(workerEnv, hubName(shard, object)), "publish", notifications));
+      const publishAll = async (shard: number, notifications: readonly ChangeNotification[]) => {
         const failed = await publish(
           shard,
           0,
-          notices.map((notice) => JSON.stringify(notice)),
+          notifications.map((notification) => JSON.stringify(notification)),
         );
-        if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
+        if (failed) throw new Error(`Streams that missed a notification: ${failed}`);
       };
       return {
-        notices: {
+        notifications: {
           source: (env) => hubSource((claim) => connect(env, claim), shards),
           methods: listenMethods,
         },
         watch: (registry) => {
           const failed = (error: unknown) =>
-            registry.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
+            registry.report(error, { correlationId: crypto.randomUUID(), method: "(notifications)" }, onError);
           // The key avoids duplicate subscriptions when a server factory returns the same server again.
-          registry.notices.subscribe((notices) => {
+          registry.changes.subscribe((notifications) => {
             // While modules are loading, no object can be called, and no client of this isolate can be listening.
             if (!isInRequest()) return;
-            const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
+            const parts = Map.groupBy(notifications, (notification) => subjectOf(notification) % shards);
             for (const [shard, part] of parts) waitUntil(publishAll(shard, part).catch(failed));
           }, `hub ${place.className}`);
         },

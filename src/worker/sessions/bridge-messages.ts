@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
 import type { StreamTarget } from "../../http/sessions.ts";
 import type { Caller } from "./session-state.ts";
 
@@ -45,8 +45,8 @@ export type FromObject =
   /** The response ends here, but the stream continues. */
   | { readonly kind: "retry"; readonly retryMs: number }
   | { readonly kind: "begun" }
-  /** The notices to deliver on this stream from now on. The Worker acknowledges with the number. */
-  | { readonly kind: "filter"; readonly number: string; readonly filter: NoticeFilter };
+  /** The notifications to deliver on this stream from now on. The Worker acknowledges with the number. */
+  | { readonly kind: "filter"; readonly number: string; readonly filter: ChangeFilter };
 
 /** Encodes a message as one line of JSON, followed by the unchanged frames. */
 export function encodeBridge(message: FromObject): string {

@@ -4,14 +4,20 @@
  *
  * @module
  */
+
+import {
+  type ChangeFilter,
+  type ChangeNotification,
+  type ChangeSubscription,
+  sizeOf,
+} from "../../core/protocol/change-notifications.ts";
 import { BusyError } from "../../core/protocol/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
-import { type Notice, type NoticeFilter, type NoticeSubscription, sizeOf } from "../../core/protocol/notices.ts";
 import { legacyNotification } from "../../core/serve/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { busy, cursorInvalid, SCOPE_MISSING, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
-import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
+import type { SessionNotifications, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, ReconnectingSocket } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
@@ -26,7 +32,7 @@ export interface BridgeOptions {
   readonly target: StreamTarget;
   /** The client's response. */
   readonly to: EventStream;
-  readonly notices: SessionNotices | undefined;
+  readonly notifications: SessionNotifications | undefined;
   /** Requests a WebSocket from the object. */
   readonly dial: (target: Attach["target"]) => Promise<Response>;
 }
@@ -45,10 +51,10 @@ class Bridge {
   /** Bytes that the client has read and that are not reported yet. */
   #taken = 0;
   #receipt: ReturnType<typeof setTimeout> | undefined;
-  #tap: NoticeSubscription | undefined;
+  #tap: ChangeSubscription | undefined;
   /** Filters are applied one after the other. */
   #listening: Promise<void> = Promise.resolve();
-  /** Resolves when the stream has begun: a standalone one when its subscription to notices is in effect. */
+  /** Resolves when the stream has begun: a standalone one when its subscription to notifications is in effect. */
   readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: BridgeOptions) {
@@ -109,24 +115,24 @@ class Bridge {
     }
   }
 
-  async #listen(filter: NoticeFilter): Promise<void> {
-    const { notices, target } = this.#options;
-    if (!notices) return;
-    const offered = { ...filter, lists: filter.lists.filter((list) => notices.lists.includes(list)) };
+  async #listen(filter: ChangeFilter): Promise<void> {
+    const { notifications, target } = this.#options;
+    if (!notifications) return;
+    const offered = { ...filter, lists: filter.lists.filter((list) => notifications.lists.includes(list)) };
     if (this.#tap) return this.#tap.update(offered);
     const claim = { principal: undefined, size: sizeOf(offered, offered.uris) };
-    this.#tap = await notices.source.open(offered, (notice) => this.#tell(notice), claim);
+    this.#tap = await notifications.source.open(offered, (notification) => this.#tell(notification), claim);
     void this.#tap.ended.then(() => this.#end());
     if (target.kind !== "resume") return;
-    // Notices published while this stream was disconnected are unknown, so one is sent for each subject.
+    // Notifications published while this stream was disconnected are unknown, so one is sent for each subject.
     for (const kind of offered.lists) this.#tell({ kind });
     for (const uri of offered.uris) this.#tell({ kind: "resource", uri });
   }
 
-  #tell(notice: Notice): void {
+  #tell(notification: ChangeNotification): void {
     const { to } = this.#options;
-    const frame = encodeEvent(JSON.stringify(legacyNotification(notice)));
-    if (notice.kind === "log") to.notify(frame, "log", this.#logsDropped(notice.level));
+    const frame = encodeEvent(JSON.stringify(legacyNotification(notification)));
+    if (notification.kind === "log") to.notify(frame, "log", this.#logsDropped(notification.level));
     else to.notify(frame);
   }
 
@@ -164,7 +170,7 @@ class Bridge {
     return frames.replace(/^id: \S+\n(?=event: )/gm, "");
   }
 
-  /** Called when notices are unavailable. Refuses a stream that has not begun; ends another, so that its client reconnects. */
+  /** Called when notifications are unavailable. Refuses a stream that has not begun; ends another, so that its client reconnects. */
   readonly #fail = (error: unknown): void => {
     this.#begun.reject(error);
     this.#end();

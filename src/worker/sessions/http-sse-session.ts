@@ -18,16 +18,16 @@ export interface HttpSseSession {
   readonly streams: SessionStreams;
   /** The client from the handshake, which follows the session id. Undefined before the handshake. */
   readonly handshake: StoredState["handshake"];
-  /** Whether notices reach the client. */
-  readonly hasNotices: boolean;
+  /** Whether notifications reach the client. */
+  readonly hasNotifications: boolean;
   /** Returns whether the session is alive and belongs to the caller. */
   admit(caller: Caller): Promise<boolean>;
   /** Returns the refusal if this many more requests cannot be served now, or undefined if they can. */
   tooMany(asked: number): Refusal | undefined;
   serve(caller: Caller, post: SessionPost, httpSse: HttpSseRun): Promise<PostOutcome>;
   store(state: StoredState, caller: Caller): Promise<void>;
-  /** Sends notices to the client from now on. Resolves when none is missed any more. */
-  startNotices(): Promise<void>;
+  /** Sends notifications to the client from now on. Resolves when none is missed any more. */
+  startNotifications(): Promise<void>;
 }
 
 /** The stream and context with which a message of an HTTP+SSE client is served: see http-sse/delivery.ts. */

@@ -19,7 +19,7 @@ import {
   type FoundSession,
   type PostOutcome,
   type SessionGateway,
-  type SessionNotices,
+  type SessionNotifications,
   type SessionPlace,
   type SessionPost,
   SessionsUnavailable,
@@ -175,12 +175,16 @@ class DurableSession implements FoundSession {
     return typeof outcome === "string" ? { answer: { text: outcome, status: 200 } } : outcome;
   }
 
-  streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
+  streamTo(
+    target: StreamTarget,
+    to: EventStream,
+    notifications: SessionNotifications | undefined,
+  ): Promise<Refusal | undefined> {
     const dial = (target: Attach["target"]) => {
       const headers = { [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
       return this.#objects.dial(this.#stub(), headers);
     };
-    return openBridge({ target, to, notices, dial });
+    return openBridge({ target, to, notifications, dial });
   }
 
   end(): Promise<boolean> {

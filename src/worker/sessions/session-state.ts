@@ -6,7 +6,7 @@
  * | --- | --- |
  * | DELETE | the session has ended |
  * | the id is used in the last part of its validity | the new expiry |
- * | `logging/setLevel`, `resources/subscribe`, a URL elicitation | the notices that the client wants |
+ * | `logging/setLevel`, `resources/subscribe`, a URL elicitation | the notifications that the client wants |
  * | a principal uses an anonymous session for the first time | the hash of the principal |
  *
  * Nothing else is written: a session that was only opened, or whose calls were all answered with JSON, stores nothing.

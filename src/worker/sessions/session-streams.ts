@@ -5,8 +5,8 @@
  * @module
  */
 
+import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
-import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
@@ -30,7 +30,7 @@ import { findStart, type Start } from "./stream-start.ts";
 
 /**
  * Size of the messages that may wait for a client to open a stream, or for others that follow.
- * @limit characters Notices that wait for a client to open a stream. Further ones are dropped.
+ * @limit characters Notifications that wait for a client to open a stream. Further ones are dropped.
  */
 const WAITING_MAX = 64 * 1024;
 /** Fraction of a limit that is freed at once, so that pruning does not run for each event. */
@@ -191,13 +191,13 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Sends the filter of the session to the Worker of the latest GET stream. Resolves when it is in effect. */
-  async tell(filter: NoticeFilter): Promise<void> {
+  async tell(filter: ChangeFilter): Promise<void> {
     const socket = this.#sockets.latestOwn();
     if (socket) await this.#sockets.tell(socket, filter);
   }
 
-  /** Called when a socket was closed. If it delivered the notices, the latest remaining GET stream takes over. */
-  async closed(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
+  /** Called when a socket was closed. If it delivered the notifications, the latest remaining GET stream takes over. */
+  async closed(socket: WebSocket, filter: ChangeFilter, isGone: boolean): Promise<void> {
     const { stream, order } = this.#sockets.senderOf(socket).attached;
     if (isGone) this.#gone.add(stream);
     else this.#lostAtMs = Date.now();
@@ -224,7 +224,7 @@ export class SessionStreams implements StreamOwner {
   attach(
     target: Attach["target"],
     rules: VersionRules,
-    filter: NoticeFilter,
+    filter: ChangeFilter,
     scopes: readonly string[] = [],
   ): Response {
     const from = findStart(target, this.#host, this.#tagOf, this.#running);

@@ -30,7 +30,7 @@ import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
 import { type Caller, clientOf, SessionState, type StoredState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
-import { WantedNotices } from "./wanted-notices.ts";
+import { WantedNotifications } from "./wanted-notifications.ts";
 
 /** The answer to a POST whose messages need no answer, or are answered on another stream. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
@@ -40,7 +40,7 @@ export class Session implements HttpSseSession {
   readonly #number: number;
   readonly #state: SessionState;
   readonly streams: SessionStreams;
-  readonly #notices: WantedNotices;
+  readonly #notifications: WantedNotifications;
   readonly #posts = new RunningPosts();
   /** The questions that runs in memory wait for. */
   readonly #questions = new PendingQuestions();
@@ -53,7 +53,7 @@ export class Session implements HttpSseSession {
   users = 0;
   readonly #subscribing = subscribeMethods({
     read: () => this.#state.get().uris ?? [],
-    keep: (uris) => this.#notices.want({ uris }, this.#caller),
+    keep: (uris) => this.#notifications.want({ uris }, this.#caller),
   });
 
   constructor(host: SessionHost, session: number) {
@@ -74,7 +74,7 @@ export class Session implements HttpSseSession {
       void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
     this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
-    this.#notices = new WantedNotices(host, this.#state, this.streams, this);
+    this.#notifications = new WantedNotifications(host, this.#state, this.streams, this);
     this.#handlers = new NotificationHandlers(host, this.streams, this.#questions);
   }
 
@@ -155,7 +155,7 @@ export class Session implements HttpSseSession {
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
-      this.#notices.watch(message, caller);
+      this.#notifications.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
     // A run keeps the object in memory, except while it waits for a person.
@@ -167,12 +167,12 @@ export class Session implements HttpSseSession {
     return this.#state.get().handshake;
   }
 
-  get hasNotices(): boolean {
-    return this.#host.runtime.hasNotices;
+  get hasNotifications(): boolean {
+    return this.#host.runtime.hasNotifications;
   }
 
-  startNotices(): Promise<void> {
-    return this.streams.tell(this.#notices.filter);
+  startNotifications(): Promise<void> {
+    return this.streams.tell(this.#notifications.filter);
   }
 
   /** Keeps the object in memory until the work settles. */
@@ -188,16 +188,16 @@ export class Session implements HttpSseSession {
     await this.#host.wakeAt(this.#goodUntil(caller));
     this.#posts.cancelAll(new Error("The session was ended."));
     this.streams.end();
-    this.#host.ctx.waitUntil(this.#notices.release(uris, caller));
+    this.#host.ctx.waitUntil(this.#notifications.release(uris, caller));
     return true;
   }
 
   // Streams
 
   attach(caller: Caller, target: Attach["target"]): Response {
-    // A client of HTTP+SSE gets no notices before its handshake, so that a stream that it never uses costs no other object.
+    // A client of HTTP+SSE gets no notifications before its handshake, so that a stream that it never uses costs no other object.
     const isSilent = target.kind === "standalone" && target.isHttpSse;
-    const filter = isSilent ? { lists: [], uris: [] } : this.#notices.filter;
+    const filter = isSilent ? { lists: [], uris: [] } : this.#notifications.filter;
     return this.streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
   }
 
@@ -207,7 +207,7 @@ export class Session implements HttpSseSession {
 
   /** Called when a socket was closed. @param isGone Whether the client has left for good, which ends its session. */
   async closed(socket: WebSocket, isGone: boolean): Promise<void> {
-    await this.streams.closed(socket, this.#notices.filter, isGone);
+    await this.streams.closed(socket, this.#notifications.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
@@ -250,7 +250,7 @@ export class Session implements HttpSseSession {
   /** Deletes everything that is stored for the session. */
   async #forget(): Promise<void> {
     const { caller, uris = [] } = this.#state.get();
-    if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });
+    if (caller) await this.#notifications.release(uris, { ...caller, principal: undefined });
     this.streams.end();
     this.#state.delete();
   }
@@ -330,12 +330,12 @@ export class Session implements HttpSseSession {
     slots: Slot[] = [],
   ): Promise<LegacyContext> {
     const { env, runtime } = this.#host;
-    const { limits, onError, hasNotices, hooks } = runtime;
+    const { limits, onError, hasNotifications, hooks } = runtime;
     const client = clientOf(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
     const registry = await runtime.serverFor(post.request, env, principal);
-    const methods = hasNotices ? this.#subscribing : undefined;
+    const methods = hasNotifications ? this.#subscribing : undefined;
     const context: LegacyContext = {
       registry,
       limits,
@@ -352,14 +352,14 @@ export class Session implements HttpSseSession {
       methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
-        set: (logLevel) => this.#notices.setLevel(logLevel, caller),
+        set: (logLevel) => this.#notifications.setLevel(logLevel, caller),
       },
       questions: {
         asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: durable }),
         settle: (response) => this.#questions.settle(response) || this.#durableCalls?.answered(response),
       },
       recording: durable && this.#durableCalls?.recordingOf(durable),
-      awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
+      awaitElicitations: (ids) => this.#notifications.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
       // Only clients of these versions reconnect.

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
 import { openSockets, sendIfOpen } from "../open-sockets.ts";
 import { SUPERSEDED } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
@@ -27,7 +27,7 @@ export class StreamSockets {
     this.#host = host;
   }
 
-  /** Returns the socket of the latest GET stream, which delivers the notices. */
+  /** Returns the socket of the latest GET stream, which delivers the notifications. */
   latestOwn(except?: WebSocket): WebSocket | undefined {
     const order = (socket: WebSocket) => this.senderOf(socket).attached.order;
     const sockets = this.own.filter((socket) => socket !== except);
@@ -71,7 +71,7 @@ export class StreamSockets {
   }
 
   /** Sends a filter to the Worker of a socket. Resolves when the Worker has confirmed it, or after {@link FILTER_WAIT_MS}. */
-  tell(socket: WebSocket, filter: NoticeFilter): Promise<void> {
+  tell(socket: WebSocket, filter: ChangeFilter): Promise<void> {
     const number = crypto.randomUUID();
     return new Promise((resolve) => {
       const settle = () => {
@@ -98,10 +98,10 @@ export class StreamSockets {
   }
 
   /**
-   * Makes a new GET stream deliver the notices in place of the others, since each notice is sent on exactly one stream.
-   * The new stream starts before the others stop, so that no notice is lost.
+   * Makes a new GET stream deliver the notifications in place of the others, since each notification is sent on exactly one stream.
+   * The new stream starts before the others stop, so that no notification is lost.
    */
-  async takeOver(socket: WebSocket, filter: NoticeFilter): Promise<void> {
+  async takeOver(socket: WebSocket, filter: ChangeFilter): Promise<void> {
     const others = this.own.filter((other) => other !== socket);
     await this.tell(socket, filter);
     await Promise.all(others.map((other) => this.tell(other, { lists: [], uris: [] })));

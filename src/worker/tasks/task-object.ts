@@ -198,16 +198,16 @@ export class TaskObject implements RoleObject, TaskRpc {
     await this.#ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(expiresAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
-    let server: Registry | undefined;
+    let registry: Registry | undefined;
     try {
-      server = await this.#runtime.serverFor(start.http, this.#env, start.principal);
+      registry = await this.#runtime.serverFor(start.http, this.#env, start.principal);
       const call = await callOf(
-        server,
+        registry,
         start,
         { env: this.#env, execution: this.#ctx, ending: running },
         this.#runtime,
       );
-      const end = await runTask(server, call, {
+      const end = await runTask(registry, call, {
         taskId: this.#taskId,
         request: start.request,
         journal: {
@@ -233,11 +233,11 @@ export class TaskObject implements RoleObject, TaskRpc {
     } catch (error) {
       // Thrown by the server factory, or because the handler returns states without end.
       if (!isOver(state))
-        this.#settle(state, { status: "failed", error: failureOf(error, start, server, this.#runtime) });
+        this.#settle(state, { status: "failed", error: failureOf(error, start, registry, this.#runtime) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
-      server?.notices.publish({ kind: "task", id: this.#taskId });
+      registry?.changes.publish({ kind: "task", id: this.#taskId });
     }
   }
 

@@ -52,7 +52,7 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
   readonly #driver: Driver;
   #turn: Promise<void> | undefined;
   /** When the driver was last notified, and the `updatedAtMs` of the task at that time. */
-  #lastNotice = { atMs: 0, updatedAtMs: 0 };
+  #lastNotification = { atMs: 0, updatedAtMs: 0 };
 
   constructor(task: TaskObject, ctx: DurableObjectState, env: unknown, driver: Driver) {
     this.#task = task;
@@ -98,12 +98,12 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
     if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn(info);
     // Set this alarm first, since an answer that arrives during the next await sets an earlier one.
     await this.#ctx.storage.setAlarm(stored.expiresAtMs);
-    const { atMs, updatedAtMs } = this.#lastNotice;
+    const { atMs, updatedAtMs } = this.#lastNotification;
     if (updatedAtMs === stored.updatedAtMs && Date.now() - atMs < AGAIN_MS) return undefined;
     const taskId = toTaskId(this.#ctx.id.toString());
     try {
       await this.#driver.drive(this.#env, { taskId, object: this.#ctx.id.toString() });
-      this.#lastNotice = { atMs: Date.now(), updatedAtMs: stored.updatedAtMs };
+      this.#lastNotification = { atMs: Date.now(), updatedAtMs: stored.updatedAtMs };
     } catch (error) {
       console.error(`mcp-edge: the driver of task ${taskId} failed; the next attempt follows in ${AGAIN_MS} ms`, error);
       await this.#ctx.storage.setAlarm(Math.min(Date.now() + AGAIN_MS, stored.expiresAtMs));

@@ -82,7 +82,7 @@ export const CLIENT_TASKS: readonly Mutant[] = [
   {
     id: "client-task-progress-lost",
     file: "src/client/connection/wire.ts",
-    find: 'if (!call) this.#handlers.notice("notifications/progress", params);',
+    find: 'if (!call) this.#handlers.notification("notifications/progress", params);',
     replace: "",
     tests: OFFICIAL,
     title: "progress of a task arrives",

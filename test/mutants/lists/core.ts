@@ -490,15 +490,15 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/context.test.ts", "test/features/shared-options.test.ts"],
   },
   {
-    id: "connection-notices-told-twice",
-    file: "src/core/connection/connection-notices.ts",
+    id: "connection-notifications-told-twice",
+    file: "src/core/connection/connection-notifications.ts",
     find: "if (this.#client) return;",
     replace: "",
     tests: ["test/features/connection.test.ts", "test/features/subscriptions.test.ts"],
   },
   {
     id: "connection-end-releases-nothing",
-    file: "src/core/connection/connection-notices.ts",
+    file: "src/core/connection/connection-notifications.ts",
     find: "if (client) void releaseUris(",
     replace: "if (!client) void releaseUris(",
     tests: ["test/features/cancelling.test.ts"],
@@ -506,7 +506,7 @@ export const CALLS: readonly Mutant[] = [
   },
   {
     id: "connection-elicitation-unwatched",
-    file: "src/core/connection/connection-notices.ts",
+    file: "src/core/connection/connection-notifications.ts",
     find: "if (id !== undefined) this.#elicitations.add(id);",
     replace: "",
     tests: ["test/features/elicit-url.test.ts"],
@@ -731,7 +731,7 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "mounted-change-unpublished",
     file: "src/core/define/registry.ts",
-    find: "for (const { registry } of this.#mounts) registry.publish(notice);",
+    find: "for (const { registry } of this.#mounts) registry.publish(notification);",
     replace: "",
     tests: MOUNT,
   },
@@ -843,7 +843,7 @@ export const CALLS: readonly Mutant[] = [
     tests: CUSTOM_METHODS,
   },
   {
-    id: "u1-notice-context",
+    id: "u1-notification-context",
     file: "src/core/serve/dispatch.ts",
     find: "const context = (await server.withContext(call)).context as ContextOf<unknown>;",
     replace: "const context = undefined as ContextOf<unknown>;",

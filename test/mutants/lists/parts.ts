@@ -23,7 +23,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-guesses-elicitations",
     file: "src/worker/hub/hub-object.ts",
-    find: 'const otherwise = notice.kind === "elicitation" ? -1 : this.#floor;',
+    find: 'const otherwise = notification.kind === "elicitation" ? -1 : this.#floor;',
     replace: "const otherwise = this.#floor;",
     tests: ["test/worker/hub.test.ts"],
     title: "is never guessed",
@@ -31,7 +31,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-everything-is-missed",
     file: "src/worker/hub/hub-object.ts",
-    find: "return (this.#lastNumbers.get(subjectOf(notice)) ?? otherwise) > after;",
+    find: "return (this.#lastNumbers.get(subjectOf(notification)) ?? otherwise) > after;",
     replace: "return after < Infinity || otherwise < 0;",
     tests: ["test/worker/hub.test.ts"],
     title: "causes no notifications when nothing was missed",
@@ -57,7 +57,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/hub/hub-object.ts",
     find: "this.#ready.delete(socket);",
     replace: "",
-    tests: ["test/worker/notices.test.ts", "test/worker/hub.test.ts"],
+    tests: ["test/worker/notifications.test.ts", "test/worker/hub.test.ts"],
     title: "R7|grows and shrinks",
   },
   {
@@ -111,8 +111,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-shard-of-another",
     file: "src/worker/hub/index.ts",
-    find: "const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);",
-    replace: "const parts = Map.groupBy(notices, (notice) => (subjectOf(notice) + 1) % shards);",
+    find: "const parts = Map.groupBy(notifications, (notification) => subjectOf(notification) % shards);",
+    replace: "const parts = Map.groupBy(notifications, (notification) => (subjectOf(notification) + 1) % shards);",
     tests: ["test/worker/hub.test.ts"],
     title: "each subject has one shard",
   },
@@ -518,7 +518,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "task-news-of-its-client-missing",
     file: "src/core/tasks/task-methods.ts",
-    find: 'server.notices.publish({ kind: "task", id });',
+    find: 'server.notifications.publish({ kind: "task", id });',
     replace: "undefined;",
     tests: ["test/conformance/tasks.test.ts"],
     title: "an answer to one of two questions is reported",

@@ -121,10 +121,10 @@ export const ROLE_CHANGES: readonly Mutant[] = [
   },
   {
     id: "filter-tasks-as-elicitations",
-    file: "src/core/protocol/notices.ts",
+    file: "src/core/protocol/change-notifications.ts",
     find: "task: new Set(tasks) }",
     replace: "task: new Set(elicitations) }",
-    tests: ["test/features/notices.test.ts"],
+    tests: ["test/features/notifications.test.ts"],
   },
   {
     id: "roots-unread",

@@ -45,7 +45,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "get-of-nothing",
     file: "src/http/session-routes.ts",
-    find: "if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
+    find: "if (lastEventId === null && !services.notifications && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
     replace: "",
     tests: ["test/costs/costs.test.ts"],
     title: "a GET at a server that sends nothing outside of calls is 405",
@@ -53,8 +53,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "get-without-roots",
     file: "src/http/session-routes.ts",
-    find: "if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
-    replace: "if (lastEventId === null && !services.notices) return refuse(NO_STREAM);",
+    find: "if (lastEventId === null && !services.notifications && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
+    replace: "if (lastEventId === null && !services.notifications) return refuse(NO_STREAM);",
     tests: ["test/conformance/frames.test.ts"],
     title: "keep-alive comment lines are sent on a GET stream",
   },
@@ -236,15 +236,15 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "unsubscribe-not-run-on-delete",
     file: "src/worker/sessions/session.ts",
-    find: "this.#host.ctx.waitUntil(this.#notices.release(uris, caller));",
+    find: "this.#host.ctx.waitUntil(this.#notifications.release(uris, caller));",
     replace: "",
-    tests: ["test/worker/notices.test.ts"],
+    tests: ["test/worker/notifications.test.ts"],
     title: "the session's subscriptions are released",
   },
   {
     id: "unsubscribe-not-run-on-expiry",
     file: "src/worker/sessions/session.ts",
-    find: "if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });",
+    find: "if (caller) await this.#notifications.release(uris, { ...caller, principal: undefined });",
     replace: "",
     tests: ["test/worker/expiry.test.ts"],
   },
@@ -281,7 +281,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-level-forgotten",
-    file: "src/worker/sessions/wanted-notices.ts",
+    file: "src/worker/sessions/wanted-notifications.ts",
     find: "await this.#session.store(state, caller);",
     replace: "",
     tests: ["test/worker/state.test.ts"],
@@ -443,7 +443,7 @@ export const SESSIONS: readonly Mutant[] = [
     title: "are kept up to 64 KiB while they wait",
   },
   {
-    id: "stream-two-tell-of-notices",
+    id: "stream-two-tell-of-notifications",
     file: "src/worker/sessions/stream-sockets.ts",
     find: "await Promise.all(others.map((other) => this.tell(other, { lists: [], uris: [] })));",
     replace: "",
@@ -495,7 +495,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "for (const socket of this.#sockets.own) {",
     replace: "for (const socket of [] as WebSocket[]) {",
-    tests: ["test/worker/notices.test.ts"],
+    tests: ["test/worker/notifications.test.ts"],
     title: "ends with DELETE",
   },
   {
@@ -843,7 +843,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "e3-session-keeps-ids",
-    file: "src/worker/sessions/wanted-notices.ts",
+    file: "src/worker/sessions/wanted-notifications.ts",
     find: "const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);",
     replace: "const elicitations = [...known].slice(-ELICITATIONS_MAX);",
     tests: ["test/worker/elicitation-complete.test.ts"],

@@ -77,7 +77,7 @@ export const STREAMS: readonly Mutant[] = [
   {
     id: "bridge-offers-any-list",
     file: "src/worker/sessions/bridge.ts",
-    find: "lists: filter.lists.filter((list) => notices.lists.includes(list))",
+    find: "lists: filter.lists.filter((list) => notifications.lists.includes(list))",
     replace: "lists: filter.lists",
     tests: ["test/worker/durable.test.ts"],
     title: "a resumed GET stream gets",
@@ -195,7 +195,7 @@ export const STREAMS: readonly Mutant[] = [
   },
   {
     id: "sse-elicitation-of-older-versions-remembered",
-    file: "src/worker/sessions/wanted-notices.ts",
+    file: "src/worker/sessions/wanted-notifications.ts",
     find: "if (!clientOf(caller).rules.elicitationModes) return;",
     replace: "if (clientOf(caller).rules.elicitationModes) return;",
     tests: ["test/worker/elicitation-complete.test.ts"],

@@ -276,7 +276,7 @@ async function serveOne(seat: Seat, parsed: ParsedMessage, emit: Emit): Promise<
     if (method === "notifications/cancelled") {
       seat.serving.get(params.requestId as RequestId)?.abort(new Error("The client cancelled the request."));
     }
-    void seat.relay.notice(parsed.message);
+    void seat.relay.notification(parsed.message);
   } else if (!parsed.isNotification) {
     const id = parsed.id === undefined ? {} : { id: parsed.id };
     return {

@@ -7,8 +7,9 @@
  * @module
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
+
+import { isChange } from "../../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../../core/protocol/jsonrpc.ts";
-import { isChange } from "../../../core/protocol/notices.ts";
 import { type Disconnectable, EventStream } from "../../../http/event-stream.ts";
 import { type PendingStream, type RespondOptions, type Run, toJson, untilStreaming } from "../../../http/respond.ts";
 import type { HttpLimits } from "../../../http/response-times.ts";

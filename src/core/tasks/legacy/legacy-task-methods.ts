@@ -30,7 +30,7 @@ const isOffered = (registry: Registry) => registry.offers("tools");
 /**
  * Returns the methods for these clients, including those of tasks.
  *
- * @param inner The methods that are served in addition to the standard ones, such as those of notices.
+ * @param inner The methods that are served in addition to the standard ones, such as those of notifications.
  * @param changes The task changes of the client's session.
  */
 export function legacyTaskMethods(backend: LegacyTaskBackend, inner: Table | undefined, changes: TaskChanges): Table {

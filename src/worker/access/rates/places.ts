@@ -109,8 +109,8 @@ function watched(session: FoundSession, ended: () => Promise<void>): FoundSessio
       if (!outcome) await ended();
       return outcome;
     },
-    streamTo: async (target, to, notices) => {
-      const refusal = await session.streamTo(target, to, notices);
+    streamTo: async (target, to, notifications) => {
+      const refusal = await session.streamTo(target, to, notifications);
       if (refusal?.reason === "session-unknown") await ended();
       // A session of HTTP+SSE ends with its stream.
       if (target.kind === "standalone" && target.isHttpSse) to.signal.addEventListener("abort", () => void ended());

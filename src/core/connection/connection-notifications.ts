@@ -1,40 +1,40 @@
 /**
- * The notices of one connection: those that a legacy client gets automatically, and the listen requests of modern
+ * The notifications of one connection: those that a legacy client gets automatically, and the listen requests of modern
  * clients.
  *
  * @module
  */
 
 import type { Registry } from "../define/registry.ts";
+import { type ChangeSource, compileFilter } from "../protocol/change-notifications.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { BusyError } from "../protocol/errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
-import { compileFilter, type NoticeSource } from "../protocol/notices.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { Method } from "../run/request-context.ts";
 import {
   elicitationIdOf,
   legacyNotification,
   listenMethods,
-  localNotices,
+  localNotifications,
   releaseUris,
   subscribeMethods,
 } from "../serve/subscriptions.ts";
 
-export interface ConnectionNoticesOptions {
-  /** Sends a notice to the legacy client of this connection. */
+export interface ConnectionNotificationsOptions {
+  /** Sends a notification to the legacy client of this connection. */
   readonly send: (notification: JSONRPCNotification) => void;
   readonly env: unknown;
   readonly onError: ErrorReporter;
   readonly limits: Limits;
 }
 
-export class ConnectionNotices {
+export class ConnectionNotifications {
   readonly #registry: Registry;
-  readonly #options: ConnectionNoticesOptions;
+  readonly #options: ConnectionNotificationsOptions;
   readonly #elicitations = new Set<string>();
   readonly #end = new AbortController();
   #client: ClientFacts | undefined;
@@ -44,12 +44,12 @@ export class ConnectionNotices {
   /** The level that the client set with `logging/setLevel`. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
-  constructor(registry: Registry, options: ConnectionNoticesOptions) {
+  constructor(registry: Registry, options: ConnectionNotificationsOptions) {
     this.#registry = registry;
     this.#options = options;
   }
 
-  /** Returns the methods of an era that concern notices. */
+  /** Returns the methods of an era that concern notifications. */
   methods(era: Era): Readonly<Record<string, Method>> {
     if (era === "modern") return listenMethods(this.#source());
     const [read, keep] = [
@@ -61,17 +61,17 @@ export class ConnectionNotices {
     return subscribeMethods({ read, keep });
   }
 
-  /** Begins to send notices to a legacy client. */
+  /** Begins to send notifications to a legacy client. */
   start(client: ClientFacts): void {
     if (this.#client) return;
     this.#client = client;
-    const stop = this.#registry.notices.subscribe((notices) => {
+    const stop = this.#registry.changes.subscribe((notifications) => {
       const lists = ["tools", "prompts", "resources"] as const;
       const { logLevel } = this;
       const elicitations = client.rules.elicitationModes ? [...this.#elicitations] : [];
       const admits = compileFilter({ lists, uris: this.#uris, elicitations, logLevel });
-      for (const notice of notices.filter(admits)) {
-        this.#options.send(legacyNotification(notice));
+      for (const notification of notifications.filter(admits)) {
+        this.#options.send(legacyNotification(notification));
       }
     });
     this.#end.signal.addEventListener("abort", stop);
@@ -88,7 +88,7 @@ export class ConnectionNotices {
     for (const id of ids) this.#elicitations.add(id);
   }
 
-  /** Ends all notices. Each listen request is answered, so that its client knows that the end was intended. */
+  /** Ends all notifications. Each listen request is answered, so that its client knows that the end was intended. */
   end(): void {
     if (this.#end.signal.aborted) return;
     this.#end.abort();
@@ -97,9 +97,9 @@ export class ConnectionNotices {
     if (client) void releaseUris(this.#registry, this.#uris, { env, principal: undefined, client }, onError);
   }
 
-  /** The notices of this process until the connection ends. */
-  #source(): NoticeSource {
-    const local = localNotices(this.#registry.notices);
+  /** The notifications of this process until the connection ends. */
+  #source(): ChangeSource {
+    const local = localNotifications(this.#registry.changes);
     const { signal } = this.#end;
     const ended = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     return {

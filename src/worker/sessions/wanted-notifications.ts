@@ -1,12 +1,13 @@
 /**
- * The notices that the client of one session wants: list changes, subscribed resources, completed URL elicitations, and
+ * The notifications that the client of one session wants: list changes, subscribed resources, completed URL elicitations, and
  * log messages. They are stored in the state of the session.
  *
  * @module
  */
+
+import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
-import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import { elicitationIdOf, releaseUris } from "../../core/serve/subscriptions.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, clientOf, type SessionState, type StoredState } from "./session-state.ts";
@@ -23,7 +24,7 @@ interface StateStore {
  */
 const ELICITATIONS_MAX = 32;
 
-export class WantedNotices {
+export class WantedNotifications {
   readonly #host: SessionHost;
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
@@ -36,12 +37,12 @@ export class WantedNotices {
     this.#session = session;
   }
 
-  get filter(): NoticeFilter {
+  get filter(): ChangeFilter {
     const { uris = [], elicitations = [], logLevel } = this.#state.get();
     return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
   }
 
-  /** Stores the notices that the client wants. Resolves once they are delivered to it. */
+  /** Stores the notifications that the client wants. Resolves once they are delivered to it. */
   async want(state: StoredState, caller: Caller): Promise<void> {
     await this.#session.store(state, caller);
     await this.#streams.tell(this.filter);
@@ -62,7 +63,7 @@ export class WantedNotices {
   async awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
     const { elicitations: known = [] } = this.#state.get();
     if (!clientOf(caller).rules.elicitationModes) return;
-    if (!this.#host.runtime.hasNotices || ids.every((id) => known.includes(id))) return;
+    if (!this.#host.runtime.hasNotifications || ids.every((id) => known.includes(id))) return;
     const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
     await this.want({ elicitations }, caller);
   }

@@ -1,5 +1,5 @@
 /**
- * Notices of changes: published anywhere in the program, delivered to the clients that asked for them.
+ * Notifications of changes: published anywhere in the program, delivered to the clients that asked for them.
  *
  * @module
  */
@@ -8,20 +8,20 @@ import { type LoggingLevel, passesLevel } from "./logging.ts";
 import { uriKey } from "./uri.ts";
 
 /** A change, or a message for the log. */
-export type Notice =
+export type ChangeNotification =
   | { readonly kind: ListKind }
   /** The contents of a resource changed. */
   | { readonly kind: "resource"; readonly uri: string }
   /** A URL elicitation was completed. */
   | { readonly kind: "elicitation"; readonly id: string }
-  /** The status of a task changed. The notice does not contain the status; its receiver reads the task again. */
+  /** The status of a task changed. The notification does not contain the status; its receiver reads the task again. */
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** The notices that one client wants. It is plain data, because it is sent to Durable Objects. */
-export interface NoticeFilter {
+/** The notifications that one client wants. It is plain data, because it is sent to Durable Objects. */
+export interface ChangeFilter {
   readonly lists: readonly ListKind[];
   /** Resources subscribed to. */
   readonly uris: readonly string[];
@@ -32,7 +32,7 @@ export interface NoticeFilter {
   readonly logLevel?: LoggingLevel | undefined;
 }
 
-export type NoticeListener = (notice: Notice) => void;
+export type ChangeListener = (notification: ChangeNotification) => void;
 
 /** The owner and the size of a stream, so that a source can enforce its limits. */
 export interface Claim {
@@ -50,19 +50,19 @@ export function sizeOf(kept: unknown, uris: readonly string[]): number {
   return JSON.stringify(kept).length + uris.length * URI_OVERHEAD;
 }
 
-/** A source of notices: this process, or a hub that connects all processes. */
-export interface NoticeSource {
+/** A source of notifications: this process, or a hub that connects all processes. */
+export interface ChangeSource {
   /**
-   * Resolves once every notice published from now on is delivered. Rejects when the source cannot be reached, and with
+   * Resolves once every notification published from now on is delivered. Rejects when the source cannot be reached, and with
    * `BusyError` when there are too many streams.
    */
-  open(filter: NoticeFilter, listener: NoticeListener, claim: Claim): Promise<NoticeSubscription>;
+  open(filter: ChangeFilter, listener: ChangeListener, claim: Claim): Promise<ChangeSubscription>;
 }
 
 /** One open subscription to a source. */
-export interface NoticeSubscription {
+export interface ChangeSubscription {
   /** Resolves once the new filter is in effect. */
-  update(filter: NoticeFilter): Promise<void>;
+  update(filter: ChangeFilter): Promise<void>;
   /** Ends the subscription at once; the listener is not called again. */
   stop(): void;
   /** Resolves when the source ends the subscription. */
@@ -74,26 +74,26 @@ export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
 
-/** Returns whether the client of a filter wants a notice. */
+/** Returns whether the client of a filter wants a notification. */
 export function compileFilter({
   lists,
   uris,
   elicitations,
   tasks,
   logLevel,
-}: NoticeFilter): (notice: Notice) => boolean {
+}: ChangeFilter): (notification: ChangeNotification) => boolean {
   const wanted = { resource: new Set(uris.map(uriKey)), elicitation: new Set(elicitations), task: new Set(tasks) };
-  return (notice) => {
-    if ("id" in notice) return wanted[notice.kind].has(notice.id);
-    if ("uri" in notice) return wanted.resource.has(uriKey(notice.uri));
-    return "level" in notice ? passesLevel(notice.level, logLevel) : lists.includes(notice.kind);
+  return (notification) => {
+    if ("id" in notification) return wanted[notification.kind].has(notification.id);
+    if ("uri" in notification) return wanted.resource.has(uriKey(notification.uri));
+    return "level" in notification ? passesLevel(notification.level, logLevel) : lists.includes(notification.kind);
   };
 }
 
-/** Passes each notice to every listener of this process in a microtask. Equal notices of one turn arrive as one. */
-export class NoticeBus {
-  readonly #listeners = new Map<unknown, (notices: readonly Notice[]) => void>();
-  readonly #waiting = new Map<unknown, Notice>();
+/** Passes each notification to every listener of this process in a microtask. Equal notifications of one turn arrive as one. */
+export class ChangeBus {
+  readonly #listeners = new Map<unknown, (notifications: readonly ChangeNotification[]) => void>();
+  readonly #waiting = new Map<unknown, ChangeNotification>();
   readonly #failed: (error: unknown) => void;
 
   /** @param failed Receives what a listener throws. The other listeners are still called. */
@@ -101,11 +101,11 @@ export class NoticeBus {
     this.#failed = failed;
   }
 
-  publish(notice: Notice): void {
+  publish(notification: ChangeNotification): void {
     if (this.#listeners.size === 0) return;
     if (this.#waiting.size === 0) queueMicrotask(() => this.#deliver());
     // Log messages are never merged.
-    this.#waiting.set(notice.kind === "log" ? notice : JSON.stringify(notice), notice);
+    this.#waiting.set(notification.kind === "log" ? notification : JSON.stringify(notification), notification);
   }
 
   /**
@@ -113,17 +113,17 @@ export class NoticeBus {
    *
    * @param key A second subscription with the same key replaces the first, so that nothing is delivered twice.
    */
-  subscribe(listener: (notices: readonly Notice[]) => void, key: unknown = listener): () => void {
+  subscribe(listener: (notifications: readonly ChangeNotification[]) => void, key: unknown = listener): () => void {
     this.#listeners.set(key, listener);
     return () => this.#listeners.delete(key);
   }
 
   #deliver(): void {
-    const notices = [...this.#waiting.values()];
+    const notifications = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const listener of [...this.#listeners.values()]) {
       try {
-        listener(notices);
+        listener(notifications);
       } catch (error) {
         this.#failed(error);
       }

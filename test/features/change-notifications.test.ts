@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compileFilter } from "../../src/core/protocol/notices.ts";
+import { compileFilter } from "../../src/core/protocol/change-notifications.ts";
 
 test("a filter on tasks admits changes of a task, but not the completion of an elicitation with the same id", () => {
   const admits = compileFilter({ lists: [], uris: [], tasks: ["a"] });

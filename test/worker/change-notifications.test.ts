@@ -62,7 +62,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     });
     const reading = new Reading(await client.get());
     await publish("tools");
-    await reading.has("a notice", (each) => methodsOf(each).includes("notifications/tools/list_changed"));
+    await reading.has("a notification", (each) => methodsOf(each).includes("notifications/tools/list_changed"));
   });
 
   test("gets only updates of subscribed resources, each once, and none after unsubscribing", async () => {
@@ -190,7 +190,7 @@ describe("subscriptions/listen", () => {
     const { reading } = await listen({ toolsListChanged: true });
     const client = await LegacyClient.open(tap.url);
     await readAnswer(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
-    await reading.has("the notice", ({ messages }) => messages.length > 1);
+    await reading.has("the notification", ({ messages }) => messages.length > 1);
   });
 });
 
