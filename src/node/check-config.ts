@@ -77,8 +77,7 @@ const ORIGINS = /\ballowedOrigins\s*:\s*\[([^\]]*)\]/g;
 const STRING = /["']([^"']+)["']/g;
 /** The start of each call of `edge()`, and the arguments that cannot contain a part with objects. */
 const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
-const WITHOUT_PARTS =
-  /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:durable|sessions|hub|once|tasks|keys)\b)))/s;
+const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:durable|sessions|hub|once|tasks|keys)\b)))/s;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
 
 /**
