@@ -2,6 +2,8 @@
 export interface Mutant {
   /** Unique, in lower case with hyphens, for `npm run mutants -- --only`. */
   readonly id: string;
+  /** What would go wrong for users if the line were like this. */
+  readonly reason: string;
   /** The file that is changed, from the project's root. */
   readonly file: string;
   /** The text that is replaced. It occurs exactly once in the file and contains no line break. */
@@ -11,10 +13,4 @@ export interface Mutant {
   readonly tests: readonly string[];
   /** Runs only the tests whose title matches this regular expression. @default all tests of the files */
   readonly title?: string;
-}
-
-/** A change that no test can notice, because the program behaves the same with it. */
-export interface EquivalentMutant extends Pick<Mutant, "id" | "file" | "find" | "replace"> {
-  /** Why the behaviour is the same. */
-  readonly reason: string;
 }
