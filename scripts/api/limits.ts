@@ -22,7 +22,7 @@ it, so a program bundles only those of the parts that it imports. The value itse
 take are in their error messages.
 `;
 
-/** Where the options of an interface are written. Its interfaces without an entry are no options of a server. */
+/** Where the options of an interface are written. Its interfaces without an entry are not options of a server. */
 const PLACES: Readonly<Record<string, string>> = {
   Limits: "`limits`",
   EdgeOptions: "`edge()`",

@@ -58,7 +58,7 @@ export async function countShapes(counting: Counting): Promise<Record<string, Co
     const found = await run(counting);
     const used = await settled(counting);
     await counting.expire();
-    // Running the alarms from outside reads the storage of every object, which is no cost of the session.
+    // Running the alarms from outside reads the storage of every object, which is not a cost of the session.
     const ended = { ...(await settled(counting)), requests: 0, wakes: 0, rowsRead: 0 };
     const total = summed(used, ended);
     counts[what] = found ? { ...summed(found, total), ...(found.held && { held: found.held }) } : total;

@@ -74,7 +74,7 @@ export interface Contribution<Env = unknown> {
   readonly authorize?:
     | ((received: ReceivedRequest<Env>) => Refusal | undefined | Promise<Refusal | undefined>)
     | undefined;
-  /** Called with each refused request, before it is answered. Answers of Hono middleware are no refusals. */
+  /** Called with each refused request, before it is answered. Answers of Hono middleware are not refusals. */
   readonly onRefused?: ((refused: RefusedRequest<Env>) => void) | undefined;
   /** Wraps each call, outside of the hooks of the server. */
   readonly around?: AroundHook<Env> | undefined;

@@ -141,7 +141,7 @@ test.each<[string, string[], number, string]>([
   ["an argument that is missing", ["call", "add", "--a", "1"], 2, "Missing: --b."],
   ["an argument of the wrong type", ["call", "add", "--a", "x", "--b", "1"], 2, '--a: "x" is not a number.'],
   ["an option that the tool lacks", ["call", "add", "--c", "1"], 2, "unknown option '--c'"],
-  ["arguments that are no object", ["call", "add", "--json-args", "[]"], 2, "must be a JSON object"],
+  ["arguments that are not an object", ["call", "add", "--json-args", "[]"], 2, "must be a JSON object"],
   ["an unknown version", ["list", "--as", "2020-01-01"], 2, "2026-07-28"],
   ["a time without a unit that exists", ["list", "--timeout", "5x"], 2, "Write a time"],
   ["a server that ends", ["call", "crash", "--yes"], 4, "closed"],

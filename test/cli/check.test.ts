@@ -124,7 +124,7 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
     tool({ inputSchema: { type: "object", required: ["x"] } }),
     "tool-definitions",
     "failed",
-    '"x", which is no property',
+    'lists "x" as required but does not define it',
   ],
   ["describes no tool", tool({ description: "" }), "tool-definitions", "warning", "without a description: a"],
   ["answers methods that do not exist", { "mcp-edge/no-such-method": {} }, "unknown-method", "failed", "-32601"],
@@ -136,7 +136,7 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
   const found = rows.find((row) => row.name === name && row.version === "2025-11-25");
   expect(found).toMatchObject({ source: "mcp-edge", status, detail: expect.stringContaining(detail) });
   expect(code).toBe(status === "failed" ? 3 : 0);
-  // Versions that the server does not have are no failures.
+  // Versions that the server does not have are not failures.
   expect(rows).toContainEqual(
     expect.objectContaining({ version: "2026-07-28", name: "connect", status: "not-applicable" }),
   );

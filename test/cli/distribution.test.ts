@@ -181,7 +181,7 @@ test("server-json describes a running server, keeps what a person added, and is 
 });
 
 test.each([
-  [{ name: "dice" }, 'name: "dice" is no name for the registry'],
+  [{ name: "dice" }, 'name: "dice" is not a name for the registry'],
   [{ title: "Other" }, 'title is "Other"'],
   [{ description: "x".repeat(101) }, "1 to 100 characters"],
   [{ $schema: "https://example.com" }, "$schema"],

@@ -109,7 +109,7 @@ test("an existing folder or file is not touched", async () => {
   const full = await create("full", "--template", "weather");
   expect([full.code, full.stderr]).toEqual([2, expect.stringContaining("exists and is not empty")]);
   const file = await create("file", "--template", "weather");
-  expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("exists and is no folder")]);
+  expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("exists and is not a folder")]);
   expect(filesOf(place)).toEqual(["file", "full/notes.txt"]);
   expect([read("full/notes.txt"), read("file")]).toEqual(["mine", "mine"]);
 });

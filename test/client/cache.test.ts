@@ -130,7 +130,7 @@ describe("a result with ttlMs", () => {
   });
 
   const useless = [{ ttlMs: 0, cacheScope: "public" }, { ttlMs: -5 }, { ttlMs: "60000" }, { ttlMs: null }, {}];
-  test.each(useless)("that is no positive number, such as %j, is not kept", async (hints) => {
+  test.each(useless)("that is not a positive number, such as %j, is not kept", async (hints) => {
     const client = await join(
       await serve(hints, hints.ttlMs === 0 ? undefined : { text: /ttlMs|cacheScope/, schema: "2026-07-28" }),
     );

@@ -133,7 +133,7 @@ describe("other servers", () => {
     ["400 with an error of its own", ({ message }, response) => error(response, 400, message?.id, -32000), /-32000/],
     ["404 as text", (_, response) => response.writeHead(404, { "content-type": "text/plain" }).end("Not found")],
     ["200 with -32601", ({ message }, response) => error(response, 200, message?.id, -32601)],
-    ["404 as JSON that is no message", (_, response) => json(response, 404, { detail: "Not Found" })],
+    ["404 as JSON that is not a message", (_, response) => json(response, 404, { detail: "Not Found" })],
     ["an empty result", ({ message }, response) => result(response, message?.id, {}), /resultType|DiscoverResult/],
     ["500 as text", (_, response) => response.writeHead(500).end("oops")],
     [

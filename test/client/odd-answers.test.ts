@@ -149,7 +149,7 @@ describe("no error contains", () => {
   );
 });
 
-test("a resume token with an address that is no text is refused", async () => {
+test("a resume token with an address that is not text is refused", async () => {
   await using server = await answering(() => DONE);
   const { client } = await join(server.url);
   const token = btoa(JSON.stringify([{ toString: 1 }, "2025-11-25", "s", 1, "tools/call", "e"]));

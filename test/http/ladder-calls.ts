@@ -284,7 +284,7 @@ const METHOD_HEADER: readonly Row[] = [
     "Mcp-Method padded",
     modern({}, { "mcp-method": " \t tools/list  " }),
     SERVED,
-    "RFC 9110, 5.5: white space around a value is no part of it",
+    "RFC 9110, 5.5: white space around a value is not part of it",
   ),
 ];
 
@@ -318,7 +318,7 @@ const NAME_HEADER: readonly Row[] = [
     "Mcp-Name padded",
     called({ "mcp-name": `  ${SIMPLE}\t` }),
     SERVED,
-    "RFC 9110, 5.5: white space around a value is no part of it",
+    "RFC 9110, 5.5: white space around a value is not part of it",
   ),
   row("modern", "the header named MCP-NAME", called({ "mcp-name": undefined, "MCP-NAME": SIMPLE }), SERVED, CASE),
   row(

@@ -58,7 +58,7 @@ describe("serveStdio", () => {
   test("writes only messages to standard output; what handlers print goes to standard error", async () => {
     const { lines, stderr } = await serve(write(`${call(1, "noisy")}\n`));
     expect(lines).toHaveLength(1);
-    expect(stderr).toContain("a line that is no message");
+    expect(stderr).toContain("a line that is not a message");
     expect(stderr).toContain("nor is this");
   });
 

@@ -92,7 +92,7 @@ describe("allowCommands", () => {
     ["a relative file", { file: "git" }, "write the absolute path"],
     ["a batch file", { file: join(folder, "a.CMD") }, "batch file"],
     ["a misspelt option", { file: "/bin/true", arg: [] }, 'Did you mean "args"'],
-    ["a time that is no number", { file: "/bin/true", timeoutMs: Number.NaN }, "timeoutMs is NaN"],
+    ["a time that is not a number", { file: "/bin/true", timeoutMs: Number.NaN }, "timeoutMs is NaN"],
   ])("%s throws when the list is made", (_what, command, text) => {
     expect(() => allowCommands({ test: command as CommandOptions })).toThrow(text);
   });

@@ -119,7 +119,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
   });
 });
 
-describe("the authorization endpoint is no open redirector (RFC 9700, 4.11.2)", () => {
+describe("the authorization endpoint is not an open redirector (RFC 9700, 4.11.2)", () => {
   const site = async () => String((await register(worker.origin, { redirect_uris: [SITE] })).client_id);
 
   test.each<[string, Record<string, string | undefined>]>([
@@ -329,7 +329,7 @@ test("a request whose parameters grow when they are written again is refused, si
   expect(status).toBe(400);
 });
 
-test("names that every object has are no scopes", async () => {
+test("names that every object has are not scopes", async () => {
   expect((await signIn(worker.origin, { ...KNOWN, scope: "read constructor toString" })).scope).toBe("read");
   expect((await outcomeOf({ scope: "constructor" })).client).not.toHaveProperty("error");
 });

@@ -53,7 +53,7 @@ describe("a request with a mistake is refused at the redirect URI, with state an
     ["the method plain", { code_challenge_method: "plain" }, "invalid_request"],
     ["no method, which means plain", { code_challenge_method: undefined }, "invalid_request"],
     ["an unknown method", { code_challenge_method: "S512" }, "invalid_request"],
-    ["a challenge that is no hash", { code_challenge: "short" }, "invalid_request"],
+    ["a challenge that is not a hash", { code_challenge: "short" }, "invalid_request"],
     ["an answer in the fragment", { response_mode: "fragment" }, "invalid_request"],
     ["a request object", { request: "e30" }, "request_not_supported"],
     ["the URL of a request object", { request_uri: "https://known.example/request" }, "request_uri_not_supported"],

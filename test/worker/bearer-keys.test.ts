@@ -133,7 +133,7 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys", {}, fit), "/keys")).toBe(200);
   });
 
-  test("are not used if their operations are no list, which is no fault of the issuer's other keys", async () => {
+  test("are not used if their operations are not a list, which is no fault of the issuer's other keys", async () => {
     await forget();
     issuer.published = [{ ...key.jwk, key_ops: 7 }];
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(401);

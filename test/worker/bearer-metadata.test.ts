@@ -66,7 +66,7 @@ describe("the metadata of the resource", () => {
     "/%2ewell-known/oauth-protected-resource",
     "/.well-known/oauth%2Dprotected-resource/mcp",
     "/mcp/.well%2dknown/oauth-protected-resource",
-  ])("is not served at %s, whose characters are escaped, and that is no failure", async (path) => {
+  ])("is not served at %s, whose characters are escaped, and that is not a failure", async (path) => {
     const response = await fetch(url(path));
     expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
   });
@@ -183,7 +183,7 @@ describe("the options of bearer()", () => {
     ["without issuer", {}, /issuer is undefined; write a URL/],
     ["an issuer without TLS", { issuer: "http://login.example.com" }, /issuer is "http.*https/],
     ["a relative issuer", { issuer: "/login" }, /issuer is/],
-    ["a resource that is no URL", { ...base, resource: "mcp" }, /resource is "mcp"/],
+    ["a resource that is not a URL", { ...base, resource: "mcp" }, /resource is "mcp"/],
     ["keys without TLS", { ...base, jwks: "http://login.example.com/jwks" }, /jwks is/],
     ["keys of another form", { ...base, jwks: { key: 1 } }, /jwks is neither/],
     ["the algorithm none", { ...base, algorithms: ["none"] }, /algorithms has "none"/],
@@ -199,7 +199,7 @@ describe("the options of bearer()", () => {
       { ...base, jwks: { keys: [] }, verify: () => null },
       /one of jwks, introspection and verify/,
     ],
-    ["a verify that is no function", { ...base, verify: true }, /verify of bearer/],
+    ["a verify that is not a function", { ...base, verify: true }, /verify of bearer/],
     ["introspection without TLS", { ...base, introspection: { url: "http://a.example" } }, /introspection.url is/],
     ["too large a skew", { ...base, clockSkewMs: 300_001 }, /clockSkewMs is 300001/],
     ["needs with a wrong scope", { ...base, needs: { tools: { a: ["b c"] } } }, /needs.tools has "b c"/],

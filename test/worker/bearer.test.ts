@@ -278,7 +278,7 @@ describe("a token that is refused", () => {
     return `${text}.${base64url(await crypto.subtle.sign("HMAC", secret, Buffer.from(text)))}`;
   }
 
-  test("is refused for every kind of request, and so is no token", async () => {
+  test("is refused for every kind of request, and so is not a token", async () => {
     const session = await openSession(await tokenFor());
     const expired = await tokenFor("/mcp", { exp: nowS() - 31 });
     const before = [await read("/runs"), await worker.objects("McpObject")];

@@ -219,7 +219,7 @@ describe("registration", () => {
   test.each<[string, Members, string]>([
     ["no redirect URI", { redirect_uris: [] }, "invalid_redirect_uri"],
     ["six redirect URIs", { redirect_uris: Array.from({ length: 6 }, () => REDIRECT) }, "invalid_redirect_uri"],
-    ["a redirect URI that is no text", { redirect_uris: [7] }, "invalid_redirect_uri"],
+    ["a redirect URI that is not text", { redirect_uris: [7] }, "invalid_redirect_uri"],
     ["http: for a host", { redirect_uris: ["http://client.example/callback"] }, "invalid_redirect_uri"],
     ["a script", { redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
     ["an unknown scheme", { redirect_uris: ["other:/callback"] }, "invalid_redirect_uri"],

@@ -184,7 +184,7 @@ test("a Worker without the flag enable_request_signal is served, and the log say
   ]);
 });
 
-test("a service binding with the name of the object binding is no Durable Object binding", async () => {
+test("a service binding with the name of the object binding is not a Durable Object binding", async () => {
   const options = { objects: { OWN: "McpObject" }, twin: true };
   await using served = await logging('{ use: [hub(), objects({ binding: "TWIN" })] }', options);
   expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);

@@ -132,7 +132,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks continues once with its answer, and is then finished", async () => {
+  test("that asks continues exactly once with its answer, and is then finished", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const asked = resultOf(await present(client, "ask_and_pay", key));

@@ -43,15 +43,15 @@ describe("an answer of the authorization server", () => {
   const json = (value: unknown): Fault => ({ status: 200, text: JSON.stringify(value) });
   test.each<[string, string, Fault]>([
     ["metadata with an error", METADATA, { status: 500, text: MARK }],
-    ["metadata that is no JSON", METADATA, { status: 200, text: `<p>${MARK}</p>` }],
+    ["metadata that is not JSON", METADATA, { status: 200, text: `<p>${MARK}</p>` }],
     [
       "metadata of another issuer",
       METADATA,
       json({ issuer: `https://${MARK}.example`, jwks_uri: "https://a.example" }),
     ],
     ["keys with an error", "/jwks", { status: 403, text: `{"error":"${MARK}"}` }],
-    ["keys that are no JSON", "/jwks", { status: 200, text: `{"keys": ${MARK}` }],
-    ["keys that are no list", "/jwks", json({ keys: MARK })],
+    ["keys that are not JSON", "/jwks", { status: 200, text: `{"keys": ${MARK}` }],
+    ["keys that are not a list", "/jwks", json({ keys: MARK })],
     ["keys that are elsewhere", "/jwks", { status: 302, headers: { Location: `https://${MARK}.example/` } }],
     ["keys of another form", "/jwks", json({ keys: [{ kty: MARK, kid: "one" }, MARK, null] })],
   ])("%s reaches neither the client nor the log", async (_, path, fault) => {

@@ -67,7 +67,7 @@ describe("around", () => {
     expect(all[0]).not.toHaveProperty("taskId");
   });
 
-  test("and the handler have no taskId in a call that is no task", async () => {
+  test("and the handler have no taskId in a call that is not a task", async () => {
     const key = newKey();
     await client.as({ capabilities: {} }).call("heard", { key });
     const handled = (await heard(key, 2)).filter(({ say }) => say === "handler");

@@ -124,7 +124,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
   const { path, key, id = "login", label = "your account", attempts = {} } = options;
   checkProvider("ownLogin(): ", { id, clientId: id });
   if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
-    throw new KitError("options-invalid", 'ownLogin(): path is no path of this host; begin it with one "/".');
+    throw new KitError("options-invalid", 'ownLogin(): path is not a path of this host; begin it with one "/".');
   }
   if (typeof key !== "string" || key === "") {
     throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");

@@ -27,7 +27,7 @@ export interface Argument {
   readonly default?: unknown;
 }
 
-/** Returns the arguments that an input schema describes, in its order; none if it is no schema. */
+/** Returns the arguments that an input schema describes, in its order; none if it is not a schema. */
 export function argumentsOf(inputSchema: unknown): Argument[] {
   const schema = isObject(inputSchema) ? inputSchema : {};
   const whole = resolve(schema, schema);

@@ -15,6 +15,6 @@ export function readJsonFile(path: string): JsonObject | undefined {
   } catch {
     // Reported below.
   }
-  if (!isObject(value)) throw usageError(`${path} is no JSON object. Repair or delete it.`);
+  if (!isObject(value)) throw usageError(`${path} is not a JSON object. Repair or delete it.`);
   return value;
 }

@@ -106,7 +106,7 @@ function targetOf(server: ConfiguredServer): Target {
   return "url" in server ? { kind: "http", ...server } : { kind: "stdio", ...server };
 }
 
-/** @throws {Error} if the address is no URL, which only its values can show. */
+/** @throws {Error} if the address is not a URL, which only its values can show. */
 function checked(target: Target): Target {
   if (target.kind === "http" && !(/^https?:/.test(target.url) && URL.canParse(target.url))) {
     throw new Error(`${JSON.stringify(target.url)} is not a URL.`);

@@ -43,7 +43,7 @@ export function resultFor(
   };
 }
 
-/** Converts what the host's version does not know: members, kinds of content, and structured content that is no object. */
+/** Converts what the host's version does not know: members, kinds of content, and structured content that is not an object. */
 function shapeResult(result: JsonObject, method: string, rules: VersionRules): JsonObject {
   const rest = rules.era === "modern" ? result : withoutEnvelope(result);
   switch (method) {

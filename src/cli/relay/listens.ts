@@ -60,7 +60,7 @@ export class Listens {
     throw signal.reason;
   }
 
-  /** Passes a change on to the requests that asked for it. Returns false if it is no change. */
+  /** Passes a change on to the requests that asked for it. Returns false if it is not a change. */
   tell(method: string, params: JsonObject): boolean {
     if (method !== UPDATED && !LISTS.some(([, each]) => each === method)) return false;
     for (const { id, sink, methods, uris } of this.#open) {

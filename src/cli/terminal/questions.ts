@@ -44,7 +44,7 @@ export function explainUnasked(error: unknown, { canAsk }: Terminal): unknown {
   if (canAsk || !McpError.is(error) || error.code !== ErrorCode.MissingRequiredClientCapability) return error;
   return withMore(
     error,
-    "The server wants to ask you something, but standard input and standard error are no terminal.",
+    "The server wants to ask you something, but standard input and standard error are not a terminal.",
   );
 }
 

@@ -62,7 +62,7 @@ const SECRET_PARAMETER =
 /** Addresses within a text. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
 
-/** A shorter value is no secret, and would be found in ordinary words. */
+/** A shorter value is not a secret, and would be found in ordinary words. */
 export const SECRET_LENGTH_MIN = 4;
 
 /** The secrets that this process was given on its command line. They have no form by which they are recognised. */

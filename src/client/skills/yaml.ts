@@ -196,7 +196,7 @@ class BlockReader {
   }
 }
 
-/** Splits a line into its key and the text after the colon; undefined if it is no entry of a mapping. */
+/** Splits a line into its key and the text after the colon; undefined if it is not an entry of a mapping. */
 function keyOf(text: string): { readonly key: string; readonly rest: string } | undefined {
   if (/^["']/.test(text)) return new FlowReader(text).key();
   const at = text.search(/:(\s|$)/);

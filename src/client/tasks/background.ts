@@ -146,7 +146,7 @@ export class Background {
     };
     receive?.(driver);
     this.#announce(driver);
-    // A started task is awaited by its handle. Extensions around this one see from the type that it is no result.
+    // A started task is awaited by its handle. Extensions around this one see from the type that it is not a result.
     return receive ? { resultType: "task" } : this.#complete(driver, options, startedMs);
   }
 

@@ -58,7 +58,7 @@ describe("refuses, with the number of the line,", () => {
     ["an anchor", "a: 1\nb: &x 1\n", "line 2: &x 1 is not read here"],
     ["an alias", "a: *x\n", "line 1: *x is not read here"],
     ["a tag", "a: !t 1\n", "line 1: !t 1 is not read here"],
-    ["a key that is no text", "null: 1\n", "line 1: the key null is not a text"],
+    ["a key that is not text", "null: 1\n", "line 1: the key null is not text"],
     ["a key that is there twice", "a: 1\na: 2\n", "a is there twice"],
     ["a key that is twice in brackets", "a: {b: 1, b: 2}\n", "b is there twice"],
     ["a complex key", "? a\n: b\n", "line 1: it has no key"],

@@ -56,7 +56,7 @@ test("a question of a task is answered, and its answer names the task", async ()
   expect(answer.result._meta).toEqual({ "io.modelcontextprotocol/related-task": { taskId: created[0]?.id } });
 });
 
-test("a call of a tool that is no task, or may be one, is an ordinary call", async () => {
+test("a call of a tool that is not a task, or may be one, is an ordinary call", async () => {
   expect(textOf(await client.callTool("plain"))).toBe("plain");
   expect(textOf(await client.callTool("maybe"))).toBe("perhaps");
   expect(created).toEqual([]);

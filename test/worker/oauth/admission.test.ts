@@ -139,7 +139,7 @@ test.each([
   [{ allow: { domains: ["*.example.com"] } }, /allow\.domains/],
   [{ allow: { domains: ["com"] } }, /allow\.domains has "com"/],
   [{ allow: { domain: ["example.com"] } }, /has no option "domain"\. Did you mean "domains"/],
-  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is no scope/],
+  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is not a scope/],
   [{ allow: { anyone: true }, scopes: { read: { only: {} } } }, /scopes\["read"\]\.only admits nobody/],
   [{ allow: { anyone: true }, scopes: { read: { describe: "x" } } }, /scopes\["read"\] has no option "describe"/],
 ])("the options %o are refused", (options, text) => {

@@ -39,7 +39,7 @@ test("users of your own take their place, and their names are text", async () =>
   expect(() => developmentUsers({ users: [] })).toThrow(/at least one/);
 });
 
-test("a request that is no choice has no page", () => {
+test("a request that is not a choice has no page", () => {
   expect(developmentUsers().page?.(new Request(`${LOCAL}?state=x&user=ada`))).toBeUndefined();
 });
 

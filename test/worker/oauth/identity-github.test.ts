@@ -61,7 +61,7 @@ test.each([
   ["verified by a text", [{ email: "octocat@example.com", primary: true, verified: "true" }]],
   ["missing", []],
   ["not a list", { email: "octocat@example.com", primary: true, verified: true }],
-])("an address that is %s is no address", async (_, emails) => {
+])("an address that is %s is refused", async (_, emails) => {
   service.emails = emails;
   expect((await signIn()).user).toMatchObject({ email: undefined, emailVerified: false });
 });

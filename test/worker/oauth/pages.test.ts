@@ -192,7 +192,7 @@ describe("what a client says about itself", () => {
     expect(found).toBe(shown);
   });
 
-  test.each([undefined, "", "\u200b\u202e", "   "])("is replaced if it is no name: %j", async (name) => {
+  test.each([undefined, "", "\u200b\u202e", "   "])("is replaced if it is not a name: %j", async (name) => {
     expect(await textOf(pages.consent({ ...CONSENT, client: { id: "c", name } }))).toContain(
       "Allow An app without a name to use Dice?",
     );

@@ -29,7 +29,7 @@ export async function callTool(
   options: CallOptions,
 ): Promise<number> {
   if (name === undefined) throw usageError(`Name a tool. This shows them: mcp-edge list ${asWritten(server)} tools`);
-  if (name.startsWith("-")) throw usageError(`Write the name of the tool before its arguments: ${name} is no tool.`);
+  if (name.startsWith("-")) throw usageError(`Write the tool name before options such as ${name}.`);
   const started = new CallTask();
   return withClient(server, options, clientOptions(options, started), async (session) => {
     const tool = await findTool(session.client, name, session.signal);

@@ -100,9 +100,9 @@ function requireValidTool({ name, inputSchema, outputSchema }: Tool): void {
   const { properties = {}, required = [] } = inputSchema as { properties?: object; required?: readonly string[] };
   const missing = required.find((each) => !Object.hasOwn(properties, each));
   if (missing !== undefined)
-    throw new Error(`The inputSchema of ${name} requires ${JSON.stringify(missing)}, which is no property.`);
+    throw new Error(`The inputSchema of ${name} lists ${JSON.stringify(missing)} as required but does not define it.`);
   if (outputSchema !== undefined && typeof outputSchema !== "object")
-    throw new Error(`The outputSchema of ${name} is no object.`);
+    throw new Error(`The outputSchema of ${name} is not an object.`);
 }
 
 /** The code of the error that a server answers with; undefined if it answers with a result. */

@@ -31,7 +31,7 @@ export function checkFree(folder: string): void {
   try {
     content = readdirSync(folder);
   } catch {
-    throw usageError(`${folder} exists and is no folder. Choose another name.`);
+    throw usageError(`${folder} exists and is not a folder. Choose another name.`);
   }
   if (content.length > 0)
     throw usageError(`${folder} exists and is not empty. Choose another name; nothing was changed.`);
@@ -75,7 +75,7 @@ function writeProject(target: string, template: Template, manifest: Manifest): v
     mkdirSync(dirname(path), { recursive: true });
     const bytes = readFileSync(source);
     const text = bytes.toString();
-    // A file that is no text, such as an image, is copied as it is.
+    // A file that is not text, such as an image, is copied as it is.
     const isText = Buffer.from(text).equals(bytes);
     writeFileSync(path, isText ? fillIn(file, text, template.name, manifest) : bytes);
   }

@@ -36,8 +36,7 @@ export async function getPrompt(
 ): Promise<number> {
   if (name === undefined)
     throw usageError(`Name a prompt. This shows them: mcp-edge list ${asWritten(server)} prompts`);
-  if (name.startsWith("-"))
-    throw usageError(`Write the name of the prompt before its arguments: ${name} is no prompt.`);
+  if (name.startsWith("-")) throw usageError(`Write the prompt name before options such as ${name}.`);
   return withClient(server, options, handlersFor, async ({ client, terminal, signal }) => {
     const prompts = await client.prompts({ signal }).all();
     const prompt = prompts.find((each) => each.name === name);

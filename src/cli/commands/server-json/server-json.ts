@@ -83,7 +83,7 @@ function isPublic(url: string | undefined): url is string {
 function problemOfName(name: string): string | undefined {
   const [min, max] = NAME_CHARACTERS;
   if (NAME.test(name) && name.length >= min && name.length <= max) return undefined;
-  return `${JSON.stringify(name)} is no name for the registry. Write a domain of yours backwards and a name, such as io.github.ada/weather.`;
+  return `${JSON.stringify(name)} is not a name for the registry. Write a domain of yours backwards and a name, such as io.github.ada/weather.`;
 }
 
 /** Returns what is wrong with a file, or differs from the running server. */
@@ -109,7 +109,7 @@ function compare(file: JsonObject, { info }: ServerFacts, url: string | undefine
     if (type !== "streamable-http" && type !== "sse")
       problems.push(`remotes: the type ${JSON.stringify(type)} is unknown.`);
     if (typeof each !== "string" || !isPublic(each))
-      problems.push(`remotes: ${JSON.stringify(each)} is no public https: address.`);
+      problems.push(`remotes: ${JSON.stringify(each)} is not a public https: address.`);
   }
   if (url !== undefined && !remotes.some((each) => each.url === url)) problems.push(`remotes do not have ${url}.`);
   return problems;

@@ -195,7 +195,7 @@ function pascalCase(text: string): string {
   return /^[A-Za-z]/.test(name) ? name : `Type${name}`;
 }
 
-/** A doc comment of a text from the server; empty if it is no text. The end of a comment within it is taken apart. */
+/** A doc comment of a text from the server; empty if it is not text. The end of a comment within it is taken apart. */
 export function commentOf(description: unknown, indent: string): string {
   if (typeof description !== "string" || description.trim() === "") return "";
   const lines = clean(description)

@@ -37,7 +37,7 @@ export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | st
   if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
   const nowMs = Date.now();
   const expiresAtMs = isVouchedFor && exp === undefined ? Infinity : timeOf(exp) + clockSkewMs;
-  // Written so that NaN, for a claim that is no number, refuses the token.
+  // Written so that NaN, for a claim that is not a number, refuses the token.
   if (!(nowMs < expiresAtMs)) return "The token has expired.";
   if (nbf !== undefined && !(nowMs >= timeOf(nbf) - clockSkewMs)) return "The token is not valid yet.";
   const user = textOf(sub);
