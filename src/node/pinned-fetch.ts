@@ -9,8 +9,8 @@ import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { isPublicAddress } from "../core/basics/addresses.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
-import { isPublicAddress } from "../safe/addresses.ts";
 import { createFetch, SAFE_FETCH, type SafeFetch, type SafeFetchOptions, type SentRequest } from "../safe/fetch.ts";
 import { RefusedError } from "../safe/refused.ts";
 

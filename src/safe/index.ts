@@ -4,7 +4,7 @@
  * @module
  */
 
-export { isPublicAddress } from "./addresses.ts";
+export { isPublicAddress } from "../core/basics/addresses.ts";
 export type { CacheOptions, ResultCache } from "./cache.ts";
 export { createCache } from "./cache.ts";
 export type { CleanTextOptions } from "./clean-text.ts";

@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import { isAddress, isPublicHost } from "../core/basics/addresses.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import { isAddress, isPublicAddress } from "./addresses.ts";
 
 /** The hosts that may be requested. */
 export interface UrlRules {
@@ -21,17 +22,6 @@ export interface HostPattern {
   /** Whether the subdomains of the host are meant, without the host itself. */
   readonly isWildcard: boolean;
 }
-
-/**
- * Names outside of the public DNS, and names that private networks define: those of RFC 6761, 6762 and 9476, those that ICANN
- * delegates to nobody, those of Kubernetes, Consul, Nomad and Docker, and the metadata of Google Cloud.
- */
-const LOCAL_NAME = new RegExp(
-  `(?:^|\\.)(?:${
-    "localhost localdomain localnet local internal intranet lan home corp mail private priv loc test invalid onion alt arpa " +
-    "svc pod cluster k8s kube consul nomad docker swarm vpn mesh vm workgroup domain dhcp router metadata.goog"
-  })$`.replace(/ /g, "|"),
-);
 
 /**
  * Reads a list of hosts such as `api.example.com`, `*.example.com` and `localhost:8080`.
@@ -61,8 +51,8 @@ export function findUrlProblem(url: URL, { hosts, privateHosts, allowHttp }: Url
   if (hosts ? !isListed(url, hosts) : url.port !== "")
     return `its ${hosts ? "host or port is not allowed" : "port is not the default one"}`;
   const hostname = withoutDot(url.hostname);
-  if (isAddress(hostname)) return isPublicAddress(hostname) ? undefined : "its address is not public";
-  return LOCAL_NAME.test(hostname) || !hostname.includes(".") ? "its host is not public" : undefined;
+  if (isPublicHost(hostname)) return undefined;
+  return isAddress(hostname) ? "its address is not public" : "its host is not public";
 }
 
 /** Whether the host and the port of a URL are on a list. */

@@ -29,27 +29,16 @@ export interface Net {
   readonly resolve?: ResolveFunction | undefined;
 }
 
-/** How near a host is to this machine. Without a lookup, only the text of the host is known. */
+/** How far a host is from the public network. Without a lookup, only the text of the host is known. */
 const PUBLIC = 0;
 const PRIVATE = 1;
 const LOOPBACK = 2;
 
-const LOCAL_NAME = /(^|\.)(local|internal|intranet|private|corp|home|lan|svc|consul|arpa)$|^[^.:]+$/;
-const PRIVATE_V4 =
-  /^(0|10|127|169\.254|172\.(1[6-9]|2\d|3[01])|192\.(168|0\.0)|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])|198\.1[89]|2(2[4-9]|[3-5]\d))\./;
-const PRIVATE_V6 = /^(::|f[cdef]|64:ff9b:|2002:)/;
-
-/** Returns how near a host is. @param hostname As in a `URL`: in lower case, with brackets around an IPv6 address. */
-function nearnessOf(hostname: string): number {
-  const host = hostname.replace(/^\[|\]$|\.$/g, "");
-  if (/^(127\.\d+\.\d+\.\d+|::1|(.+\.)?localhost)$/.test(host)) return LOOPBACK;
-  const isPrivate = host.includes(":") ? PRIVATE_V6.test(host) : PRIVATE_V4.test(host) || LOCAL_NAME.test(host);
-  return isPrivate ? PRIVATE : PUBLIC;
-}
+const THIS_MACHINE = /^(127\.\d+\.\d+\.\d+|\[?::1\]?|(.+\.)?localhost)\.?$/;
 
 /** Whether credentials may travel to an address: over TLS, or within this machine. */
 export function isConfidential({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" || (protocol === "http:" && nearnessOf(hostname) === LOOPBACK);
+  return protocol === "https:" || (protocol === "http:" && THIS_MACHINE.test(hostname));
 }
 
 /**
@@ -65,12 +54,18 @@ export async function checkAddress(net: Pick<Net, "server" | "resolve">, what: s
   const url = new URL(address);
   if (!isConfidential(url)) throw refuse("use https; http is only for this machine");
   if (url.username || url.password) throw refuse("it contains credentials");
-  const own = nearnessOf(net.server.hostname);
+  // Only a sign-in needs the rules for addresses, so they are loaded on demand.
+  const { isPublicHost } = await import("../../core/basics/addresses.ts");
+  const zoneOf = (hostname: string) => {
+    if (THIS_MACHINE.test(hostname)) return LOOPBACK;
+    return isPublicHost(hostname.replace(/\.$/, "")) ? PUBLIC : PRIVATE;
+  };
+  const own = zoneOf(net.server.hostname);
   // A public server must not lead requests into the client's network.
   const names = [url.hostname];
   // A name that cannot be looked up cannot be requested either.
   if (net.resolve && own === PUBLIC) names.push(...(await net.resolve(url.hostname).catch(() => [])));
-  if (names.some((name) => nearnessOf(name) > own)) throw refuse(`${net.server.host} is outside this network`);
+  if (names.some((name) => zoneOf(name) > own)) throw refuse(`${net.server.host} is outside this network`);
   return url;
 }
 
