@@ -22,6 +22,7 @@ declare class URL {
   readonly protocol: string;
   readonly host: string;
   readonly pathname: string;
+  readonly hostname: string;
 }
 declare function queueMicrotask(callback: () => void): void;
 declare const performance: { now(): number };

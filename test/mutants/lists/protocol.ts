@@ -75,14 +75,6 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/features/questions.test.ts"],
   },
   {
-    id: "template-crosses-slash",
-    reason: "A variable would match more than one segment of a path.",
-    file: "src/core/define/uri-template.ts",
-    find: "const ENCODED = /^(?:[A-Za-z0-9\\-._~]|%[0-9A-Fa-f]{2})*$/;",
-    replace: "const ENCODED = /^(?:[A-Za-z0-9\\-._~/]|%[0-9A-Fa-f]{2})*$/;",
-    tests: ["test/properties/uri-template.test.ts"],
-  },
-  {
     id: "connection-cancelled-is-answered",
     reason: "A cancelled request would be answered, although the specification says not to.",
     file: "src/core/connection/connection.ts",

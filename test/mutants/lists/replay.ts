@@ -26,7 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "`WHERE ${where} AND event.kind = 0 AND ${NOT_NEWEST} GROUP BY",
     replace: "`WHERE ${where} AND ${NOT_NEWEST} GROUP BY",
     tests: ["test/worker/durable.test.ts"],
-    title: "are not dropped in favour of notifications of calls",
+    title: "answers are never dropped",
   },
   {
     id: "log-collects-too-early",

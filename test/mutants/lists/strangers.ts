@@ -77,17 +77,17 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "safe-address-mapped",
     reason: "A private address could be reached as an IPv6 address.",
-    file: "src/safe/addresses.ts",
-    find: "return hasPrefix(groups, [0x2000], 3) &&",
-    replace: "return",
+    file: "src/core/basics/addresses.ts",
+    find: "return GLOBAL_IPV6.test(text) &&",
+    replace: "return text.length > 0 &&",
     tests: ["test/safe/addresses.test.ts"],
   },
   {
     id: "safe-address-nat64",
     reason: "A private address could be reached through NAT64.",
-    file: "src/safe/addresses.ts",
-    find: "return isPublicIpv4(lastIpv4(groups));",
-    replace: "return true;",
+    file: "src/core/basics/addresses.ts",
+    find: 'return !SPECIAL_IPV4.test(bytes.join("."));',
+    replace: "return bytes.length > 0;",
     tests: ["test/safe/addresses.test.ts"],
   },
   {
