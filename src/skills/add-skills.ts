@@ -7,9 +7,7 @@
 
 import type { CacheableMethod, CacheHint } from "../core/define/cache-hint.ts";
 import type { HandlerContext } from "../core/define/handler-context.ts";
-import type { Registry } from "../core/define/registry.ts";
 import { type McpServer, REGISTRY } from "../core/define/server.ts";
-import type { ServerOptions } from "../core/define/server-options.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { pageOf } from "../core/serve/pagination.ts";
@@ -79,7 +77,7 @@ export function addSkills<Env>(
     (uri, _variables, ctx) => set.read(uri, ctx),
   );
   if (!options.visible) for (const skill of skills) addManifest(server, skill, set);
-  declareSkills(registry);
+  registry.extensions.set(EXTENSION, { directoryRead: true });
 }
 
 /** Lists the `SKILL.md` of a skill as a resource. The template serves the other files, which are only read when needed. */
@@ -89,17 +87,6 @@ function addManifest<Env>(server: McpServer<Env>, { path, frontmatter }: ServedS
   server.resource(skillUri(`${path}/SKILL.md`), { name, description, mimeType: "text/markdown", cache }, (uri, ctx) =>
     set.read(uri, ctx),
   );
-}
-
-/** Adds the extension to the capabilities of the server. */
-function declareSkills(registry: Registry): void {
-  const { capabilities = {} } = registry.options;
-  const extensions = { ...(capabilities.extensions as JsonObject | undefined), [EXTENSION]: { directoryRead: true } };
-  // The author's options are the prototype, because they may be an instance of a class and must not be changed.
-  const options: ServerOptions<unknown> = Object.create(registry.options, {
-    capabilities: { value: { ...capabilities, extensions }, enumerable: true },
-  });
-  Object.assign(registry, { options });
 }
 
 function pageResult(

@@ -7,6 +7,7 @@ import type { Implementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
 import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
+import { callOf } from "../../core/protocol/methods.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
 import type { Client } from "../client.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -30,9 +31,6 @@ import type { RememberedServer } from "./remembered-server.ts";
 import type { Reopening } from "./reopening.ts";
 import { RequestSender } from "./request-sender.ts";
 import { Subscriptions } from "./subscriptions.ts";
-
-/** Requests that run a handler of the server's author, so that progress is to be expected. */
-const RUNNING: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
 
 export class Connection implements ClientConnection {
   readonly sender: RequestSender;
@@ -256,7 +254,8 @@ export class Connection implements ClientConnection {
   async #ask(request: Sending, params: JsonObject | undefined): Promise<JsonObject> {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
-    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && RUNNING.includes(method));
+    // Progress is to be expected of requests that run a handler of the server's author.
+    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && callOf(method).length > 0);
     for (let repeats = 0; ; repeats += 1) {
       await untilAborted(this.#settled(), deadline.signal);
       this.checkOpen(method);

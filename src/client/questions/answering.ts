@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
+import { callOf } from "../../core/protocol/methods.ts";
 import { ClientError, invalidAnswer, textOf } from "../errors.ts";
 import { wrap } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
@@ -37,8 +38,6 @@ const CONNECTION_MAX = 64;
 const REMEMBERED_MAX = 10_000;
 
 const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
-/** The requests that may be answered with questions. */
-const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
 
 /** A request of a legacy server. */
 export interface Question {
@@ -133,7 +132,7 @@ export class Answering {
   async answerRound(method: string, result: JsonObject, deadline: Deadline): Promise<JsonObject> {
     const { inputRequests, requestState } = result;
     const state = typeof requestState === "string" ? { requestState } : {};
-    if (!MAY_ASK.includes(method)) throw invalidAnswer(method, "this request must not be answered with questions");
+    if (callOf(method).length === 0) throw invalidAnswer(method, "this request must not be answered with questions");
     if (inputRequests === undefined && requestState === undefined) {
       throw invalidAnswer(method, "it has neither inputRequests nor requestState");
     }

@@ -102,7 +102,7 @@ class BlockReader {
     for (let line = this.#next(); line?.indent === indent; line = this.#next()) {
       const found = keyOf(line.text);
       if (!found) throw new YamlError("it has no key");
-      if (typeof plainValue(found.key) !== "string") throw new YamlError(`the key ${found.key} is not a text`);
+      if (typeof plainValue(found.key) !== "string") throw new YamlError(`the key ${found.key} is not text`);
       if (map.has(found.key)) throw new YamlError(`${found.key} is there twice`);
       map.set(found.key, this.#value(found.rest.trimStart(), indent, true));
     }

@@ -4,9 +4,11 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
+
 import { encodeBase64, encodeText } from "../../core/basics/bytes.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { callOf } from "../../core/protocol/methods.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";
 import type { HeadersOption } from "./fetch-options.ts";
 
@@ -36,9 +38,8 @@ export function standardHeaders(method: string, params: JsonObject | undefined):
 }
 
 function nameOf(method: string, params: JsonObject = {}): unknown {
-  if (method === "tools/call" || method === "prompts/get") return params.name;
-  if (method === "resources/read") return params.uri;
-  return method.startsWith("tasks/") ? params.taskId : undefined;
+  const [, member = method.startsWith("tasks/") ? "taskId" : ""] = callOf(method);
+  return params[member];
 }
 
 /** Returns the `Mcp-Param-*` headers of a tool call. An argument that is absent or null has none. */

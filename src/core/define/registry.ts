@@ -52,6 +52,8 @@ interface ContextFacts {
 export class Registry implements ServerIdentity, QuestionReporter {
   /** The options as the author gave them. */
   readonly options: ServerOptions<unknown>;
+  /** The extensions that parts of the server have added, with their settings. */
+  readonly extensions: Map<string, JsonObject> = new Map();
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource", uriKey);
@@ -248,7 +250,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
     // The options are the prototype, because a copy would lack members that an instance of a class inherits.
     const options: ServerOptions<unknown> = Object.create(this.options, VIEWED);
     const view = new Registry(options);
-    Object.assign(view, { methods: this.methods, notifications: this.notifications, changes: this.changes });
+    const { methods, notifications, changes, extensions } = this;
+    Object.assign(view, { methods, notifications, changes, extensions });
     view.#provider = this.provider;
     view.rootsChanged = this.rootsChanged;
     view.#used = new Set(this.#used);
@@ -320,7 +323,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
     if (this.offers("resources")) derived.resources = features.notifications ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (features.logLevel) derived.logging = {};
-    const all = { ...derived, ...this.options.capabilities };
+    const all: JsonObject = { ...derived, ...this.options.capabilities };
+    if (this.extensions.size > 0) {
+      all.extensions = { ...(all.extensions as JsonObject | undefined), ...Object.fromEntries(this.extensions) };
+    }
     return features.declare?.(all) ?? all;
   }
 
