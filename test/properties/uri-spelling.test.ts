@@ -5,7 +5,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
+import type { JsonObject } from "../../src/core/protocol/jsonrpc.ts";
 import { normalUri, uriKey } from "../../src/core/protocol/uri.ts";
+import { joinPath } from "../../src/safe/index.ts";
 import { bearer } from "../../src/worker/access/auth/index.ts";
 import { anonymous, edge } from "../../src/worker/index.ts";
 import { requestOf } from "../http/messages.ts";
@@ -19,6 +21,8 @@ const PROTECTED = [
   "deep://a@b/c,d/[x]",
   "find://all?level=top&when=now",
   "kept://k",
+  "file:///logs/today",
+  "file:///keys/",
 ];
 
 function makeServer(): McpServer {
@@ -26,6 +30,7 @@ function makeServer(): McpServer {
   server.resource("note://secret", {}, () => "exact");
   server.resourceTemplate("note://{name}", {}, (_, variables) => JSON.stringify(["note", variables]));
   server.resourceTemplate("deep://{+path}", {}, (_, variables) => JSON.stringify(["deep", variables]));
+  server.resourceTemplate("file:///{+path}", {}, (_, { path }) => joinPath("files", String(path)));
   server.resourceTemplate("find://all{?level,when}", {}, (_, variables) => JSON.stringify(["find", variables]));
   // A provider that parses URIs, as `URL` does it.
   server.resourceProvider({
@@ -52,6 +57,10 @@ const auth = bearer({
       "deep://private/{name}": ["private"],
       "deep://private/{table}:{column}": ["column"],
       "kept://private/{+path}": ["private"],
+      "file:///{+path}": [],
+      "file:///private/{+path}": ["private"],
+      "file:///public": [],
+      "file:///public/": ["top"],
       "find://all?level=a{&when}": ["level"],
       "find://all?when=never{&level}": ["never"],
     },
@@ -63,7 +72,11 @@ const JSON_ONLY = { "content-type": "application/json", accept: "application/jso
 
 /** Reads a resource, and returns the status, the text that was read, and the scopes that are missing. */
 async function read(uri: string, token = "none") {
-  const body = JSON.stringify(requestOf("legacy", "resources/read", { uri }));
+  return ask("resources/read", { uri }, token);
+}
+
+async function ask(method: string, params: JsonObject, token = "none") {
+  const body = JSON.stringify(requestOf("legacy", method, params));
   const init = { method: "POST", headers: { ...JSON_ONLY, authorization: `Bearer ${token}` }, body };
   const response = await app.fetch(new Request("https://mcp.example.com/mcp", init), {});
   const { result } = (await response.json()) as { result?: { contents: { text: string }[] } };
@@ -156,6 +169,44 @@ describe("a resource that needs a scope", () => {
     // The last ones are other URIs, but not to a provider that parses them.
     const { status, text } = await read(uri);
     expect([status, text === undefined || !/secret|kept:\/\/k$/.test(text)]).toEqual([status, true]);
+  });
+
+  test.each([
+    "file:///logs//today",
+    "file:///logs/today/",
+    "file:///./logs/././today//",
+    "file:///%2e//logs/today",
+    "file:///keys",
+    "file:///keys//",
+    "file:///.//keys/.",
+    "file:///.//private/x",
+    "file:///private//./x",
+    "deep://a//secret",
+    "deep://b/../a/secret",
+    "deep://%2e%2e/a/secret/",
+  ])("is refused as %j, which a reader that joins the segments of a path takes for it", async (uri) => {
+    expect(await read(uri)).toMatchObject({ status: 403 });
+  });
+
+  test("is not read by a caller whose request names more URIs than can be compared", async () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => `x://${at}`);
+    for (const uris of [many, [`x://${"/.%2f".repeat(100_000)}`]]) {
+      const refused = await ask("subscriptions/listen", { notifications: { resourceSubscriptions: uris } });
+      expect(refused).toMatchObject({ status: 403, scopes: "top private column level never" });
+    }
+    expect(await read(`deep://${"x".repeat(100_000)}`)).toMatchObject({ status: 403 });
+    expect(await read(`deep://${"x".repeat(60_000)}`)).toMatchObject({ status: 200 });
+  });
+
+  test("leaves other resources open, also those whose segments a reader joins", async () => {
+    for (const [uri, path] of [
+      ["file:///logs/today/x", "files/logs/today/x"],
+      ["file:///public", "files/public"],
+      ["file:///publi%63", "files/public"],
+      ["file:///private", "files/private"],
+    ]) {
+      expect([uri, await read(uri ?? "")]).toEqual([uri, expect.objectContaining({ status: 200, text: path })]);
+    }
   });
 
   test("is read by a caller with the scope, however it is spelled, by the reader of its exact URI", async () => {

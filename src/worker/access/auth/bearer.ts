@@ -7,6 +7,7 @@
 import type { Hono } from "hono/tiny";
 import type { Execution } from "../../../core/protocol/execution.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
+import type { Limits } from "../../../core/protocol/limits.ts";
 import type { Authorize } from "../../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../../http/origin.ts";
 import { Refused, refuse } from "../../../http/refusal.ts";
@@ -72,27 +73,30 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
     }
     return { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
   };
-  const authorize: Authorize = ({ request, principal, messages }) => {
-    const holds = (scope: string) => principal?.scopes?.includes(scope);
-    if (scopes.every(holds) && needs.all.every(holds)) return undefined;
-    const more = needs.ofMessages(messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {})));
-    const all = [...new Set([...scopes, ...more])];
-    const lacking = all.filter((scope) => !holds(scope));
-    if (lacking.length === 0) return undefined;
-    // Clients that cannot ask for more show this text to their users.
-    const message = `The token lacks the scope ${lacking.join(" ")}.`;
-    const presented = readToken(request, schemes);
-    const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
-    const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
-    return deny(denial, resourceAt(options, request.url), own);
-  };
+  const authorizeWithin =
+    (limits: Limits): Authorize =>
+    ({ request, principal, messages }) => {
+      const holds = (scope: string) => principal?.scopes?.includes(scope);
+      if (scopes.every(holds) && needs.all.every(holds)) return undefined;
+      const read = messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {}));
+      const more = needs.ofMessages(read, limits);
+      const all = [...new Set([...scopes, ...more])];
+      const lacking = all.filter((scope) => !holds(scope));
+      if (lacking.length === 0) return undefined;
+      // Clients that cannot ask for more show this text to their users.
+      const message = `The token lacks the scope ${lacking.join(" ")}.`;
+      const presented = readToken(request, schemes);
+      const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
+      const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
+      return deny(denial, resourceAt(options, request.url), own);
+    };
   const plugin = definePlugin<Env>({
     name: "bearer()",
     attach: (endpoint) => {
-      endpoint.scopesOf = (messages) => needs.ofMessages(messages);
+      endpoint.scopesOf = (messages) => needs.ofMessages(messages, endpoint.limits);
       return {
         authenticate,
-        authorize,
+        authorize: authorizeWithin(endpoint.limits),
         mount: (app) => mountMetadata(app, endpoint.path, options),
         roles: proofs && [proofs.attach(endpoint)],
         findProblems: (env) => proofs?.findProblems(env) ?? [],
