@@ -25,8 +25,8 @@ export async function admit(
   const { request, env } = incoming;
   const principal = auth && (await authenticate(auth, incoming, report));
   if (principal instanceof Response || principal instanceof Refused) return principal;
-  equip?.(principal, env);
   try {
+    equip?.(principal, env);
     const registry = typeof source === "function" ? await source(request, env, principal) : source;
     return { ...incoming, principal, registry: await registry.forCaller({ env, principal }, onError) };
   } catch (error) {

@@ -4,11 +4,13 @@
  *
  * @module
  */
-import { type ParsedMessage, parseMessage, type RequestId } from "../core/protocol/jsonrpc.ts";
+import { runDetached } from "../core/protocol/error-reports.ts";
+import { describeType, KitError } from "../core/protocol/errors.ts";
+import { isObject, type ParsedMessage, parseMessage, type RequestId } from "../core/protocol/jsonrpc.ts";
 import type { BodyResult } from "./body.ts";
 import { requestId, type Verdict } from "./classify.ts";
 import type { Admitted, Authorize, ReceivedRequest, RefusedRequest, Stages } from "./endpoint-types.ts";
-import { Refused, refuse } from "./refusal.ts";
+import { type Refusal, Refused, refuse } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
 
 /** What the stages call. */
@@ -33,8 +35,8 @@ export function createStages(
     const received: ReceivedRequest = { request, env, execution, principal, endpoint, messages };
     try {
       for (const each of authorize) {
-        const refusal = await each(received);
-        if (refusal) return refuse(refusal, id);
+        const refusal: unknown = await each(received);
+        if (refusal !== undefined) return refusedBy(refusal, id);
       }
     } catch (error) {
       return refuse({ reason: "internal", correlationId: report(error, "(authorize)") }, id);
@@ -49,13 +51,40 @@ export function createStages(
       if (isResponse && reply.status < 400) return;
       const reason = isResponse ? "auth-response" : reply.refusal.reason;
       const { status, code: errorCode } = isResponse ? { status: reply.status, code: undefined } : reply.form;
-      try {
-        for (const tell of onRefused) tell({ ...arrived, principal, reason, status, errorCode });
-      } catch (error) {
-        report(error, "(onRefused)");
-      }
+      reportRefused(onRefused, { ...arrived, principal, reason, status, errorCode }, report);
     },
   };
+}
+
+/**
+ * Returns the refusal of a plugin. What a plugin returns is checked, since its type may be `any`, and anything but undefined
+ * must not let the request pass.
+ */
+function refusedBy(refusal: unknown, id: RequestId | undefined): Refused {
+  const refused = refuse(refusal as Refusal, id);
+  if (isObject(refusal) && typeof refusal.reason === "string") {
+    const { status, code, message } = { ...refused.form };
+    const isForm = [status, code].every(Number.isInteger) && status >= 400 && typeof message === "string";
+    // Creating the response checks the rest of the form, such as the names of headers.
+    if (isForm && refused.toResponse().status === status) return refused;
+  }
+  const text = `authorize of a plugin returned ${describeType(refusal)}. Return undefined to let the request pass, or { reason, form: { status, code, message } } with a status from 400 on.`;
+  throw new KitError("options-invalid", text);
+}
+
+/** Tells all hooks about a refused request. The failure of one keeps nothing from the others. Never throws. */
+export function reportRefused(
+  hooks: StageHooks["onRefused"],
+  refused: RefusedRequest,
+  report: (error: unknown, method: string) => unknown,
+): void {
+  for (const tell of hooks) {
+    runDetached(
+      () => tell(refused),
+      (error) => void report(error, "(onRefused)"),
+      (work) => refused.execution.waitUntil(work),
+    );
+  }
 }
 
 /** Returns the messages of a POST. Those of one that is refused are counted too, unless they are too many. */

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { checkFunction } from "../core/protocol/errors.ts";
+import { checkFunction, describeType } from "../core/protocol/errors.ts";
 import type { AuthHook } from "../http/endpoint-types.ts";
-import { createStages } from "../http/stages.ts";
+import { createStages, reportRefused } from "../http/stages.ts";
 import type { Contribution, EndpointServices, JoinedPlugins, Plugin, PluginDefinition } from "./plugin.ts";
+import type { Problem } from "./problems.ts";
 
 /** Serves every caller. Compared by identity, since requests that need no authentication are served without waiting for it. */
 const everyone: AuthHook<unknown> = () => "anonymous";
@@ -61,7 +62,6 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
   const hooks = { authorize: given("authorize"), onRefused: given("onRefused") };
   const equips = given("equip");
   const mounts = given("mount");
-  const problems = given("findProblems");
   const names = plugins.flatMap(({ name }, at) => (added[at]?.authenticate ? [name] : []));
   const auth = added.find(({ authenticate: hook }) => hook)?.authenticate;
   return {
@@ -69,7 +69,10 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
     isOpen: auth === undefined,
     stages: (report) => createStages(hooks, endpoint.limits, report),
     hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
-    refused: (refused) => runAll(hooks.onRefused, refused),
+    refused: (refused) =>
+      reportRefused(hooks.onRefused, refused, (error, method) =>
+        endpoint.onError(error, { correlationId: crypto.randomUUID(), method }),
+      ),
     roles: given("roles").flat(),
     equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
     mount: (app) => runAll(mounts, app as never),
@@ -77,9 +80,24 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
       ...(names.length > 1
         ? [`[option-invalid] edge(): ${names.join(" and ")} in use authenticate callers; write one of them.` as const]
         : []),
-      ...problems.flatMap((find) => find(env)),
+      ...plugins.flatMap(({ name }, at) => problemsOf(name, added[at]?.findProblems, env)),
     ],
   };
+}
+
+/** Returns the problems that a plugin finds. A plugin that cannot look for them has one. */
+function problemsOf(name: string, find: Contribution["findProblems"], env: unknown): readonly Problem[] {
+  if (!find) return [];
+  try {
+    const found: unknown = find(env);
+    if (Array.isArray(found) && found.every((each) => typeof each === "string")) return found as Problem[];
+    return [
+      `[option-invalid] edge(): findProblems of ${name} returned ${describeType(found)}; return a list of texts, which is empty if there is no problem.`,
+    ];
+  } catch (error) {
+    console.error(`mcp-edge: findProblems of ${name} failed`, error);
+    return [`[option-invalid] edge(): findProblems of ${name} failed; the log says why.`];
+  }
 }
 
 function runAll<Given extends unknown[]>(hooks: readonly ((...given: Given) => void)[], ...given: Given): void {
