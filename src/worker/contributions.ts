@@ -7,7 +7,7 @@ import { checkFunction, describeType } from "../core/protocol/errors.ts";
 import type { AuthHook } from "../http/endpoint-types.ts";
 import { createStages, reportRefused } from "../http/stages.ts";
 import type { Contribution, EndpointServices, JoinedPlugins, Plugin, PluginDefinition } from "./plugin.ts";
-import type { Problem } from "./problems.ts";
+import { objectsNeeded, type Problem } from "./problems.ts";
 
 /** Serves every caller. Compared by identity, since requests that need no authentication are served without waiting for it. */
 const everyone: AuthHook<unknown> = () => "anonymous";
@@ -76,11 +76,16 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
     roles: given("roles").flat(),
     equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
     mount: (app) => runAll(mounts, app as never),
-    findProblems: (env) => [
+    findProblems: (env, hasObjects) => [
       ...(names.length > 1
         ? [`[option-invalid] edge(): ${names.join(" and ")} in use authenticate callers; write one of them.` as const]
         : []),
-      ...plugins.flatMap(({ name }, at) => problemsOf(name, added[at]?.findProblems, env)),
+      ...plugins.flatMap(({ name }, at) => {
+        const { findProblems, roles = [] } = added[at] ?? {};
+        const found = problemsOf(name, findProblems, env);
+        const lacksObjects = found.length === 0 && roles.length > 0 && !hasObjects;
+        return lacksObjects ? [objectsNeeded(name, endpoint.place.className)] : found;
+      }),
     ],
   };
 }

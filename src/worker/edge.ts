@@ -74,7 +74,7 @@ export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
       ...(objects?.findProblems(env, place) ?? []),
       ...(tasks?.runner?.findProblems(env) ?? []),
       ...(keys ? [] : ((sessions ?? replay)?.findProblems(env) ?? [])),
-      ...(joined?.findProblems(env) ?? []),
+      ...(joined?.findProblems(env, objects !== undefined) ?? []),
       ...findFlagProblems(objects !== undefined, isFirst),
     ];
     return known.length > 0 ? misconfigured(known, request, isFirst) : undefined;

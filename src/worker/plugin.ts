@@ -47,7 +47,8 @@ export interface JoinedPlugins extends Pick<HttpOptions, "auth" | "stages" | "eq
   refused(refused: RefusedRequest): void;
   readonly roles: readonly ObjectRole<unknown>[];
   mount<Own>(app: Hono<HonoEnv<Own>>): void;
-  findProblems(env: unknown): Problem[];
+  /** @param hasObjects Whether a part of the endpoint has objects. */
+  findProblems(env: unknown, hasObjects: boolean): Problem[];
 }
 
 /** The endpoint as a plugin sees it. */
@@ -89,7 +90,10 @@ export interface Contribution<Env = unknown> {
    * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
    */
   equip?(principal: Principal | undefined, env: Env): void;
-  /** The roles that the plugin adds to the objects of the endpoint. Needs a part that has objects, such as `durable()`. */
+  /**
+   * The roles that the plugin adds to the objects of the endpoint. Without a part that has objects, such as `durable()`, every
+   * request is refused.
+   */
   readonly roles?: readonly ObjectRole<unknown>[] | undefined;
 }
 

@@ -30,6 +30,11 @@ export type ProblemCode =
 /** A problem, as a line of text that says what to write. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
+/** Returns the problem of an endpoint without the objects that a plugin needs. @param what The plugin, or its function. */
+export function objectsNeeded(what: string, className: string): Problem {
+  return `[export-missing] ${what} needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class ${className} extends app.McpObject {}`;
+}
+
 /**
  * Finds missing features of the platform: RPC, which objects need. Without request signals, which report disconnects, the
  * endpoint works, so that is only logged.

@@ -34,7 +34,7 @@ async function callWith(contribution: object) {
   const app = edge(server, { use: [anonymous(), faulty, log] });
   const headers = { "content-type": "application/json", accept: "application/json" };
   const body = JSON.stringify(requestOf("legacy", "tools/call", { name: "write", arguments: {} }));
-  const response = await app.fetch(new Request("https://mcp.example.com/mcp", { method: "POST", headers, body }), {});
+  const response = await app.fetch(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
   const text = await response.text();
   expect(text).not.toContain(SECRET);
   return { status: response.status, answer: JSON.parse(text) as unknown, ran, recorded };
@@ -105,3 +105,19 @@ test.each([fail, failLater, () => undefined, () => "none", () => [5]])(
     expect(answer).toMatchObject({ error: { data: { reason: "misconfigured" } } });
   },
 );
+
+test("a plugin with roles of objects, beside no plugin that has objects, is a problem that says what to add", async () => {
+  const roles = [{ name: "counts", create: () => ({}) }];
+  const { status, answer, ran } = await callWith({ roles });
+  expect([status, ran]).toEqual([500, []]);
+  expect(answer).toMatchObject({
+    error: {
+      data: {
+        problems: [
+          '[export-missing] faulty() needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class McpObject extends app.McpObject {}',
+        ],
+      },
+    },
+  });
+  expect(await callWith({ roles: [] })).toMatchObject({ status: 200, ran: ["write"] });
+});

@@ -4,12 +4,10 @@
  * @module
  */
 import { type ObjectPlace, ownsClass } from "../../bindings.ts";
-import type { Problem } from "../../problems.ts";
+import { objectsNeeded, type Problem } from "../../problems.ts";
 
 /** @param what The function that needs objects. @param place Undefined before it has joined an endpoint. */
 export function findMissingObjects(what: string, place: ObjectPlace | undefined): Problem[] {
   if (!place || ownsClass(place)) return [];
-  return [
-    `[export-missing] ${what} needs Durable Objects. Add keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class ${place.className} extends app.McpObject {}`,
-  ];
+  return [objectsNeeded(what, place.className)];
 }

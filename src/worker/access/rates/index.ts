@@ -127,7 +127,7 @@ export function rates(options: RatesOptions): Plugin<unknown> {
             return uncounted(error);
           }
         },
-        roles: [{ name: "rates", create: (ctx) => new PlacesObject(ctx) }],
+        roles: counters.isExact ? [{ name: "rates", create: (ctx) => new PlacesObject(ctx) }] : undefined,
         findProblems: () => [
           ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
           ...(unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
