@@ -50,7 +50,7 @@ async function authenticate(
     if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });
     const principal = readPrincipal(who);
     if (principal) return principal;
-    const text = `The auth hook${auth.name && ` ${quote(auth.name)}`} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
+    const text = `The function that authenticates callers${auth.name && `, ${quote(auth.name)},`} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
     throw new KitError("options-invalid", text);
   } catch (error) {
     return refuse({ reason: "internal", correlationId: report(error, "(auth)") });

@@ -79,7 +79,7 @@ function namesOf(option: string, names: readonly string[]): readonly string[] {
 }
 
 const CREDENTIALS_STAY_OUT =
-  "may be a credential, which is never stored. Read it in the auth hook, and put what handlers need into the claims of " +
+  "may be a credential, which is never stored. Read it in the function of authenticate(), and put what handlers need into the claims of " +
   "the principal";
 
 function invalid(option: string, name: string, problem: string): KitError {

@@ -4,6 +4,8 @@
  * @module
  */
 
+export type { Principal } from "../core/protocol/client-facts.ts";
+export type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest } from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
 export type { Refusal, WireForm } from "../http/refusal.ts";

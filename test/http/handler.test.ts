@@ -84,7 +84,7 @@ test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
   );
   const { message } = await serve(server).send(call("ask"));
   const said = JSON.stringify(message);
-  for (const part of ["unavailable", "the option replay", "inputRequired"]) expect(said).toContain(part);
+  for (const part of ["unavailable", "replay() to the option use", "inputRequired"]) expect(said).toContain(part);
 });
 
 describe("values without a JSON form", () => {

@@ -44,8 +44,8 @@ describe("a server answers according to its own options", () => {
     expect(await call(having)).toMatchObject(asks);
     expect(await call(without)).toMatchObject(fails);
     expect(errors.map(String)).toEqual([
-      expect.stringContaining("option replay"),
-      expect.stringContaining("option replay"),
+      expect.stringContaining("replay() to the option use"),
+      expect.stringContaining("replay() to the option use"),
     ]);
   });
 

@@ -72,7 +72,9 @@ describe("a hook that fails to decide", () => {
       }
       expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
       const last = (await read<string[]>("/reports")).slice(-10);
-      expect(last).toEqual(Array(10).fill(expect.stringMatching(/^\(auth\).*The auth hook "auth" returned/)));
+      expect(last).toEqual(
+        Array(10).fill(expect.stringMatching(/^\(auth\).*The function that authenticates callers, "auth", returned/)),
+      );
     },
   );
 

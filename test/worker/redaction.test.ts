@@ -129,7 +129,9 @@ describe("an exception of the author's own hook", () => {
   test("is told from a mistake of the hook, which the log explains", async () => {
     const { status, told } = await toldBy("/unfit", "token");
     expect(status).toBe(500);
-    expect(told).toContain("The auth hook returned a value of type object. Return { issuer, subject }");
+    expect(told).toContain(
+      "The function that authenticates callers returned a value of type object. Return { issuer, subject }",
+    );
   });
 
   test.each(tokens)("%s is given to onError unchanged, and neither to the client nor to the log", async (_, token) => {

@@ -6,7 +6,7 @@ import { FIRST_ROUND } from "./round.ts";
 
 /** Why a modern handler cannot ask in the middle of a request, and what it can do. */
 export const ASK_BY_RETURNING =
-  "this protocol version has no requests from the server; give edge() the option replay, or return inputRequired({ ... })";
+  "this protocol version has no requests from the server; add durable() or replay() to the option use of edge(), or return inputRequired({ ... })";
 
 let askByReturning: RunRounds | undefined;
 
