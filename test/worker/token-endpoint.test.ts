@@ -243,11 +243,12 @@ describe("a refresh token", () => {
     expect(await statusOf(String(second.access_token))).toBe(401);
   });
 
-  test("that was replaced gets nothing for another request, and the access goes on", async () => {
+  test("that two use with different parameters ends the access of both: a thief could choose other ones", async () => {
     const { refresh_token } = await signIn(worker.origin, { ...KNOWN, scope: "read write" });
-    const { body } = await refresh(refresh_token);
-    expect(await refresh(refresh_token, { scope: "read" })).toMatchObject(refused(400, "invalid_grant"));
-    expect((await refresh(String(body.refresh_token))).status).toBe(200);
+    const thief = (await refresh(refresh_token, { scope: "read" })).body;
+    expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
+    expect(await refresh(String(thief.refresh_token), { scope: "read" })).toMatchObject(refused(400, "invalid_grant"));
+    expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
   test("works after the alarm of an object that is not in memory, which then does not know its name", async () => {

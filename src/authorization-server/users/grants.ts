@@ -167,16 +167,15 @@ export class Grants {
   ): Promise<TokenAnswer | TokenError> {
     const nowMs = Date.now();
     const kept = findAnswer(grant, presented, nowMs);
-    if (!kept) {
-      // A token that was replaced long ago is in the hands of two. Which of them is the client is unknown.
+    if (kept?.request !== request.fingerprint) {
+      // A token that was replaced long ago, or that comes with other parameters, is in the hands of two. Which of them is the
+      // client is unknown.
       this.#delete(id);
       return {
         ...invalid("The refresh token was used before. The user must sign in again."),
         replayed: "refresh-token",
       };
     }
-    if (kept.request !== request.fingerprint)
-      return invalid("The refresh token was used before, with other parameters.");
     if (isSameAnswer(kept, nowMs))
       return (await openAnswer(secret, kept)) ?? invalid("The refresh token was used before.");
     // The new successor replaces the first one: of two who hold the token, only one can go on.
