@@ -14,7 +14,8 @@ import { WELL_KNOWN } from "../worker/access/auth/answers.ts";
 import { bearer } from "../worker/access/auth/bearer.ts";
 import { findMissingObjects } from "../worker/access/auth/missing-objects.ts";
 import { dpop } from "../worker/access/dpop/index.ts";
-import { RatesObject, type RatesRpc } from "../worker/access/rates/rates-object.ts";
+import { PlacesObject } from "../worker/access/rates/places-object.ts";
+import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
 import { definePlugin } from "../worker/contributions.ts";
 import { executionOf } from "../worker/execution.ts";
@@ -148,7 +149,8 @@ class Installed {
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
-        { name: "rates", create: (ctx) => new RatesObject(ctx) },
+        // rates() of the same endpoint has this role too, and needs places. The first one of a name is used.
+        { name: "rates", create: (ctx) => new PlacesObject(ctx) },
         proofs.attach(endpoint),
       ],
       equip: (principal, env) => principal && addUpstream(this.#server, principal, env),
