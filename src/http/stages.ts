@@ -63,12 +63,11 @@ export function createStages(
 function refusedBy(refusal: unknown, id: RequestId | undefined): Refused {
   const refused = refuse(refusal as Refusal, id);
   if (isObject(refusal) && typeof refusal.reason === "string") {
-    const { status, code, message } = { ...refused.form };
-    const isForm = [status, code].every(Number.isInteger) && status >= 400 && typeof message === "string";
+    const { status = 0, code, message } = { ...refused.form };
     // Creating the response checks the rest of the form, such as the names of headers.
-    if (isForm && refused.toResponse().status === status) return refused;
+    if (status >= 400 && Number.isInteger(code) && typeof message === "string" && refused.toResponse()) return refused;
   }
-  const text = `authorize of a plugin returned ${describeType(refusal)}. Return undefined to let the request pass, or { reason, form: { status, code, message } } with a status from 400 on.`;
+  const text = `authorize returned ${describeType(refusal)}. Return undefined, or { reason, form: { status, code, message } } with a status from 400 on.`;
   throw new KitError("options-invalid", text);
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkFunction, describeType } from "../core/protocol/errors.ts";
+import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import type { AuthHook } from "../http/endpoint-types.ts";
 import { createStages, reportRefused } from "../http/stages.ts";
 import type { Contribution, EndpointServices, JoinedPlugins, Plugin, PluginDefinition } from "./plugin.ts";
@@ -96,12 +96,10 @@ function problemsOf(name: string, find: Contribution["findProblems"], env: unkno
   try {
     const found: unknown = find(env);
     if (Array.isArray(found) && found.every((each) => typeof each === "string")) return found as Problem[];
-    return [
-      `[option-invalid] edge(): findProblems of ${name} returned ${describeType(found)}; return a list of texts, which is empty if there is no problem.`,
-    ];
+    throw new KitError("options-invalid", `findProblems returned ${describeType(found)}. Return a list of texts.`);
   } catch (error) {
-    console.error(`mcp-edge: findProblems of ${name} failed`, error);
-    return [`[option-invalid] edge(): findProblems of ${name} failed; the log says why.`];
+    console.error(`mcp-edge: ${name} failed`, error);
+    return [`[option-invalid] edge(): findProblems of ${name} failed. See the log.`];
   }
 }
 

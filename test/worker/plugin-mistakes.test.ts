@@ -9,9 +9,10 @@ import { requestOf } from "../http/messages.ts";
 
 const SECRET = "text of an exception";
 expectLogs(
-  /^mcp-edge: "\(authorize\)" failed .*authorize of a plugin returned/,
+  /^mcp-edge: "\(authorize\)" failed .*authorize returned/,
   new RegExp(`^mcp-edge: "\\((authorize|onRefused|server)\\)" failed .*${SECRET}`),
-  new RegExp(`^mcp-edge: findProblems of faulty\\(\\) failed .*${SECRET}`),
+  new RegExp(`^mcp-edge: faulty\\(\\) failed .*${SECRET}`),
+  /^mcp-edge: faulty\(\) failed .*findProblems returned/,
   /^mcp-edge: This server is not configured correctly/,
   /"\(authorize\)" failed/,
 );
