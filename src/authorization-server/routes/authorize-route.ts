@@ -195,7 +195,7 @@ function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show)
   const { error, description, client, redirectUri, state } = problem;
   const location = withParameters(redirectUri, { error, error_description: description, state, iss: issuer });
   if (show) return show(location);
-  // A program on the user's machine, or an app, would wait for the answer, and deceives nobody with its address (decision 035).
+  // A program on the user's machine, or an app, would wait for the answer, and deceives nobody with its address (decision 011).
   const isElsewhere = (destinationOf(redirectUri)?.kind ?? "site") === "site";
   return client.source === "author" || !isElsewhere
     ? seeOther(location)

@@ -1,6 +1,6 @@
 /**
  * The spellings of a URI. Everything that looks up or compares URIs does it here: exact resources, templates, scopes,
- * subscriptions, caches and records. See docs/decisions/037-spellings-of-a-uri.md.
+ * subscriptions, caches and records. See docs/decisions/003-eras-at-one-url.md.
  *
  * @module
  * @see RFC 3986, section 6.2.2, "Syntax-Based Normalization"

@@ -1,6 +1,6 @@
 /**
  * `inputRequired()` as authors import it. Loading this module installs the rounds that serve its values, so that
- * programs whose handlers never ask by returning do not bundle them (decision 005).
+ * programs whose handlers never ask by returning do not bundle them (decision 006).
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr

@@ -2,11 +2,11 @@
  * An object of the hub, which connects all isolates of a server. Each stream that wants notifications has a WebSocket to one
  * object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores how many
  * there are, and nothing else is stored. Objects hibernate between notifications. The filter of each socket is attached to the
- * socket and survives hibernation. See docs/decisions/025-streams-over-objects.md.
+ * socket and survives hibernation. See docs/decisions/005-notifications.md.
  *
  * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a Worker
  * that reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch; then a Worker that
- * reconnects receives a notification for each list, resource and task in its filter. See docs/decisions/006-hub-epochs.md.
+ * reconnects receives a notification for each list, resource and task in its filter. See docs/decisions/005-notifications.md.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Chooses the object of a shard to which a stream connects. See docs/decisions/025-streams-over-objects.md.
+ * Chooses the object of a shard to which a stream connects. See docs/decisions/005-notifications.md.
  *
  * @module
  */
