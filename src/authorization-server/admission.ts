@@ -88,7 +88,7 @@ export function admission(options: AdmissionOptions): Admission {
     const where = `scopes[${quote(name)}]`;
     checkOptions(`admission(): ${where}`, scope, SCOPE);
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))
-      throw invalid(where, "is no scope; use visible ASCII without spaces");
+      throw invalid(where, "is not a scope; use visible ASCII without spaces");
     const { description, only } = scope;
     return { shown: { name, description }, isFor: only === undefined ? undefined : deciderOf(`${where}.only`, only) };
   });
