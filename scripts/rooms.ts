@@ -4,62 +4,102 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 
-/** Modules that the testing room may use: Node, the tools that run workerd, and what its own Worker needs. */
-const TOOLS = [/^cloudflare:workers$/, /^node:/, /^miniflare$/, /^esbuild$/, /^wrangler$/, /^eventsource-parser$/];
+/** A room: a folder of src/, or a folder inside one that other files may not import. */
+export interface Room {
+  /** Its contents, for docs/architecture.md. */
+  readonly holds: string;
+  /** The other rooms that it may import. */
+  readonly rooms: readonly string[];
+  /** The packages and built-in modules that it may import. A name that ends in `*` stands for all that begin with it. */
+  readonly packages: readonly string[];
+}
 
-/** Modules that the command line may use. */
-const CLI_PACKAGES = [
-  /^node:/,
-  /^commander$/,
-  /^@clack\/prompts$/,
-  /^eventsource-parser$/,
-  /^jsonc-parser$/,
-  /^fflate$/,
-];
-
-/** For each room, the other rooms and the packages or built-in modules that it may import. */
-export const ALLOWED: Readonly<
-  Record<string, { readonly rooms: readonly string[]; readonly packages: readonly RegExp[] }>
-> = {
-  core: { rooms: [], packages: [] },
-  schema: { rooms: ["core"], packages: [/^@cfworker\/json-schema$/] },
-  http: { rooms: ["core"], packages: [] },
-  safe: { rooms: ["core"], packages: [] },
-  client: { rooms: ["core"], packages: [/^eventsource-parser$/, /^@cfworker\/json-schema$/, /^oauth4webapi$/] },
-  // Serves what `client/skills` reads, and shares the rules for URIs with it.
-  skills: { rooms: ["client", "core"], packages: [] },
+/** The rooms of src/, lowest first. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  core: {
+    holds: "the protocol: versions, dispatch, definitions, questions, replay, tasks",
+    rooms: [],
+    packages: [],
+  },
+  schema: { holds: "raw JSON Schema as a tool schema", rooms: ["core"], packages: ["@cfworker/json-schema"] },
+  http: {
+    holds: "requests to responses: classification, refusals, Server-Sent Events",
+    rooms: ["core"],
+    packages: [],
+  },
+  safe: {
+    holds: "helpers for handlers: paths, requests, SQL, texts, media types, caches",
+    rooms: ["core"],
+    packages: [],
+  },
+  client: {
+    holds:
+      "the client: links to servers, era detection, questions, recovery, sign-in. Of core, only `basics` and `protocol`; the last two packages only in `validation` and `oauth`",
+    rooms: ["core"],
+    packages: ["eventsource-parser", "@cfworker/json-schema", "oauth4webapi"],
+  },
+  skills: {
+    holds: "skills that a server offers; it shares the rules for their URIs with `client/skills`",
+    rooms: ["client", "core"],
+    packages: [],
+  },
   worker: {
+    holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
     rooms: ["http", "core"],
-    packages: [/^cloudflare:/, /^hono(\/|$)/],
+    packages: ["cloudflare:*", "hono", "hono/*"],
   },
-  // An authorization server is also a client, of identity providers.
   "authorization-server": {
+    holds: "the authorization server, which is also a client of identity providers",
     rooms: ["worker", "client", "safe", "http", "core"],
-    packages: [/^cloudflare:/, /^hono(\/|$)/, /^oauth4webapi$/, /^@cloudflare\/workers-oauth-provider$/],
+    packages: ["cloudflare:*", "hono", "hono/*", "oauth4webapi"],
   },
-  // A room inside a room, for local development: no other file may import it, so that no deployment contains it.
-  "authorization-server/dev": { rooms: ["authorization-server", "http", "core"], packages: [] },
-  node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/, /^jsonc-parser$/] },
-  cli: { rooms: ["core", "http", "safe", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
-  testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
-  // Not part of the package: the Worker that the root wrangler.toml deploys.
-  reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },
+  "authorization-server/dev": {
+    holds: "an identity provider for local development; no other file may import it, so no deployment contains it",
+    rooms: ["authorization-server", "http", "core"],
+    packages: [],
+  },
+  node: {
+    holds:
+      "stdio, a server for Node, `dev` and `check-config`; commands, files and requests of handlers; files of tokens",
+    rooms: ["core", "safe", "client", "skills"],
+    packages: ["node:*", "jsonc-parser"],
+  },
+  testing: {
+    holds: "workerd in a test, cut connections, a client in memory",
+    rooms: ["core", "http", "worker", "node", "client"],
+    packages: ["cloudflare:workers", "node:*", "miniflare", "esbuild", "wrangler", "eventsource-parser"],
+  },
+  cli: {
+    holds: "the command line",
+    rooms: ["core", "http", "safe", "client", "node", "skills", "testing"],
+    packages: ["node:*", "commander", "@clack/prompts", "eventsource-parser", "jsonc-parser", "fflate"],
+  },
+  reference: {
+    holds: "the server that `npm start` runs; it is not part of the package",
+    rooms: ["core", "schema", "worker", "node"],
+    packages: [],
+  },
 };
 
 /**
- * The rooms of src/core, lowest first: each may import those of the lines above its own, types included. Rooms on one
- * line may not import each other. `index.ts` is the entry and may import all of them.
+ * The rooms of src/core with their contents, lowest first: each may import those of the lines above its own, types included.
+ * Rooms on one line may not import each other. `index.ts` is the entry and may import all of them.
  */
-export const CORE_ORDER: readonly (readonly string[])[] = [
-  ["basics"],
-  ["protocol"],
-  ["seal"],
-  ["ask"],
-  ["define"],
-  ["run"],
-  ["serve"],
-  ["connection", "tasks"],
+export const CORE_ROOMS: readonly Readonly<Record<string, string>>[] = [
+  { basics: "small functions that know nothing of the protocol: bytes, texts, time, addresses" },
+  { protocol: "JSON-RPC messages, methods, the table of versions, errors, limits, content, schemas, URIs" },
+  { seal: "sealing keys and AES-GCM" },
+  { ask: "questions to the client and their answers" },
+  { define: "`McpServer`, the registry behind it, tools, prompts, resources" },
+  { run: "running a handler: the request context, rounds, journal, replay, steps, retries" },
+  { serve: "dispatch of a request: methods, lists, results, hooks, subscriptions" },
+  {
+    connection: "one client on one connection (stdio, in memory)",
+    tasks: "calls that run in the background; `legacy` is for those of 2025-11-25",
+  },
 ];
+
+export const CORE_ORDER: readonly (readonly string[])[] = CORE_ROOMS.map((line) => Object.keys(line));
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']/g;
@@ -75,10 +115,10 @@ export function importsOf(source: string): string[] {
  */
 export function findProblem(file: string, specifier: string): string | undefined {
   const room = roomOf(file);
-  const rules = ALLOWED[room];
-  if (!rules) return `${file}: src/${room} is not a known room; add it to ALLOWED in scripts/rooms.ts`;
+  const rules = ROOMS[room];
+  if (!rules) return `${file}: src/${room} is not a known room; add it to ROOMS in scripts/rooms.ts`;
   if (!specifier.startsWith(".")) {
-    return rules.packages.some((allowed) => allowed.test(specifier))
+    return rules.packages.some((allowed) => isMatch(specifier, allowed))
       ? undefined
       : `${file}: ${room} may not import "${specifier}"`;
   }
@@ -93,7 +133,11 @@ export function findProblem(file: string, specifier: string): string | undefined
 function roomOf(path: string): string {
   const [first = "", second = ""] = path.split("/");
   const inner = `${first}/${second}`;
-  return inner in ALLOWED ? inner : first;
+  return inner in ROOMS ? inner : first;
+}
+
+function isMatch(specifier: string, allowed: string): boolean {
+  return allowed.endsWith("*") ? specifier.startsWith(allowed.slice(0, -1)) : specifier === allowed;
 }
 
 /** Describes what is wrong with an import between two files of src/core, or returns undefined. */
@@ -101,7 +145,7 @@ function findProblemInCore(file: string, imported: string): string | undefined {
   const [from, to] = [coreRoomOf(file), coreRoomOf(imported)];
   if (from === "index.ts" || from === to) return undefined;
   const [line, importedLine] = [lineOf(from), lineOf(to)];
-  if (line === -1) return `${file}: src/core/${from} is not a known room; add it to CORE_ORDER in scripts/rooms.ts`;
+  if (line === -1) return `${file}: src/core/${from} is not a known room; add it to CORE_ROOMS in scripts/rooms.ts`;
   if (importedLine !== -1 && importedLine < line) return undefined;
   return `${file}: core/${from} -> core/${to} is not an allowed import; the order is ${CORE_ORDER.join(" < ")}`;
 }

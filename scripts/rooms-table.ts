@@ -1,0 +1,133 @@
+/**
+ * The tables of rooms in docs/architecture.md: `npm run docs` writes them, and `npm run check` fails if they are stale, if a folder
+ * is in none of them, or if the document names a file that does not exist.
+ */
+import { readdirSync } from "node:fs";
+import { CORE_ROOMS, ROOMS } from "./rooms.ts";
+import { ROOT } from "./tools.ts";
+
+export const ARCHITECTURE_FILE = `${ROOT}docs/architecture.md`;
+
+/** The tables are between these lines. */
+const BEGIN = "<!-- Written by `npm run docs` from scripts/rooms.ts and scripts/rooms-table.ts. -->";
+const END = "<!-- The end of what `npm run docs` writes. -->";
+
+/** The folders of the large rooms, with their contents. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  "worker/access": "who may call and how often: `auth` (tokens), `dpop`, `rates`, `audit`",
+  "worker/durable": "`durable()`, all parts that need objects; the entry",
+  "worker/sessions": "sessions: ids, objects, the event log, the streams and their sockets",
+  "worker/http-sse": "the transport of 2024-11-05, on sessions",
+  "worker/hub": "notifications to the clients of all isolates",
+  "worker/keys": "sealing keys that need no configuration",
+  "worker/replay": "questions in the middle of a call; calls of sessions that survive a restart",
+  "worker/once": "calls that run once",
+  "worker/tasks": "tasks in objects, of both versions",
+  "worker/workflows": "tasks that Workflows run",
+  "worker/page": "the page for browsers",
+  "worker/token-store": "an object that keeps the tokens of clients in Workers",
+  "client/transports": "links: Streamable HTTP, HTTP+SSE, and any `Transport`; streams and their resumption",
+  "client/connection": "one connection: era detection, sending, repetition and recovery, subscriptions",
+  "client/requests": "the parts and options of requests, their time limits, lists, and results",
+  "client/questions": "questions of the server, and who answers them",
+  "client/oauth": "sign-in; a program that does not import it contains none of it",
+  "client/cache": "the extension that keeps lists and resources",
+  "client/validation": "the extension that checks results with JSON Schema",
+  "client/tasks": "the extension for tasks",
+  "client/skills": "skills of a server, and the files that they consist of",
+  "client/state": "the extension that tells what a client is doing",
+  "client/host": "several servers at once",
+  "cli/commands":
+    "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when it runs",
+  "cli/server": "the server of a command: what `<server>` means, the connection, sign-in",
+  "cli/terminal": "reading and writing: questions, forms, output without control characters and secrets",
+  "cli/arguments": "arguments of tools from options, JSON and forms",
+  "cli/hosts": "the configuration files of hosts",
+  "cli/relay": "`bridge` and `expose`: messages between a host and a server of another version",
+  "cli/files": "reading and writing files in folders of strangers",
+  "authorization-server/routes": "the endpoints, and the requests and cookies that they read",
+  "authorization-server/clients": "clients: named, registered, or described by a document",
+  "authorization-server/identity": "identity providers: `oidc()`, `github()`, `ownLogin()`",
+  "authorization-server/pages": "what people see: consent, errors, what they have allowed",
+  "authorization-server/users": "the object of a user: grants, successors, tokens of the identity provider",
+};
+
+/** Returns the tables as Markdown. */
+function tables(): string {
+  const rooms = Object.entries(ROOMS).map(([name, { holds, rooms: below, packages }]) => {
+    const allowed = [...below, ...packages.filter((each) => each !== "hono/*").map((each) => `\`${each}\``)];
+    return [`\`src/${name}\``, holds, allowed.join(", ") || "nothing else"];
+  });
+  const core = CORE_ROOMS.flatMap((line) => Object.entries(line).map(([name, holds]) => [`\`core/${name}\``, holds]));
+  const folders = Object.entries(FOLDERS).map(([name, holds]) => [`\`${name}\``, holds]);
+  return [
+    "The rooms, lowest first:",
+    table(["room", "contents", "may import"], rooms),
+    `The rooms of \`src/core\`, lowest first. Each may import those above it in this table, except ${exceptions()}:`,
+    table(["room", "contents"], core),
+    "The folders of the large rooms:",
+    table(["folder", "contents"], folders),
+  ].join("\n\n");
+}
+
+/** Returns the rooms of core that may not import each other although one is above the other. */
+function exceptions(): string {
+  const lines = CORE_ROOMS.map((line) => Object.keys(line)).filter(({ length }) => length > 1);
+  return lines
+    .map((names) => `that ${names.map((name) => `\`${name}\``).join(" and ")} may not import each other`)
+    .join(", and ");
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Returns the document with tables that are up to date. @throws {Error} if the lines around them are missing. */
+export function withTables(document: string): string {
+  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (begin === -1 || end < begin) throw new Error(`docs/architecture.md lacks the lines\n${BEGIN}\n${END}`);
+  return `${document.slice(0, begin + BEGIN.length)}\n\n${tables()}\n\n${document.slice(end)}`;
+}
+
+/** Matches a path of a file in backticks, from src/ or from a folder in it. */
+const FILE = /`((?:[\w-]+\/)*[\w-]+\.ts)`/g;
+
+/** Returns what is wrong with the document. @param paths The files below src/, with slashes. */
+export function findStale(document: string, paths: readonly string[]): string[] {
+  const stale =
+    withTables(document) === document ? [] : ["docs/architecture.md: the tables of rooms are stale: npm run docs"];
+  const named = new Set([...document.matchAll(FILE)].map(([, path = ""]) => path.replace(/^src\//, "")));
+  const isThere = (path: string) => paths.some((each) => `/${each}`.endsWith(`/${path}`));
+  const missing = [...named].filter((path) => !path.startsWith("scripts/") && !isThere(path));
+  return [
+    ...stale,
+    ...missing.map((path) => `docs/architecture.md: no file below src ends with ${path}`),
+    ...foldersOf(paths)
+      .filter((folder) => !isKnown(folder))
+      .map((folder) => `src/${folder}: not in the tables of docs/architecture.md; add it to scripts/rooms-table.ts`),
+    ...Object.keys(FOLDERS)
+      .filter((folder) => !paths.some((path) => path.startsWith(`${folder}/`)))
+      .map((folder) => `scripts/rooms-table.ts: src/${folder} does not exist`),
+  ];
+}
+
+/** Returns the rooms, and the folders in them. */
+function foldersOf(paths: readonly string[]): string[] {
+  const folders = paths.flatMap((path) => {
+    const names = path.split("/").slice(0, -1);
+    return [names.slice(0, 1), names.slice(0, 2)].map((each) => each.join("/"));
+  });
+  return [...new Set(folders)];
+}
+
+function isKnown(folder: string): boolean {
+  const [room = "", inner = ""] = folder.split("/");
+  return folder in ROOMS || folder in FOLDERS || (room === "core" && CORE_ROOMS.some((line) => inner in line));
+}
+
+/** Returns the TypeScript files below src/, with slashes. */
+export function sourcePaths(): string[] {
+  const names = readdirSync(`${ROOT}src`, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".ts")).map((name) => name.replaceAll("\\", "/"));
+}
