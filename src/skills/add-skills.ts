@@ -77,7 +77,7 @@ export function addSkills<Env>(
     (uri, _variables, ctx) => set.read(uri, ctx),
   );
   if (!options.visible) for (const skill of skills) addManifest(server, skill, set);
-  registry.extensions.set(EXTENSION, { directoryRead: true });
+  registry.extensions = { ...registry.extensions, [EXTENSION]: { directoryRead: true } };
 }
 
 /** Lists the `SKILL.md` of a skill as a resource. The template serves the other files, which are only read when needed. */

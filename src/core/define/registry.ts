@@ -53,7 +53,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** The options as the author gave them. */
   readonly options: ServerOptions<unknown>;
   /** The extensions that parts of the server have added, with their settings. */
-  readonly extensions: Map<string, JsonObject> = new Map();
+  extensions: JsonObject | undefined;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource", uriKey);
@@ -324,9 +324,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (features.logLevel) derived.logging = {};
     const all: JsonObject = { ...derived, ...this.options.capabilities };
-    if (this.extensions.size > 0) {
-      all.extensions = { ...(all.extensions as JsonObject | undefined), ...Object.fromEntries(this.extensions) };
-    }
+    const { extensions } = this;
+    if (extensions) all.extensions = { ...(all.extensions as JsonObject | undefined), ...extensions };
     return features.declare?.(all) ?? all;
   }
 
