@@ -238,6 +238,29 @@ describe("a server that is replaced by one of the other era while a client is co
     expect(versions).toEqual(["2026-07-28", "2025-06-18"]);
   });
 
+  test("is detected once for all requests that meet it, and each of them is sent again", async () => {
+    let isModern = false;
+    await using server = await scripted(({ message, headers, method }, response) => {
+      if (method !== "POST") return response.writeHead(405).end();
+      if (message?.id === undefined) return response.writeHead(202).end();
+      const requested = headers["mcp-protocol-version"];
+      if (isModern && requested !== "2026-07-28") {
+        return error(response, 400, message.id, -32022, { supported: ["2026-07-28"], requested: requested ?? "x" });
+      }
+      if (message.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
+      if (message.method === "server/discover") {
+        return isModern ? result(response, message.id, discovered()) : error(response, 400, message.id, -32601);
+      }
+      return result(response, message.id, isModern ? DONE : { content: [] });
+    }, /error code -320(22|00) is not defined/);
+    const { client } = await join(server.url);
+    isModern = true;
+    const calls = ["a", "b", "c", "d"].map((name) => client.callTool(name));
+    expect(await Promise.all(calls)).toEqual([DONE, DONE, DONE, DONE]);
+    expect(server.asked.filter((each) => each.endsWith("server/discover"))).toHaveLength(2);
+    expect(server.asked.filter((each) => each.endsWith("tools/call"))).toHaveLength(8);
+  });
+
   test("costs an ordinary error one detection, not one each time", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());

@@ -8,6 +8,7 @@ import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
+import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEvent } from "../events.ts";
 import { declaresKeys, IDEMPOTENCY_KEY } from "../requests/idempotency-keys.ts";
@@ -115,6 +116,10 @@ export class Recovery {
   readonly #parts: RecoveryParts;
   /** The time at which the era was detected again. */
   #detectedAtMs = 0;
+  /** The detection that is going on. */
+  #detection: Promise<void> | undefined;
+  /** The era before that detection, which changes the rules of a pipe while it tries them. */
+  #eraBefore: Era | undefined;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -156,18 +161,28 @@ export class Recovery {
 
   /**
    * Whether the server was replaced by one of the other era, so that it has not run the request. Called if the answer on a link looks
-   * like that of such a server.
+   * like that of such a server. Requests that fail while the era is being detected wait for it.
    */
-  async #isOtherEra({ rules }: Link): Promise<boolean> {
+  async #isOtherEra(link: Link): Promise<boolean> {
+    const isCurrent = link === this.#parts.link();
+    const era = this.#detection && isCurrent ? this.#eraBefore : link.rules?.era;
+    if (!isCurrent && this.#parts.link().rules?.era !== era) return true;
+    if (!this.#detection) {
+      // An ordinary error must not cost a detection each time.
+      if (Date.now() - this.#detectedAtMs < DETECTION_MS) return false;
+      this.#detectedAtMs = Date.now();
+      this.#eraBefore = era;
+      this.#detection = this.#detect();
+    }
+    await this.#detection;
+    return this.#parts.link().rules?.era !== era;
+  }
+
+  async #detect(): Promise<void> {
     const old = this.#parts.link();
-    if (old.rules?.era !== rules?.era) return true;
-    // An ordinary error must not cost a detection each time.
-    if (Date.now() - this.#detectedAtMs < DETECTION_MS) return false;
-    this.#detectedAtMs = Date.now();
     await this.#parts.detect().catch(() => undefined);
-    if (this.#parts.link().rules?.era === rules?.era) return false;
-    old.retire();
-    return true;
+    if (this.#parts.link().rules?.era !== this.#eraBefore) old.retire();
+    this.#detection = undefined;
   }
 
   /** Whether the connection of a request that failed comes back. */
