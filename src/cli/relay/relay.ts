@@ -26,6 +26,7 @@ import { HostQuestions } from "./host-questions.ts";
 import { Listens } from "./listens.ts";
 import { type Answer, notification, type Sink } from "./messages.ts";
 import { Rounds } from "./rounds.ts";
+import { ServerConnection } from "./server-connection.ts";
 
 /** The facts that the host has told about itself. */
 export interface HostFacts {
@@ -51,9 +52,6 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
-/** How long, in milliseconds, a connection is kept after one was given up. An ordinary error must not cost a connection. */
-const REPLACED_MS = 30_000;
-
 export class Relay {
   readonly #connect: Connect;
   readonly #general: Sink;
@@ -64,11 +62,8 @@ export class Relay {
   /** The subscriptions of a legacy host, which a new connection gets again. */
   readonly #uris = new Set<string>();
   #host: HostFacts | undefined;
-  #client: Promise<Client> | undefined;
+  readonly #server = new ServerConnection(() => this.#open());
   #level: unknown;
-  #isClosed = false;
-  /** The time at which a connection was given up because the server seemed to be another one. */
-  #replacedAtMs = 0;
 
   /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
   constructor(connect: Connect, general: Sink, log: (text: string) => void) {
@@ -98,7 +93,7 @@ export class Relay {
     // The client tells the server, in the way of its version.
     if (method === "notifications/initialized" || method === "notifications/cancelled") return;
     try {
-      await (await this.#client)?.notify(method, withoutEnvelope(params));
+      await (await this.#server.opened)?.notify(method, withoutEnvelope(params));
     } catch (error) {
       this.#log(`${method} was not passed on: ${describe(error).message}`);
     }
@@ -110,12 +105,10 @@ export class Relay {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     const reason = new McpError(ErrorCode.InternalError, "The connection is closed.");
     this.#questions.close(reason);
     this.#rounds.close(reason);
-    const client = await this.#client?.catch(() => undefined);
-    await client?.close();
+    await this.#server.close();
   }
 
   async #serveLegacy(serving: Serving): Promise<JsonObject> {
@@ -125,31 +118,18 @@ export class Relay {
     // Requests that are piped in by hand come without a handshake.
     this.#host ??= { rules: NEWEST_LEGACY, capabilities: {}, info: {} };
     const { rules } = this.#host;
-    const client = await this.#connected();
+    const client = await this.#server.client();
     const run = (used: Client) =>
       this.#questions.during(serving, async () => {
         return resultFor(await this.#forward(used, serving), method, rules, { isSame: isOfVersion(used, rules) });
       });
     try {
-      return await run(client);
+      return await this.#server.use(client, run);
     } catch (error) {
-      if (!(await this.#isReplaced(client, error))) throw error;
-      return run(await this.#connected());
+      const next = await this.#server.replace(client, error);
+      if (!next) throw error;
+      return this.#server.use(next, run);
     }
-  }
-
-  /**
-   * Whether a server no longer has the versions for which the connection to it was made, because it was updated, and has not run the
-   * request. The next connection is made with any version.
-   */
-  async #isReplaced(client: Client, error: unknown): Promise<boolean> {
-    if (!mayBeReplaced(error)) return false;
-    if ((await this.#client) !== client) return true;
-    if (Date.now() - this.#replacedAtMs < REPLACED_MS) return false;
-    this.#replacedAtMs = Date.now();
-    this.#client = undefined;
-    client.close().catch(() => undefined);
-    return true;
   }
 
   async #initialize(params: JsonObject): Promise<JsonObject> {
@@ -160,7 +140,7 @@ export class Relay {
       capabilities: isObject(capabilities) ? capabilities : {},
       info: isObject(clientInfo) ? clientInfo : {},
     };
-    const client = await this.#connected();
+    const client = await this.#server.client();
     const { info = { name: "mcp-edge", version: "0" }, instructions, capabilities: offered } = client.server;
     return {
       protocolVersion: rules.version,
@@ -177,7 +157,7 @@ export class Relay {
     if (rules?.era !== "modern") throw unsupportedVersion(version, serveVersions());
     const info = meta[META.clientInfo];
     this.#host ??= { rules, capabilities, info: isObject(info) ? info : {} };
-    const client = await this.#connected();
+    const client = await this.#server.client();
     const form = { isSame: isOfVersion(client, rules), info: client.server.info };
     if (method === "server/discover") return resultFor(discovered(client, rules), method, rules, form);
     if (method === "subscriptions/listen") return this.#listens.serve(serving, client);
@@ -239,16 +219,6 @@ export class Relay {
     this.#level = level;
   }
 
-  /** The client, connected if need be. A failed attempt is repeated by the next request. */
-  #connected(): Promise<Client> {
-    if (this.#isClosed) throw new McpError(ErrorCode.InternalError, "The connection is closed.");
-    this.#client ??= this.#open().catch((error) => {
-      this.#client = undefined;
-      throw error;
-    });
-    return this.#client;
-  }
-
   async #open(): Promise<Client> {
     const host = this.#host as HostFacts;
     const options = this.#optionsFor(host);
@@ -285,7 +255,7 @@ export class Relay {
         }),
       ],
       onEvent: (event) => {
-        if (event.type === "closed") this.#client = undefined;
+        if (event.type === "closed") this.#server.forget();
         if (event.type !== "connected") this.#log(JSON.stringify(event));
       },
     };
@@ -319,14 +289,6 @@ function discovered(client: Client, rules: VersionRules): JsonObject {
     capabilities: capabilitiesFor(capabilities, rules, isOfVersion(client, rules)),
     ...(instructions === undefined ? {} : { instructions }),
   };
-}
-
-/** Whether a failure suggests that the server no longer has the version of the connection, and has not run the request. */
-function mayBeReplaced(error: unknown): boolean {
-  if (McpError.is(error))
-    return error.code === ErrorCode.UnsupportedProtocolVersion || error.code === ErrorCode.InvalidRequest;
-  if (!ClientError.is(error) || error.mayHaveRun) return false;
-  return error.code === "version-unsupported" || error.code === "session-lost" || error.response?.status === 400;
 }
 
 /** Whether a failure can mean that the server has no legacy version. */
