@@ -4,11 +4,13 @@
  *
  * @module
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { KEYS_VARIABLE } from "../core/seal/key-ring.ts";
+import { cleanText } from "../safe/clean-text.ts";
+import { readPlainFile } from "./plain-file.ts";
 
 /** The members of a wrangler configuration that are checked. */
 interface Config {
@@ -98,37 +100,53 @@ export async function checkConfig(
   }
   if (name === undefined) return failed(`There is no ${FILES.join(", ")} in ${folder}.`);
   let config: Config;
+  let main: MainModule;
   try {
+    // Wrangler would read a pipe forever, and take a file that does not exist for an empty one.
+    readPlainFile(resolve(folder, name));
     const wrangler = await loadWrangler(folder);
     config = wrangler.unstable_readConfig({ config: resolve(folder, name), env: options.env }, { hideWarnings: true });
+    main = readMain(folder, config);
   } catch (error) {
     return failed(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
   }
-  const main = readMain(folder, config);
   const missing = [...findMissing(main, name, config)];
   const isWhole = missing.every(({ isOptional }) => isOptional);
   for (const { code, text, place, lines = [] } of missing) {
     const where = place === undefined ? "" : `${place}:\n\n`;
-    console.log(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
+    say(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
   }
   // Only a note, because the configuration does not contain secrets.
   const imported = [...main.source.matchAll(DURABLE_IMPORT)].map(([, names]) => names).join();
   const isSealing = SEALING.test(imported) || AUTHORIZATION_SERVER.test(main.source);
   if (isSealing && !KEYS.test(imported) && config.vars?.[KEYS_VARIABLE] === undefined) {
-    console.log(
+    say(
       `[keys-missing] ${main.file} imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
-  } else if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
+  } else if (missing.length === 0) say(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
 }
 
+/** The configuration may be a stranger's. */
+function say(text: string): void {
+  console.log(cleanText(text));
+}
+
 function failed(message: string): number {
-  console.error(`mcp-edge: ${message}`);
+  console.error(`mcp-edge: ${cleanText(message)}`);
   return 2;
 }
 
+function findWrangler(folder: string): string {
+  try {
+    return createRequire(join(folder, "package.json")).resolve("wrangler");
+  } catch {
+    throw new Error("wrangler is not installed in this project. Write: npm install --save-dev wrangler");
+  }
+}
+
 async function loadWrangler(folder: string): Promise<Wrangler> {
-  const path = createRequire(join(folder, "package.json")).resolve("wrangler");
+  const path = findWrangler(folder);
   const loaded = (await import(pathToFileURL(path).href)) as Wrangler & { default?: Wrangler };
   // For a CommonJS module Node may detect only some of the exported names.
   return { ...loaded.default, ...loaded };
@@ -145,7 +163,7 @@ interface MainModule {
 function readMain(folder: string, { main }: Config): MainModule {
   if (main === undefined) return { file: undefined, source: "" };
   const path = resolve(folder, main);
-  return { file: relative(folder, path), source: existsSync(path) ? readFileSync(path, "utf8") : "" };
+  return { file: relative(folder, path), source: existsSync(path) ? readPlainFile(path).toString() : "" };
 }
 
 function* findMissing({ file: mainFile, source }: MainModule, name: string, config: Config): Generator<Missing> {

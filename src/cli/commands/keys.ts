@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { writeProjectFile } from "../files/files.ts";
+import { readBytes, writeProjectFile } from "../files/files.ts";
 
 const NAME = "MCP_KEYS";
 
@@ -23,7 +23,7 @@ export const keys: CliCommand = {
 /** Adds a key to a file. An existing key stays, since a new one would end every session that the old one sealed. */
 function addKey(file: string, key: string): number {
   try {
-    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    const text = readBytes(file)?.toString() ?? "";
     if (!new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) {
       const separator = text === "" || text.endsWith("\n") ? "" : "\n";
       writeProjectFile(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });

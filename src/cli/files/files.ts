@@ -13,7 +13,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -21,6 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { readPlainFile } from "../../node/plain-file.ts";
 import { usageError } from "../exit.ts";
 
 /** The rules for a path. */
@@ -69,10 +69,20 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Returns the text of a file, or undefined if there is none. @throws {CliError} if it is not UTF-8. */
-export function readText(path: string): string | undefined {
+/** Returns the bytes of a file, or undefined if there is none. @throws {CliError} if it is no file, or too large. */
+export function readBytes(path: string): Buffer | undefined {
   if (!existsSync(path)) return undefined;
-  const bytes = readFileSync(path);
+  try {
+    return readPlainFile(path);
+  } catch (error) {
+    throw usageError(`${(error as Error).message} Remove it, or choose another.`);
+  }
+}
+
+/** Returns the text of a file, or undefined if there is none. @throws {CliError} if it is no file, too large, or not UTF-8. */
+export function readText(path: string): string | undefined {
+  const bytes = readBytes(path);
+  if (!bytes) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -123,7 +133,7 @@ const COPIES_MAX = 1_000;
 export function copyBeside(path: string): string {
   const { mode } = statSync(path);
   checkWritable(path, mode);
-  const content = readFileSync(path);
+  const content = readPlainFile(path);
   for (let count = 1; count <= COPIES_MAX; count++) {
     const copy = count === 1 ? `${path}.backup` : `${path}.backup-${count}`;
     let file: number;

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { usageError } from "../exit.ts";
+import { readBytes } from "./files.ts";
 
 /**
  * Returns the JSON object in a file, or undefined if there is no file.
@@ -8,10 +8,11 @@ import { usageError } from "../exit.ts";
  * @throws {CliError} if the file holds something else.
  */
 export function readJsonFile(path: string): JsonObject | undefined {
-  if (!existsSync(path)) return undefined;
+  const bytes = readBytes(path);
+  if (!bytes) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    value = JSON.parse(bytes.toString("utf8"));
   } catch {
     // Reported below.
   }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import {
   type ConfiguredServer,
@@ -14,7 +13,10 @@ import {
 } from "../../client/host/server-config.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { parseJsonc } from "../../node/jsonc.ts";
+
+import { readPlainFile } from "../../node/plain-file.ts";
 import type { Target } from "../server/server-address.ts";
+
 import { type HostFile, hostFiles, type Surroundings } from "./files.ts";
 
 /** A server as a host has it. */
@@ -55,9 +57,7 @@ export function readHosts(around: Surroundings): ReadFile[] {
   return hostFiles(around).flatMap((file): ReadFile[] => {
     let text: string;
     try {
-      // A link of a stranger's project to a device would be read without end.
-      if (!statSync(file.path).isFile()) throw new Error("This is not a file.");
-      text = readFileSync(file.path, "utf8");
+      text = readPlainFile(file.path).toString("utf8");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       return [{ file, servers: [], problem: (error as Error).message }];

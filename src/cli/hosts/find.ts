@@ -9,7 +9,7 @@ import { didYouMean } from "../names.ts";
 import type { Target } from "../server/server-address.ts";
 import { listenForSignals } from "../terminal/signals.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type Configured, readHosts, surroundings } from "./configured.ts";
+import { type Configured, type ReadFile, readHosts, surroundings } from "./configured.ts";
 import { askConsent, consentMissing } from "./consent.ts";
 
 /**
@@ -20,11 +20,12 @@ import { askConsent, consentMissing } from "./consent.ts";
  * @throws {CliError} if there is none, if hosts have different ones, or if the user does not agree to it.
  */
 export async function findConfigured(name: string, isAgreed: boolean): Promise<Target> {
-  const all = allServers();
+  const files = readHosts(surroundings());
+  const all = files.flatMap(({ servers }) => servers);
   const found = all.filter((each) => [each.name, qualified(each), scoped(each)].includes(name));
   // The user has chosen what stands in a file of the user, even if a project has the same.
   const first = found.find(({ file }) => file.scope === "user") ?? found[0];
-  if (!first) throw notFound(name, all);
+  if (!first) throw notFound(name, files);
   // Several hosts often have the same server.
   const others = found.filter((each) => JSON.stringify(each.written) !== JSON.stringify(first.written));
   if (others.length > 0) {
@@ -56,11 +57,7 @@ async function agree(server: Configured): Promise<void> {
 
 /** Returns the names of all configured servers. */
 export async function configuredNames(): Promise<readonly string[]> {
-  return [...new Set(allServers().map(({ name }) => name))];
-}
-
-function allServers(): Configured[] {
-  return readHosts(surroundings()).flatMap(({ servers }) => servers);
+  return [...new Set(readHosts(surroundings()).flatMap(({ servers }) => servers.map(({ name }) => name)))];
 }
 
 function qualified({ file, name }: Configured): string {
@@ -85,10 +82,12 @@ function addressHint(text: string): string | undefined {
   return ` Did you mean ${isLoopback(new URL(url).hostname) ? `http://${text}` : url}?`;
 }
 
-function notFound(name: string, all: readonly Configured[]): Error {
-  const names = [...new Set(all.map((each) => each.name))];
+function notFound(name: string, files: readonly ReadFile[]): Error {
+  const names = [...new Set(files.flatMap(({ servers }) => servers.map((each) => each.name)))];
+  // The server may stand in a file that cannot be read.
+  const unread = files.flatMap(({ file, problem }) => (problem === undefined ? [] : [`\n${file.path}: ${problem}`]));
   const hint = addressHint(name) ?? (names.length === 0 ? " No host has servers here." : didYouMean(name, names));
   return usageError(
-    `No server is configured as ${JSON.stringify(name)}.${hint}\nA server is a URL, a configured name, or a command after --, or in quotes: mcp-edge list "node server.js"`,
+    `No server is configured as ${JSON.stringify(name)}.${hint}${unread.join("")}\nA server is a URL, a configured name, or a command after --, or in quotes: mcp-edge list "node server.js"`,
   );
 }

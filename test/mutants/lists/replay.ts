@@ -20,15 +20,6 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/worker/logged-first.test.ts"],
   },
   {
-    id: "log-forgets-answers",
-    reason: "The answer of a call would be deleted before its client has fetched it.",
-    file: "src/worker/sessions/event-log.ts",
-    find: "`WHERE ${where} AND event.kind = 0 AND ${NOT_NEWEST} GROUP BY",
-    replace: "`WHERE ${where} AND ${NOT_NEWEST} GROUP BY",
-    tests: ["test/worker/durable.test.ts"],
-    title: "answers are never dropped",
-  },
-  {
     id: "log-collects-too-early",
     reason: "Events would be deleted while their stream can still be resumed.",
     file: "src/worker/sessions/event-log.ts",

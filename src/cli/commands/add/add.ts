@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { CliError, Exit, usageError } from "../../exit.ts";
-import { writeProjectFile } from "../../files/files.ts";
+import { readBytes, writeProjectFile } from "../../files/files.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal } from "../../terminal/terminal.ts";
 import { diffLines } from "./diff.ts";
@@ -39,7 +39,7 @@ export async function addPart(part: (typeof PARTS)[number], options: AddOptions)
 function isNeeded({ path, before, after }: Change): boolean {
   if (before !== "" || !existsSync(path)) return true;
   if (path.endsWith(".config.ts")) return false;
-  const isSame = readFileSync(path, "utf8") === after;
+  const isSame = readBytes(path)?.toString() === after;
   throw usageError(`${path} exists already${isSame ? ": the part was added before" : ""}. Nothing was changed.`);
 }
 

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { usageError } from "../../exit.ts";
+import { readBytes } from "../../files/files.ts";
 
 /** A change of one file. */
 export interface Change {
@@ -42,7 +43,7 @@ const SERVER = /export const (\w+) = new McpServer\b/;
  * @throws {CliError} naming what is missing.
  */
 export function readProject(folder: string): Project {
-  const read = (path: string) => ({ path, text: readFileSync(join(folder, path), "utf8") });
+  const read = (path: string) => ({ path, text: readBytes(join(folder, path))?.toString() ?? "" });
   for (const path of ["wrangler.toml", "package.json"]) {
     if (!existsSync(join(folder, path)))
       throw usageError(`This folder has no ${path}. Run the command in a project of mcp-edge.`);
