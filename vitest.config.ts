@@ -12,7 +12,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Many tests wait for timers and processes, so that three workers use two cores better than two.
-    maxWorkers: 3,
+    maxWorkers: 6,
     // The files that a worker runs share the modules they import: 28 s of imports instead of 166. A module that keeps state
     // must therefore reset it for each file.
     isolate: false,

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Signing in on the command line, with an MCP server and an authorization server on this machine. */
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Channels that close by themselves: processes that end, lost HTTP+SSE streams, and transports of a function. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Keys, once and tasks: no object serves every request of the world. A cold isolate asks the object of the keys once, and a
  * warm one never; every other object belongs to one session, one call or one task.

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Cancellation over stdio, and clients that disconnect from an HTTP server in the middle of a call. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The streams of a shard over several objects, while it grows: the code of the hub in a model of the platform, under
  * concurrent attachments and publications, and losses of objects at every moment.

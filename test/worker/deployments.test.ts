@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Possible deployments: which server answers which request, where it is mounted, and which messages each client gets.
  */

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Journals that exceed the limit of their storage: an error that names the limit, and no other effect. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Tasks of 2025-11-25 that ask: what is sent with the result, how answers return, and what happens after losses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Clients that read their streams more slowly than the server writes them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";

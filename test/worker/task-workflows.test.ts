@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * Tasks run by a Workflow: the same results as by alarm, whatever is lost; one instance per task, which ends with it.
  */

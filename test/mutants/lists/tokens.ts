@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "uri-scopes-of-one-reading",
     reason: "A resource could be read without its scope by spelling its URI in another way.",
     file: "src/worker/access/auth/uri-scopes.ts",
-    find: "const found = [...readingsOf(uri)].flatMap((reading) => [",
+    find: "const found = [...readings].flatMap((reading) => [",
     replace: "const found = [uriKey(uri)].flatMap((reading) => [",
     tests: ["test/properties/uri-spelling.test.ts"],
   },
