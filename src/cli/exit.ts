@@ -6,7 +6,7 @@
 import { ClientError } from "../client/errors.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { oneLine, quoted, toJson } from "./terminal/terminal.ts";
+import { clean, oneLine, quoted, toJson } from "./terminal/terminal.ts";
 
 /** The exit codes of every command that talks to a server. They are documented in docs/guides/command-line.md. */
 export const Exit = {
@@ -111,7 +111,7 @@ const MESSAGE_LINES_MAX = 40;
 
 /** Returns a message of the client, which may end with what the server has sent. Only the first line has no mark. */
 export function withMarks(text: string): string {
-  const [first = "", ...rest] = text.split(/[\r\n]+/);
+  const [first = "", ...rest] = clean(text).split(/\n+/);
   const more = rest.join("\n");
   return more.trim() === "" ? first : `${first}\n${quoted(more, { linesMax: MESSAGE_LINES_MAX })}`;
 }

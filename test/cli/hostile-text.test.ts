@@ -17,7 +17,7 @@ const SEQUENCES =
   "\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b]0;owned\u001b\\\u001b]8;;https://evil.example\u001b\\\u009b2J\u0090q\u009c";
 /** A line that would look like one of this program. */
 const FORGED = "mcp-edge: Your session has expired.";
-const BAD = `x${SEQUENCES}${CHARACTERS.join("")}y\n${FORGED}\r${FORGED}\n\n`;
+const BAD = `x${SEQUENCES}${CHARACTERS.join("")}y${["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"].map((end) => end + FORGED).join("")}\n\n`;
 /** What this program writes by itself: colours, and the removal of a line of progress. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the escape sequences that are allowed.
 const OWN = /\u001b\[(?:\d{1,2}m)|\r\u001b\[2K/g;

@@ -21,6 +21,7 @@ import {
 } from "../../core/protocol/jsonrpc.ts";
 import { hasEnvelope, META, metaOf, readEnvelope, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
 import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
+import { toJson } from "../terminal/terminal.ts";
 import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
 import { HostQuestions } from "./host-questions.ts";
 import { Listens } from "./listens.ts";
@@ -256,7 +257,7 @@ export class Relay {
       ],
       onEvent: (event) => {
         if (event.type === "closed") this.#server.forget();
-        if (event.type !== "connected") this.#log(JSON.stringify(event));
+        if (event.type !== "connected") this.#log(toJson(event));
       },
     };
   }

@@ -10,7 +10,7 @@ import { isObject, type JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../../core/protocol/lifecycle.ts";
 import { isPausable } from "../relay/back-pressure.ts";
 import { redact, redactHeader, redactQuery } from "../terminal/redact.ts";
-import { oneLine } from "../terminal/terminal.ts";
+import { oneLine, toJson } from "../terminal/terminal.ts";
 
 type Log = (line: string) => void;
 
@@ -33,7 +33,7 @@ export function describeMessage(direction: "->" | "<-", text: string): string {
 
 function describeValue(head: string, text: string, value: unknown): string {
   const facts = [value].flat().map(factsOf).join(", ");
-  const shown = JSON.stringify(redact(value));
+  const shown = toJson(redact(value));
   const cut = shown.length > SHOWN_MAX ? `${shown.slice(0, SHOWN_MAX)}…` : shown;
   return `${head} ${facts} ${new TextEncoder().encode(text).length}B ${cut}`;
 }

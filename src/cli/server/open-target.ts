@@ -7,7 +7,7 @@ import { ClientError, type ClientEvent, type ClientOptions, type Transport } fro
 import { isLoopback } from "../../http/origin.ts";
 import { usageError, withMarks } from "../exit.ts";
 import { isSecretName, keepSecret, redact, redactText } from "../terminal/redact.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { type Terminal, toJson } from "../terminal/terminal.ts";
 import { packageVersion } from "../version.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
 import type { ConnectionOptions } from "./options.ts";
@@ -88,7 +88,7 @@ function eventHook(
       else warn(event.message);
     } else if (event.type === "handler-failed")
       terminal.note(terminal.err.red(withMarks(redactText(`${event.handler}: ${event.error}`))));
-    else log?.(`[client] ${JSON.stringify(redact(event))}`);
+    else log?.(`[client] ${toJson(redact(event))}`);
     if (isLoss(event)) lost.abort(event.error ?? new ClientError("closed", "The server has closed the connection."));
     if (event.type !== "reconnected") return;
     for (const text of held) warn(text);
