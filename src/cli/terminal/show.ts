@@ -15,6 +15,7 @@ import type {
   ServerFacts,
   Tool,
 } from "../../client/index.ts";
+import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { argumentsOf } from "../arguments/arguments.ts";
 import { Exit } from "../exit.ts";
 import { oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
@@ -45,6 +46,8 @@ export function showCallResult(
 
 function formatBlock(terminal: Terminal, block: ContentBlock): string {
   const { out } = terminal;
+  // Something else that a server sends in place of a block is shown as it is.
+  if (!isShown(block)) return toJson(block, 2);
   switch (block.type) {
     case "text":
       return withoutEnd(block.text);
@@ -61,10 +64,20 @@ function formatBlock(terminal: Terminal, block: ContentBlock): string {
   }
 }
 
+/** Whether a value has what is shown of a block of its kind. */
+function isShown(block: unknown): block is ContentBlock {
+  if (!isObject(block)) return false;
+  const { type, text, data, resource } = block;
+  if (type === "text") return typeof text === "string";
+  if (type === "image" || type === "audio") return typeof data === "string";
+  return type === "resource" ? isObject(resource) : true;
+}
+
 function formatContents(terminal: Terminal, contents: ResourceContents): string {
   if ("text" in contents && typeof contents.text === "string") return withoutEnd(contents.text);
-  const { blob, mimeType, uri } = contents as { blob?: string; mimeType?: string; uri: string };
-  return terminal.out.dim(`${describeBytes("bytes", mimeType, blob ?? "")} ${oneLine(uri, 500)}`);
+  const { blob, mimeType, uri } = contents as { blob?: unknown; mimeType?: string; uri: string };
+  const bytes = describeBytes("bytes", mimeType, typeof blob === "string" ? blob : "");
+  return terminal.out.dim(`${bytes} ${oneLine(uri, 500)}`);
 }
 
 /** Returns a text without the line break at its end, because printing adds one. */
