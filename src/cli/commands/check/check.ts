@@ -39,7 +39,9 @@ export async function checkServer(server: string, options: CheckOptions): Promis
       probed.push(await probeVersion(target, version, options, terminal, signal));
     }
     if (!probed.some(({ capabilities }) => capabilities)) {
-      throw new CliError(Exit.serverError, "The server has none of the versions that mcp-edge knows.");
+      const reasons = new Set(probed.flatMap(({ rows }) => rows.map(({ detail }) => detail)));
+      const text = "The server has none of the versions that mcp-edge knows";
+      throw new CliError(Exit.serverError, `${text}: ${[...reasons].join("; ")}.`);
     }
     const rows = [...probed.flatMap((each) => each.rows), ...(await official(suite, target, probed, terminal, signal))];
     terminal.status(undefined);

@@ -136,8 +136,12 @@ export async function probeVersion(
     return { version, capabilities: new Set(Object.keys(client.server.capabilities)), rows };
   } catch (error) {
     signal.throwIfAborted();
-    if (!ClientError.is(error) || error.code !== "version-unsupported") throw opened.explain(error);
-    return { version, rows: [row(version, "connect", "not-applicable", "the server does not have this version")] };
+    // A server that knows no handshake refuses it as any unknown method.
+    const refusal = client === undefined && McpError.is(error) ? `: ${redactText(textOfError(error))}` : undefined;
+    const isLacking = ClientError.is(error) && error.code === "version-unsupported";
+    if (refusal === undefined && !isLacking) throw opened.explain(error);
+    const detail = `the server does not have this version${refusal ?? ""}`;
+    return { version, rows: [row(version, "connect", "not-applicable", detail)] };
   } finally {
     await closeInTime(client, opened.transport);
   }
