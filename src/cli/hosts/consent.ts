@@ -11,15 +11,31 @@ import { oneLine, type Terminal } from "../terminal/terminal.ts";
 import type { Configured } from "./configured.ts";
 
 /** Describes how a server is reached, without secrets. Values of the environment and of headers are left out. */
-export function describe(target: Target): string {
-  if (target.kind === "http") return oneLine(redactUrl(target.url), 200);
-  return oneLine([target.command, ...redactArguments(target.args)].join(" "), 200);
+export function describe(target: Target, max = 200): string {
+  if (target.kind === "http") return oneLine(redactUrl(target.url), max);
+  return oneLine([target.command, ...redactArguments(target.args)].join(" "), max);
 }
 
-/** Describes what using a server means: where it is, and the variables that it gets. */
+/** The most characters of a command that the user is asked about, since what is not shown would run unseen. */
+const USE_CHARS_MAX = 4_000;
+
+/**
+ * Describes what using a server means: where it is, the variables of the user that it gets, and those that the file sets for it. Some
+ * of them, such as NODE_OPTIONS, make a harmless command run something else.
+ */
 export function describeUse({ name, written, variables }: Configured): string {
-  const gets = variables.length === 0 ? "" : ` (gets the variables ${oneLine(variables.join(", "), 200)})`;
-  return `  ${oneLine(name)}: ${written ? describe(written) : "unknown"}${gets}`;
+  const sets = written?.kind === "stdio" ? Object.keys(written.env ?? {}) : [];
+  const facts = [
+    ...(variables.length === 0 ? [] : [`gets the variables ${listed(variables)}`]),
+    ...(sets.length === 0 ? [] : [`sets the variables ${listed(sets)}`]),
+    ...(written?.kind === "stdio" && written.cwd !== undefined ? [`runs in ${oneLine(written.cwd, 200)}`] : []),
+  ];
+  const more = facts.length === 0 ? "" : ` (${facts.join("; ")})`;
+  return `  ${oneLine(name)}: ${written ? describe(written, USE_CHARS_MAX) : "unknown"}${more}`;
+}
+
+function listed(names: readonly string[]): string {
+  return oneLine(names.join(", "), 1_000);
 }
 
 /** Returns a text with the names of the variables in place of their values, which may be secrets. */

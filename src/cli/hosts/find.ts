@@ -20,6 +20,14 @@ import { askConsent, consentMissing } from "./consent.ts";
  * @throws {CliError} if there is none, if hosts have different ones, or if the user does not agree to it.
  */
 export async function findConfigured(name: string, isAgreed: boolean): Promise<Target> {
+  return (await findServer(name, isAgreed)).target;
+}
+
+/** Returns the server that is configured under a name, as its host has it, and how to reach it. @see findConfigured */
+export async function findServer(
+  name: string,
+  isAgreed: boolean,
+): Promise<{ readonly server: Configured; readonly target: Target }> {
   const files = readHosts(surroundings());
   const all = files.flatMap(({ servers }) => servers);
   const found = all.filter((each) => [each.name, qualified(each), scoped(each)].includes(name));
@@ -34,7 +42,7 @@ export async function findConfigured(name: string, isAgreed: boolean): Promise<T
   }
   if (!isAgreed) await agree(first);
   try {
-    return first.resolve();
+    return { server: first, target: first.resolve() };
   } catch (error) {
     throw usageError(`The server ${qualified(first)} cannot be used: ${(error as Error).message}`);
   }

@@ -35,11 +35,18 @@ export function asWritten(server: string): string {
  * @throws {CliError} if it is none of the three, or if the user does not agree to it.
  */
 export async function readTarget(text: string, consent: { readonly yes?: boolean } = {}): Promise<Target> {
+  if (isName(text)) {
+    const { findConfigured } = await import("../hosts/find.ts");
+    return findConfigured(text, consent.yes ?? false);
+  }
   if (text.startsWith(COMMAND)) return commandOf(JSON.parse(text.slice(COMMAND.length)) as string[]);
   if (/^https?:\/\//i.test(text)) return { kind: "http", url: checkedUrl(text) };
-  if (/\s/.test(text.trim())) return commandOf(splitCommand(text));
-  const { findConfigured } = await import("../hosts/find.ts");
-  return findConfigured(text, consent.yes ?? false);
+  return commandOf(splitCommand(text));
+}
+
+/** Whether `<server>` is the name under which a host has it. */
+export function isName(text: string): boolean {
+  return !text.startsWith(COMMAND) && !/^https?:\/\//i.test(text) && !/\s/.test(text.trim());
 }
 
 function checkedUrl(text: string): string {

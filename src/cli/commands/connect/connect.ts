@@ -17,7 +17,7 @@ import { HOSTS, type Host } from "../../hosts/entries.ts";
 import { type HostFile, hostFiles } from "../../hosts/files.ts";
 import { didYouMean } from "../../names.ts";
 import type { Target } from "../../server/server-address.ts";
-import { COMMAND, readTarget } from "../../server/target.ts";
+import { COMMAND, isName, readTarget } from "../../server/target.ts";
 import { redact } from "../../terminal/redact.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { clean, createTerminal, type Terminal } from "../../terminal/terminal.ts";
@@ -35,9 +35,8 @@ export async function connectTo(words: readonly (string | undefined)[], options:
   const { signal } = interruption;
   try {
     const host = await findHost(hostName, terminal, signal);
-    const target =
-      server === undefined ? ownServer() : absolute(await readTarget(server, { yes: options.yes === true }));
-    const name = options.name ?? nameFor(target);
+    const { target, known } = await targetOf(server, options);
+    const name = options.name ?? known ?? nameFor(target);
     if (!/^[\w.-]{1,64}$/.test(name)) {
       throw usageError(`--name ${JSON.stringify(name)}: use 1 to 64 letters, digits, dots, dashes and underscores.`);
     }
@@ -75,6 +74,25 @@ async function findHost(name: string | undefined, terminal: Terminal, signal: Ab
 
 function cancelled(): never {
   throw new CliError(Exit.cancelled, "Nothing was changed.");
+}
+
+/** The server to add, and the name under which a host has it already. */
+async function targetOf(
+  server: string | undefined,
+  options: ConnectOptions,
+): Promise<{ readonly target: Target; readonly known?: string }> {
+  if (server === undefined) return { target: ownServer() };
+  if (!isName(server)) return { target: absolute(await readTarget(server)) };
+  const { findServer } = await import("../../hosts/find.ts");
+  const { server: found, target } = await findServer(server, options.yes === true);
+  // The file of a project is shared. The user's own files already hold what a file of the user sets.
+  const values = target.kind === "http" ? target.headers : options.project && target.env;
+  if (found.variables.length > 0 || Object.keys(values || {}).length > 0) {
+    throw usageError(
+      `The server ${JSON.stringify(found.name)} has variables or headers, whose values may be secrets and would stand in the file of the other host. Write its URL, or its command after --, and add the rest by hand.`,
+    );
+  }
+  return { target: absolute(target), known: found.name };
 }
 
 /** The stdio server of the project in this folder. A host has neither this folder nor a PATH, so both paths are absolute. */
