@@ -103,7 +103,7 @@ export class Answering {
       const answer = signal.aborted ? undefined : await this.#outcomeOf(method, params, signal);
       // The call waits for the server again.
       release();
-      if (answer && !signal.aborted) await this.#send(link, method, { jsonrpc: "2.0", id, ...answer });
+      if (answer && !signal.aborted) await this.#send(link, method, { jsonrpc: "2.0", id, ...answer }, signal);
     });
     this.#open.delete(question);
     if (this.#open.size === 0) this.#isIgnoring = false;
@@ -166,14 +166,16 @@ export class Answering {
     this.#parts.report({ type: "warning", message: `A message of the server was ignored: ${reason}.` });
   }
 
-  #send(link: Link, method: string, answer: Answer): Promise<void> {
+  #send(link: Link, method: string, answer: Answer, over?: AbortSignal): Promise<void> {
     const { timeoutMs, report } = this.#parts;
     return this.#sending.run(async () => {
       const deadline = new Deadline({ what: "The message", timeoutMs, totalTimeoutMs: 0 });
       try {
         await link.send(answer, deadline.signal);
       } catch (error) {
-        report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
+        // Nobody waits for an answer after the client was closed.
+        if (!over?.aborted)
+          report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
       } finally {
         deadline.stop();
       }
