@@ -53,6 +53,9 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
+/** What a modern server may ask in a result. */
+const QUESTIONS: readonly string[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
 export class Relay {
   readonly #connect: Connect;
   readonly #general: Sink;
@@ -265,6 +268,9 @@ export class Relay {
   async #question(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     if (method === "ping") return {};
     const { rules } = this.#host as HostFacts;
+    if (rules.era === "modern" && !QUESTIONS.includes(method)) {
+      throw new McpError(ErrorCode.MethodNotFound, `${method} is no question of ${rules.version}.`);
+    }
     const serving = this.#questions.asking();
     const shaped = questionFor(method, params, rules);
     if (rules.era === "legacy") return this.#questions.ask(method, shaped, signal, serving?.sink);
