@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { usageError } from "./exit.ts";
+import { didYouMean } from "./names.ts";
 
 /**
  * A command of the program. Each is a file of its own in `commands/`, listed in `program.ts`. The file only describes the
@@ -17,6 +19,20 @@ export interface CliCommand {
 
 /** The word that asks for completions: `mcp-edge __complete list htt` prints what `list htt` may become. */
 export const COMPLETE = "__complete";
+
+/**
+ * Refuses an option that a command does not have. Commands whose further words may be options of a tool have to ask themselves.
+ *
+ * @throws {CliError} if the word in the place of the server is an option.
+ */
+export function refuseOption(command: Command, word: string): void {
+  if (!word.startsWith("-")) return;
+  const [name = ""] = word.split("=");
+  const known = command.options.flatMap(({ long }) => (long ? [long] : []));
+  throw usageError(
+    `There is no option ${JSON.stringify(name)}.${didYouMean(name, known)} All: mcp-edge ${command.name()} --help`,
+  );
+}
 
 /** Shows the help of a command, and fails unless it was asked for. */
 export function helpFor(command: Command, { help }: { readonly help?: boolean }): void {

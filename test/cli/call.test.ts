@@ -152,6 +152,14 @@ test.each<[string, string[], number, string]>([
   expect(ran.stderr).toContain(text);
 });
 
+test.each([
+  ["call", "--jsn", 'There is no option "--jsn". Did you mean "--json"? All: mcp-edge call --help'],
+  ["prompt", "--tiemout=5", 'There is no option "--tiemout". Did you mean "--timeout"? All: mcp-edge prompt --help'],
+])("%s with the unknown option %s in place of the server proposes the nearest one", async (name, option, text) => {
+  const { code, stderr } = await cli([name, option, "http://127.0.0.1:9/mcp", "add"]);
+  expect([code, stderr]).toEqual([2, `mcp-edge: ${text}\n`]);
+});
+
 test("a server that wants to ask is an error without a terminal, which says so", async () => {
   const { code, stderr } = await withServer(["call", "order", "--yes"]);
   expect(code).toBe(3);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type CliCommand, helpFor } from "../../command.ts";
+import { type CliCommand, helpFor, refuseOption } from "../../command.ts";
 import { addConnectionOptions, allExcept } from "../../server/options.ts";
 import type { CallOptions } from "./options.ts";
 
@@ -27,6 +27,7 @@ export const call: CliCommand = {
       .action(async (server?: string, tool?: string, rest: readonly string[] = []) => {
         const options = command.opts<CallOptions>();
         if (server === undefined || (options.help && tool === undefined)) return helpFor(command, options);
+        refuseOption(command, server);
         const { callTool } = await import("./call.ts");
         process.exitCode = await callTool(server, tool, rest, options);
       }),

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type CliCommand, helpFor } from "../../command.ts";
+import { type CliCommand, helpFor, refuseOption } from "../../command.ts";
 import { addConnectionOptions } from "../../server/options.ts";
 import type { PromptOptions } from "./options.ts";
 
@@ -21,6 +21,7 @@ export const prompt: CliCommand = {
       .action(async (server?: string, name?: string, rest: readonly string[] = []) => {
         const options = command.opts<PromptOptions>();
         if (server === undefined || (options.help && name === undefined)) return helpFor(command, options);
+        refuseOption(command, server);
         const { getPrompt } = await import("./read.ts");
         process.exitCode = await getPrompt(server, name, rest, options);
       }),
