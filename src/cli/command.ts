@@ -3,7 +3,7 @@ import { usageError } from "./exit.ts";
 import { didYouMean } from "./names.ts";
 
 /**
- * A command of the program. Each is a file of its own in `commands/`, listed in `program.ts`. The file only describes the
+ * A command of the program. Each has a folder or file of its own in `commands/`, and is listed in `program.ts`. It only describes the
  * command; its action imports what it needs, so that `--help` stays fast.
  */
 export interface CliCommand {
