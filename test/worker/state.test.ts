@@ -17,7 +17,8 @@ let worker: Workerd;
 const tapped = useTaps();
 
 beforeAll(async () => {
-  const objects = KINDS.map(classOf);
+  // The server publishes to the objects of all its endpoints.
+  const objects = [...KINDS.map(classOf), "TeamObject"];
   worker = await Workerd.start({
     entry: "test/worker/fixtures/surviving-sessions.ts",
     objects,

@@ -25,7 +25,7 @@ import type {
   TokenError,
 } from "./grant-record.ts";
 import { type Approval, type GrantSummary, Grants } from "./grants.ts";
-import { Upstream, type UpstreamOutcome } from "./upstream.ts";
+import { Upstream, type UpstreamOutcome } from "./upstream-tokens.ts";
 
 /** A user whose browser is signed in. */
 export interface SignedIn {

@@ -15,7 +15,7 @@ import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
 import { type ClientEvent, printProblem } from "../events.ts";
 import { type ExtensionContext, type ExtensionHooks, wrap } from "../extensions.ts";
 import { type Amounts, type ClientOptions, checkRequestOptions, resolveAmounts } from "../options.ts";
-import { Answers } from "../questions/answers.ts";
+import { Answers } from "../questions/lazy-answering.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
 import type { OutgoingRequest } from "../requests/passing-on.ts";
 import type { RequestOptions } from "../requests/request-options.ts";

@@ -15,7 +15,7 @@ import type { AuthContext } from "../auth.ts";
 import { untilAborted } from "../requests/deadline.ts";
 import { challengeOf } from "./challenge.ts";
 import { OAuthError } from "./errors.ts";
-import { type Renewal, renew, type Setup, type Wanted } from "./renewal.ts";
+import { type Renewal, type RenewalReason, renew, type ServerSignIn } from "./renewal.ts";
 import { isDue, isStillValid, type TokenRecord } from "./tokens.ts";
 
 /** The number of times that one request asks for further scopes. */
@@ -24,14 +24,14 @@ const STEP_UPS_MAX = 2;
 const REFUSALS_MAX = 2;
 
 /** A running renewal, and the number of requests that wait for it. */
-interface Flight {
+interface RunningRenewal {
   readonly promise: Promise<Renewal | undefined>;
   readonly controller: AbortController;
   waiting: number;
 }
 
 /** A request to send, and the context of the client that sends it. */
-interface Passage {
+interface OutgoingRequest {
   readonly context: AuthContext;
   readonly url: string;
   readonly init: RequestInit;
@@ -44,12 +44,12 @@ function isOutage(error: unknown): boolean {
 
 /** The access of all clients of one `OAuth` object to one MCP server. */
 export class ServerAccess {
-  readonly #setup: Setup;
+  readonly #serverSignIn: ServerSignIn;
   #record: TokenRecord | undefined;
-  #flight: Flight | undefined;
+  #running: RunningRenewal | undefined;
 
-  constructor(setup: Setup) {
-    this.#setup = setup;
+  constructor(serverSignIn: ServerSignIn) {
+    this.#serverSignIn = serverSignIn;
   }
 
   /** Forgets the token in memory. */
@@ -62,17 +62,17 @@ export class ServerAccess {
    *
    * @throws {OAuthError} if no token can be obtained.
    */
-  async send(passage: Passage): Promise<Response> {
-    const { method, signal } = passage.init;
+  async send(outgoing: OutgoingRequest): Promise<Response> {
+    const { method, signal } = outgoing.init;
     // DELETE ends a session, for which no user should have to sign in.
     const mayRenew = method !== "DELETE";
-    let used = await this.#current(passage, mayRenew);
+    let used = await this.#current(outgoing, mayRenew);
     let refusals = 0;
     let stepUps = 0;
     let isGranted = false;
     for (;;) {
       signal?.throwIfAborted();
-      const response = await this.#transmit(used, passage);
+      const response = await this.#transmit(used, outgoing);
       const challenge = challengeOf(response);
       if (!challenge || !mayRenew) return response;
       const isStepUp = response.status === 403;
@@ -81,7 +81,7 @@ export class ServerAccess {
       else refusals += 1;
       // If the server refuses a refreshed token as well, refreshing again would not help.
       const mayRefresh = !isStepUp && refusals === 1;
-      const renewal = await this.#renew({ used, challenge, isStepUp, mayRefresh, mayAsk: method === "POST" }, passage);
+      const renewal = await this.#renew({ used, challenge, isStepUp, mayRefresh, mayAsk: method === "POST" }, outgoing);
       if (!renewal) return response;
       await response.body?.cancel();
       isGranted = renewal.isGranted;
@@ -90,75 +90,75 @@ export class ServerAccess {
   }
 
   /** Returns the token in memory or in the store. If it is due, it is renewed, unless that needs the user. */
-  async #current(passage: Passage, mayRenew: boolean): Promise<TokenRecord | undefined> {
-    this.#record ??= await this.#setup.load();
+  async #current(outgoing: OutgoingRequest, mayRenew: boolean): Promise<TokenRecord | undefined> {
+    this.#record ??= await this.#serverSignIn.load();
     const record = this.#record;
     if (!record || !isDue(record) || !mayRenew) return record;
-    const wanted = { used: record, challenge: undefined, isStepUp: false, mayRefresh: true, mayAsk: false };
+    const need = { used: record, challenge: undefined, isStepUp: false, mayRefresh: true, mayAsk: false };
     try {
-      return (await this.#renew(wanted, passage))?.record;
+      return (await this.#renew(need, outgoing))?.record;
     } catch (error) {
       if (isOutage(error) && isStillValid(record)) return record;
       throw error;
     }
   }
 
-  #transmit(record: TokenRecord | undefined, { context, url, init }: Passage): Promise<Response> {
+  #transmit(record: TokenRecord | undefined, { context, url, init }: OutgoingRequest): Promise<Response> {
     const { fetch } = context;
     if (!record) return fetch(url, init);
     const headers = new Headers(init.headers);
     headers.delete("authorization");
-    if (record.isBound) return this.#setup.sendBound(record, url, { ...init, headers }, fetch);
+    if (record.isBound) return this.#serverSignIn.sendBound(record, url, { ...init, headers }, fetch);
     headers.set("authorization", `Bearer ${record.accessToken}`);
     return fetch(url, { ...init, headers: Object.fromEntries(headers) });
   }
 
   /** Waits for the running renewal, or for a new one. Returns undefined if no other token can be obtained. */
-  async #renew(wanted: Wanted, { context, init }: Passage): Promise<Renewal | undefined> {
-    const before = wanted.used?.accessToken;
+  async #renew(need: RenewalReason, { context, init }: OutgoingRequest): Promise<Renewal | undefined> {
+    const before = need.used?.accessToken;
     const release = context.hold();
     try {
-      if (this.#flight) {
-        const renewal = await this.#wait(this.#flight, init.signal);
+      if (this.#running) {
+        const renewal = await this.#wait(this.#running, init.signal);
         if (renewal && renewal.record.accessToken !== before) return renewal;
       }
       // Another request has obtained a token since this one was sent.
       if (this.#record && this.#record.accessToken !== before && !isDue(this.#record)) {
         return { record: this.#record, isGranted: false };
       }
-      return await this.#wait(this.#flight ?? this.#start(wanted, context), init.signal);
+      return await this.#wait(this.#running ?? this.#start(need, context), init.signal);
     } finally {
       release();
     }
   }
 
-  #start(wanted: Wanted, context: AuthContext): Flight {
+  #start(need: RenewalReason, context: AuthContext): RunningRenewal {
     const controller = new AbortController();
-    const promise = renew(this.#setup, wanted, context, controller.signal)
+    const promise = renew(this.#serverSignIn, need, context, controller.signal)
       .then((renewal) => {
         if (renewal) this.#record = renewal.record;
         return renewal;
       })
-      .finally(() => this.#end(flight));
-    const flight: Flight = { promise, controller, waiting: 0 };
-    this.#flight = flight;
-    return flight;
+      .finally(() => this.#end(running));
+    const running: RunningRenewal = { promise, controller, waiting: 0 };
+    this.#running = running;
+    return running;
   }
 
-  #end(flight: Flight): void {
-    if (this.#flight === flight) this.#flight = undefined;
+  #end(running: RunningRenewal): void {
+    if (this.#running === running) this.#running = undefined;
   }
 
   /** Waits until the renewal ends or the request is aborted. The last request that stops waiting aborts the renewal. */
-  async #wait(flight: Flight, signal: AbortSignal | null | undefined): Promise<Renewal | undefined> {
-    flight.waiting += 1;
+  async #wait(running: RunningRenewal, signal: AbortSignal | null | undefined): Promise<Renewal | undefined> {
+    running.waiting += 1;
     try {
-      return await (signal ? untilAborted(flight.promise, signal) : flight.promise);
+      return await (signal ? untilAborted(running.promise, signal) : running.promise);
     } finally {
-      flight.waiting -= 1;
-      if (flight.waiting === 0) {
-        flight.controller.abort(new OAuthError("expired", "No request waits for the sign-in any more."));
-        this.#end(flight);
+      running.waiting -= 1;
+      if (running.waiting === 0) {
+        running.controller.abort(new OAuthError("expired", "No request waits for the sign-in any more."));
+        this.#end(running);
       }
     }
   }

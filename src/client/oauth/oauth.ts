@@ -13,7 +13,7 @@ import type { Grant, ProofKeys } from "./grant.ts";
 import { isConfidential, type ResolveFunction } from "./guard.ts";
 import type { RedirectHandler } from "./redirect.ts";
 import { type ClientMetadata, checkClient, checkMetadataUrl, type RegisteredClient } from "./registration.ts";
-import { changeDeferred, complete, type Settings, Setup } from "./renewal.ts";
+import { changeDeferred, complete, ServerSignIn, type Settings } from "./renewal.ts";
 import { memoryStore, type OAuthStore } from "./store.ts";
 
 /** The options of {@link oauth}. Either `redirect` or `grant` is required. */
@@ -141,14 +141,14 @@ const OPTIONS: OptionTable<OAuthOptions> = {
  */
 export function oauth(options: OAuthOptions): OAuth {
   const settings = settingsOf(options);
-  const setups = new Map<string, { setup: Setup; access: ServerAccess }>();
+  const serverSignIns = new Map<string, { serverSignIn: ServerSignIn; access: ServerAccess }>();
   const of = (server: string | URL) => {
     const { href } = new URL(server);
-    const found = setups.get(href);
+    const found = serverSignIns.get(href);
     if (found) return found;
-    const setup = new Setup(href, settings);
-    const made = { setup, access: new ServerAccess(setup) };
-    setups.set(href, made);
+    const serverSignIn = new ServerSignIn(href, settings);
+    const made = { serverSignIn, access: new ServerAccess(serverSignIn) };
+    serverSignIns.set(href, made);
     return made;
   };
   return {
@@ -171,14 +171,14 @@ export function oauth(options: OAuthOptions): OAuth {
       if (deferred.createdAtMs + signInTimeoutMs < Date.now()) {
         throw new OAuthError("expired", `The user did not sign in within ${signInTimeoutMs} ms (signInTimeoutMs).`);
       }
-      const { setup, access } = of(deferred.target);
-      await complete(setup, deferred, (url, init) => fetch(url, init), address.href);
+      const { serverSignIn, access } = of(deferred.target);
+      await complete(serverSignIn, deferred, (url, init) => fetch(url, init), address.href);
       access.forget();
       return { server: deferred.target };
     },
     async signOut(server) {
-      const { setup, access } = of(server);
-      await settings.store.exclusive(setup.key, () => setup.save(undefined));
+      const { serverSignIn, access } = of(server);
+      await settings.store.exclusive(serverSignIn.key, () => serverSignIn.save(undefined));
       access.forget();
     },
   };

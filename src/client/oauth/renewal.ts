@@ -33,7 +33,7 @@ export interface Settings extends ClientChoice {
 }
 
 /** The reason why another token is needed, and the ways in which it may be obtained. */
-export interface Wanted {
+export interface RenewalReason {
   /** The token that was refused, or is due. */
   readonly used: TokenRecord | undefined;
   /** The parameters of the refusal. Undefined if the token is due. */
@@ -66,7 +66,7 @@ export interface Deferred {
 const DEFERRED_MAX = 8;
 
 /** The settings for one server, and what is stored for it. */
-export class Setup {
+export class ServerSignIn {
   readonly server: URL;
   readonly settings: Settings;
   /** The key of the tokens in the store, and of their lock. */
@@ -108,60 +108,71 @@ export class Setup {
  * Obtains another token, while no other client that shares the store does.
  *
  * @param signal Aborts a sign-in of the user. A token request is not aborted, because it may have spent the refresh token.
- * @returns Undefined if another token cannot be obtained in the ways that `wanted` permits.
+ * @returns Undefined if another token cannot be obtained in the ways that `need` permits.
  */
 export async function renew(
-  setup: Setup,
-  wanted: Wanted,
+  serverSignIn: ServerSignIn,
+  need: RenewalReason,
   context: Pick<AuthContext, "fetch" | "name">,
   signal: AbortSignal,
 ): Promise<Renewal | undefined> {
   const work = async (): Promise<Renewal | undefined> => {
     signal.throwIfAborted();
-    const stored = await setup.load();
-    if (stored && stored.accessToken !== wanted.used?.accessToken && !isDue(stored)) {
+    const stored = await serverSignIn.load();
+    if (stored && stored.accessToken !== need.used?.accessToken && !isDue(stored)) {
       return { record: stored, isGranted: false };
     }
-    return new Attempt(setup, wanted, context, stored, signal).run();
+    return new Attempt(serverSignIn, need, context, stored, signal).run();
   };
-  return setup.settings.store.exclusive(setup.key, work, signal);
+  return serverSignIn.settings.store.exclusive(serverSignIn.key, work, signal);
 }
 
 /** Ends a deferred sign-in. @param answer The URL that the browser was sent back to. */
-export async function complete(setup: Setup, deferred: Deferred, fetch: FetchFunction, answer: string): Promise<void> {
-  const wanted: Wanted = { used: undefined, challenge: undefined, isStepUp: false, mayRefresh: false, mayAsk: true };
+export async function complete(
+  serverSignIn: ServerSignIn,
+  deferred: Deferred,
+  fetch: FetchFunction,
+  answer: string,
+): Promise<void> {
+  const need: RenewalReason = {
+    used: undefined,
+    challenge: undefined,
+    isStepUp: false,
+    mayRefresh: false,
+    mayAsk: true,
+  };
   const signal = new AbortController().signal;
-  const attempt = new Attempt(setup, wanted, { fetch, name: "" }, undefined, signal);
-  await setup.settings.store.exclusive(setup.key, () => attempt.finish(deferred, answer));
+  const attempt = new Attempt(serverSignIn, need, { fetch, name: "" }, undefined, signal);
+  await serverSignIn.settings.store.exclusive(serverSignIn.key, () => attempt.finish(deferred, answer));
 }
 
 /** One attempt to obtain a token, under the lock of the store. */
 class Attempt {
-  readonly #setup: Setup;
-  readonly #wanted: Wanted;
+  readonly #serverSignIn: ServerSignIn;
+  readonly #need: RenewalReason;
   readonly #net: Net;
   readonly #name: string;
   readonly #stored: TokenRecord | undefined;
   readonly #signal: AbortSignal;
 
   constructor(
-    setup: Setup,
-    wanted: Wanted,
+    serverSignIn: ServerSignIn,
+    need: RenewalReason,
     { fetch, name }: Pick<AuthContext, "fetch" | "name">,
     stored: TokenRecord | undefined,
     signal: AbortSignal,
   ) {
-    this.#setup = setup;
-    this.#wanted = wanted;
-    this.#net = setup.net(fetch);
+    this.#serverSignIn = serverSignIn;
+    this.#need = need;
+    this.#net = serverSignIn.net(fetch);
     this.#name = name;
     this.#stored = stored;
     this.#signal = signal;
   }
 
   async run(): Promise<Renewal | undefined> {
-    const { challenge, isStepUp, mayRefresh, mayAsk } = this.#wanted;
-    const { grant } = this.#setup.settings;
+    const { challenge, isStepUp, mayRefresh, mayAsk } = this.#need;
+    const { grant } = this.#serverSignIn.settings;
     const isInteractive = !("run" in grant) || grant.isInteractive;
     const target = await this.#target();
     const server = await discoverIssuer(this.#net, target.issuer, target.isSilent);
@@ -169,7 +180,7 @@ class Attempt {
     if (refreshed) return { record: refreshed, isGranted: false };
     if (isInteractive && (!mayAsk || !challenge)) return undefined;
     const requested = this.#scope(server, target.requested);
-    const { steppedUp } = this.#setup;
+    const { steppedUp } = this.#serverSignIn;
     if (isStepUp && (requested === undefined || steppedUp.has(requested))) return undefined;
     const record = await this.#grant(server, { ...target, requested });
     if (isStepUp && requested !== undefined) steppedUp.add(requested);
@@ -178,18 +189,18 @@ class Attempt {
 
   async finish({ source, pending }: Deferred, answer: string): Promise<void> {
     const server = await discoverIssuer(this.#net, source.issuer, source.isSilent);
-    const proof = source.key === undefined ? undefined : await this.#setup.settings.proof?.key(source.key);
+    const proof = source.key === undefined ? undefined : await this.#serverSignIn.settings.proof?.key(source.key);
     const granted = await redeem(this.#request(server, source, proof), pending, answer);
-    await this.#setup.save(recordOf(source, granted));
+    await this.#serverSignIn.save(recordOf(source, granted));
   }
 
   /** Returns where to request tokens. Its `requested` has the scopes that the MCP server names. */
   async #target(): Promise<TokenSource> {
-    const { challenge } = this.#wanted;
+    const { challenge } = this.#need;
     // A token that is due is renewed at its issuer. After a refusal, the MCP server may have another authorization server.
     if (!challenge && this.#stored) return this.#stored;
     const found = await discoverResource(this.#net, challenge?.resource_metadata);
-    const { issuer: preferred } = this.#setup.settings;
+    const { issuer: preferred } = this.#serverSignIn.settings;
     const known = [this.#stored?.issuer, preferred].find((each) => each !== undefined && found.issuers.includes(each));
     const isChosen = found.isSilent && preferred !== undefined;
     const issuer = isChosen ? preferred : (known ?? (found.issuers[0] as string));
@@ -200,7 +211,7 @@ class Attempt {
   /** Refreshes the stored tokens. Returns undefined if a grant is needed. */
   async #refreshed(server: AuthorizationServer, target: TokenSource): Promise<TokenRecord | undefined> {
     const stored = this.#stored;
-    const { refused, settings } = this.#setup;
+    const { refused, settings } = this.#serverSignIn;
     if (!stored?.refreshToken || refused.has(stored.refreshToken)) return undefined;
     // A refresh token is sent only to the authorization server that issued it.
     if (stored.issuer !== target.issuer || stored.resource !== target.resource) return undefined;
@@ -210,12 +221,12 @@ class Attempt {
       const request = this.#request(server, stored, proof);
       const answer = await request.token(client, "refresh_token", { refresh_token, resource });
       const record = recordOf(stored, { client, answer }, stored);
-      await this.#setup.save(record);
+      await this.#serverSignIn.save(record);
       return record;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // If the lock was lost, another client may have spent the refresh token, and stored better ones.
-      const now = await this.#setup.load();
+      const now = await this.#serverSignIn.load();
       if (now && now.accessToken !== stored.accessToken) return now;
       refused.add(stored.refreshToken);
       await this.#forgetClient(error, server);
@@ -224,27 +235,28 @@ class Attempt {
   }
 
   async #grant(server: AuthorizationServer, target: TokenSource): Promise<TokenRecord> {
-    const { proof: keys, grant } = this.#setup.settings;
+    const { proof: keys, grant } = this.#serverSignIn.settings;
     const isBound = keys !== undefined && server.dpop_signing_alg_values_supported?.includes(keys.algorithm);
     const proof = isBound ? await keys.key() : undefined;
     const source: TokenSource = { ...target, key: proof?.stored };
     const request = this.#request(server, source, proof);
     const granted = "run" in grant ? await grant.run(request) : await this.#signIn(request, grant, source, proof);
     const record = recordOf(source, granted);
-    await this.#setup.save(record);
+    await this.#serverSignIn.save(record);
     return record;
   }
 
   async #signIn(request: GrantRequest, handler: RedirectHandler, source: TokenSource, proof: Proof | undefined) {
-    const place = { store: this.#setup.settings.store, server: request.server };
+    const place = { store: this.#serverSignIn.settings.store, server: request.server };
     const known = await registeredRedirect(place, handler.url);
     const redirect = await showing(async () => handler.open(known));
     try {
       return await signIn(request, {
         redirect,
         thumbprint: await proof?.handle.calculateThumbprint(),
-        timeoutMs: this.#setup.settings.signInTimeoutMs,
-        defer: (pending) => this.#defer({ pending, source, target: this.#setup.server.href, createdAtMs: Date.now() }),
+        timeoutMs: this.#serverSignIn.settings.signInTimeoutMs,
+        defer: (pending) =>
+          this.#defer({ pending, source, target: this.#serverSignIn.server.href, createdAtMs: Date.now() }),
       });
     } catch (error) {
       await this.#forgetClient(error, request.server);
@@ -256,29 +268,29 @@ class Attempt {
 
   /** If the authorization server no longer knows the client, forgets the registration, so that the client registers again. */
   async #forgetClient(error: unknown, server: AuthorizationServer): Promise<void> {
-    const { store, grant } = this.#setup.settings;
+    const { store, grant } = this.#serverSignIn.settings;
     const isUnknown = error instanceof OAuthError && error.error === "invalid_client";
     if (isUnknown && "url" in grant) await forgetRegistration({ store, server }, grant.url);
   }
 
   async #defer(deferred: Deferred): Promise<void> {
-    const { store, account } = this.#setup.settings;
+    const { store, account } = this.#serverSignIn.settings;
     await changeDeferred(store, account, (all) => [...all, deferred].slice(-DEFERRED_MAX));
   }
 
   /** Returns the scopes to request: those that the server names, and those that the token had before. */
   #scope(server: AuthorizationServer, named: string | undefined): string | undefined {
-    const { scope, grant } = this.#setup.settings;
-    const { challenge } = this.#wanted;
+    const { scope, grant } = this.#serverSignIn.settings;
+    const { challenge } = this.#need;
     const stored = this.#stored?.issuer === server.issuer ? this.#stored : undefined;
-    const wanted = scope === undefined ? named : unionOf(scope, challenge?.scope);
-    const all = unionOf(stored?.requested, stored?.scope, wanted);
+    const need = scope === undefined ? named : unionOf(scope, challenge?.scope);
+    const all = unionOf(stored?.requested, stored?.scope, need);
     const hasOffline = !("run" in grant) && server.scopes_supported?.includes("offline_access");
     return all !== undefined && hasOffline ? unionOf(all, "offline_access") : all;
   }
 
   #request(server: AuthorizationServer, source: TokenSource, proof: Proof | undefined): GrantRequest {
-    const { settings } = this.#setup;
+    const { settings } = this.#serverSignIn;
     const net = this.#net;
     const applicant = { net, store: settings.store, server, options: settings, name: this.#name };
     return {

@@ -9,7 +9,7 @@ import { discoverIssuer } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
 import type { Net } from "./guard.ts";
 import { type OAuthOptions, settingsOf } from "./oauth.ts";
-import { authenticationFor, type Settings, Setup } from "./renewal.ts";
+import { authenticationFor, ServerSignIn, type Settings } from "./renewal.ts";
 import { failureOf, given, sender } from "./token-request.ts";
 import type { TokenRecord } from "./tokens.ts";
 
@@ -27,15 +27,15 @@ export type RevocationOutcome = "no-tokens" | "removed" | "revoked";
  */
 export async function revokeTokens(server: string | URL, options: OAuthOptions): Promise<RevocationOutcome> {
   const settings = settingsOf(options);
-  const setup = new Setup(new URL(server).href, settings);
-  const record = await settings.store.exclusive(setup.key, async () => {
-    const stored = await setup.load();
-    await setup.save(undefined);
+  const serverSignIn = new ServerSignIn(new URL(server).href, settings);
+  const record = await settings.store.exclusive(serverSignIn.key, async () => {
+    const stored = await serverSignIn.load();
+    await serverSignIn.save(undefined);
     return stored;
   });
   if (!record) return "no-tokens";
   const isRevoked = await revoke(
-    setup.net((url, init) => fetch(url, init)),
+    serverSignIn.net((url, init) => fetch(url, init)),
     record,
     settings,
   );

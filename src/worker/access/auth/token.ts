@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Token Requirements"; RFC 6750, section 2
  */
-import type { Denial } from "./answers.ts";
+import type { Denial } from "./denials.ts";
 
 /**
  * Bounds the work for a token that is refused anyway.

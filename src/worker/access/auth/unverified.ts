@@ -5,7 +5,7 @@
  */
 import { describeType, KitError } from "../../../core/protocol/errors.ts";
 import type { Refused } from "../../../http/refusal.ts";
-import { unavailable } from "./answers.ts";
+import { unavailable } from "./denials.ts";
 
 /**
  * Returns a function that answers a request whose token could not be verified. A mistake of the author is reported as one.

@@ -15,7 +15,7 @@ import type { Refused } from "../../../http/refusal.ts";
 import { type ObjectPlace, RoleObjects } from "../../bindings.ts";
 import { findKeyProblems } from "../../key-problems.ts";
 import type { KeysOf } from "../../runtime.ts";
-import { unavailable } from "../auth/answers.ts";
+import { unavailable } from "../auth/denials.ts";
 import { schemeOf, type TokenAlgorithm } from "../auth/jwt.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
 import type { BoundToken, ProofPart, ProofProblem } from "../auth/proof-part.ts";
