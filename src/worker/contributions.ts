@@ -25,7 +25,7 @@ export function anonymous(): Plugin<unknown> {
  * ```ts
  * const known = authenticate((request) => {
  *   const subject = request.headers.get("X-User");
- *   return subject === null ? "anonymous" : { issuer: "https://login.example.com", subject };
+ *   return subject === null ? null : { issuer: "https://login.example.com", subject };
  * });
  * export default edge(server, { use: [known] });
  * ```

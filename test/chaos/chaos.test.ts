@@ -1,8 +1,13 @@
 // @module-tag long
 /** A small part of `npm run long -- chaos`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
+import { ignoreLogs } from "../harness/logs.ts";
 import { runSeeds } from "./seeds.ts";
 import { Tally } from "./tally.ts";
+
+ignoreLogs(/^An RPC stub was not disposed/);
+ignoreLogs(/aborted by a test/);
+ignoreLogs(/^mcp-edge: "\(/);
 
 test("every event is received once and in order, every call ends, and nothing stays stored", async () => {
   const tally = new Tally();

@@ -10,10 +10,13 @@ import { withImport } from "../../src/cli/commands/add/project.ts";
 import { connect } from "../../src/client/index.ts";
 import { startTask, tasks } from "../../src/client/tasks/index.ts";
 import { startWorker } from "../../src/testing/index.ts";
+import { ignoreLogs } from "../harness/logs.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
 import { CLI, cli } from "./run.ts";
+
+ignoreLogs(/^mcp-edge: tokens must have the issuer/);
 
 const ROOT = join(import.meta.dirname, "../..");
 // Inside the package, so that the modules of the projects can import it by name.

@@ -201,7 +201,7 @@ test("a scenario that fails runs once more, alone, and its second outcome counts
   expect([code, failed]).toEqual([3, ["dns-rebinding-protection"]]);
 });
 
-test("a server that cannot be reached, or has no version in common, is no passed check", async () => {
+test("a server that cannot be reached, or has no version in common, does not pass", async () => {
   expect(await cli(["check", "http://127.0.0.1:9/mcp", "--no-suite"])).toMatchObject({ code: 4, stdout: "" });
   const none = await check(
     "--no-suite",

@@ -185,7 +185,7 @@ test.each([
   [{ title: "Other" }, 'title is "Other"'],
   [{ description: "x".repeat(101) }, "1 to 100 characters"],
   [{ $schema: "https://example.com" }, "$schema"],
-  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "no public https: address"],
+  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "not a public https: address"],
   [{ remotes: [{ type: "websocket", url: URL_OF }] }, 'the type "websocket" is unknown'],
   [{ remotes: [] }, "neither remotes nor packages"],
 ])("server-json --check finds %j", async (change, text) => {
@@ -198,7 +198,7 @@ test.each([
 
 test.each([
   [["--url", URL_OF], "--name io.github.you/server"],
-  [["--url", URL_OF, "--name", "dice"], "is no name for the registry"],
+  [["--url", URL_OF, "--name", "dice"], "is not a name for the registry"],
   [["--name", "io.github.ada/dice"], "--url https://example.com/mcp"],
   [["--name", "io.github.ada/dice", "--url", "http://localhost:1/mcp"], "--url https://example.com/mcp"],
   [["--check"], "does not exist"],

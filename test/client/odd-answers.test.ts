@@ -118,7 +118,7 @@ describe("no error contains", () => {
   test.each([
     ["cannot be sent", JSON.stringify({ accessToken: "s3cret\nx", issuer: "http://127.0.0.1" })],
     ["cannot be read", "s3cret"],
-    ["is no record", '["s3cret"]'],
+    ["is not a record", '["s3cret"]'],
   ])("a stored token that %s, and the user is asked to sign in again", async (_, stored) => {
     const sent: unknown[] = [];
     await using server = await scripted(({ headers }, response) => {

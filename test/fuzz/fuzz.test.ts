@@ -1,8 +1,11 @@
 // @module-tag long
 import { expect, test } from "vitest";
+import { ignoreLogs } from "../harness/logs.ts";
 import { fuzzAuthorization } from "./authorization.ts";
 import { fuzz } from "./run.ts";
 import { fuzzTokens } from "./tokens.ts";
+
+ignoreLogs(/^mcp-edge: /);
 
 test("no input yields a 5xx, a slow answer, an internal detail, an invalid message or lasting memory", async () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_261_121);

@@ -34,8 +34,24 @@ export class Chromium implements AsyncDisposable {
     page.on("console", (message) => {
       if (message.type() === "error") this.errors.push(message.text());
     });
-    this.#opened = { page, session: await page.createCDPSession() };
+    const session = await page.createCDPSession();
+    this.#opened = { page, session };
+    await this.#watch(session);
     await this.goTo(url);
+  }
+
+  /** Collects what the browser itself reports about a page or frame. Frames of other origins have sessions of their own. */
+  async #watch(session: CDPSession): Promise<void> {
+    session.on("Log.entryAdded", ({ entry }) => {
+      if (entry.level === "error") this.errors.push(entry.text);
+    });
+    session.on("Target.attachedToTarget", ({ sessionId }) => {
+      const frame = session.connection()?.session(sessionId);
+      // A frame may be gone before it is watched.
+      if (frame) this.#watch(frame).catch(() => undefined);
+    });
+    await session.send("Target.setAutoAttach", { autoAttach: true, waitForDebuggerOnStart: false, flatten: true });
+    await session.send("Log.enable");
   }
 
   /** Opens an address in the same tab, and resolves when its page is loaded. */

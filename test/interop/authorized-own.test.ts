@@ -3,8 +3,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
 import { clientCredentials, dpop, oauth } from "../../src/client/oauth/index.ts";
+import { ignoreLogs } from "../harness/logs.ts";
 import { until } from "../http/wire.ts";
 import { issuer, setUp, statusOf, worker } from "./authorized.ts";
+
+ignoreLogs(/^mcp-edge: tokens must have the issuer/);
 
 setUp();
 

@@ -9,8 +9,12 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
+import { ignoreLogs } from "../harness/logs.ts";
 import { until } from "../http/wire.ts";
 import { issuer, setUp, statusOf, worker } from "./authorized.ts";
+
+ignoreLogs(/^mcp-edge: tokens must have the issuer/);
+ignoreLogs(/^\[mcp-sdk\] /);
 
 setUp();
 

@@ -253,7 +253,7 @@ describe("what was forgotten", () => {
   }, () => {
     expect(checkConfig()).toEqual({ status: 0, output: "wrangler.toml has everything that mcp-edge needs.\n" });
     expect(checkConfig("--config", "migration/wrangler.toml").output).toBe(
-      '[migration-missing] No migration creates the class McpObject.\nAdd at the end of migration/wrangler.toml:\n\n  [[migrations]]\n  tag = "v1"\n  new_sqlite_classes = ["McpObject"]\n\n',
+      '[migration-missing] The configuration does not create the class McpObject.\nAdd at the end of migration/wrangler.toml:\n\n  [exports.McpObject]\n  type = "durable-object"\n  storage = "sqlite"\n\n',
     );
     write("wrangler.jsonc", '{ "name": "own", "main": "src/index.ts", /* no date */ "compatibility_flags": [] }');
     const { status, output } = checkConfig("--config", "wrangler.jsonc");

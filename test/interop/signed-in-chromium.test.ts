@@ -11,7 +11,7 @@ import { PageServer } from "../worker/oauth/page-server.ts";
 import { closeAll, enter, OFFICIAL, ours, oursAt, Person, stepUp, textOf, textOfOurs } from "./signing-in.ts";
 
 // The official client says what its provider does not do.
-ignoreLogs(/^\[mcp-sdk\] OAuthClientProvider does not implement/);
+ignoreLogs(/^\[mcp-sdk\] /);
 
 let worker: Workerd;
 let browser: Chromium;

@@ -6,6 +6,7 @@
  */
 import { auth as authWithSdk } from "@modelcontextprotocol/sdk/client/auth.js";
 import { afterEach, describe, expect, test } from "vitest";
+import { ignoreLogs } from "../harness/logs.ts";
 import { allow, Browser, fieldsOf, visit } from "../worker/authorization.ts";
 import { setUp, statusOf, url, worker } from "../worker/authorizing.ts";
 import {
@@ -20,6 +21,8 @@ import {
   textOf,
   textOfOurs,
 } from "./signing-in.ts";
+
+ignoreLogs(/^\[mcp-sdk\] /);
 
 setUp();
 afterEach(closeAll);

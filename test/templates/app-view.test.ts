@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
@@ -290,7 +289,6 @@ describe("the bundle", () => {
       target: "es2022",
     });
     const bytes = outputFiles[0]?.contents ?? new Uint8Array();
-    console.log(`bridge: ${bytes.length} bytes minified, ${gzipSync(bytes).length} compressed`);
     expect(bytes.length).toBeGreaterThan(500);
     expect(bytes.length).toBeLessThanOrEqual(BRIDGE_BYTES_MAX);
   });

@@ -70,7 +70,7 @@ describe("a plugin whose authorize", () => {
     }
   });
 
-  test.each([fail, failLater, {}])("throws, or is no function, refuses the request with 500", async (authorize) => {
+  test.each([fail, failLater, {}])("throws, or is not a function, refuses the request with 500", async (authorize) => {
     expect(await callWith({ authorize })).toMatchObject({ status: 500, ran: [], recorded: [["refusal", "internal"]] });
   });
 

@@ -106,7 +106,8 @@ const open: Released[] = [];
 const cuts: string[] = [];
 
 beforeAll(async () => {
-  const objects = ["PlainObject", "SmallObject", "BriefObject"];
+  // The server publishes to the objects of all its endpoints.
+  const objects = ["PlainObject", "SmallObject", "BriefObject", "IdleObject", "TeamObject"];
   worker = await Workerd.start({
     entry: "test/worker/fixtures/surviving-sessions.ts",
     objects,

@@ -160,3 +160,22 @@ export interface Handle {
   readonly secret: string;
   readonly expiresAtMs: number;
 }
+
+/** A grant as the user sees it. */
+export interface GrantSummary {
+  readonly id: string;
+  readonly client: GrantedClient;
+  /** The redirect URI that was used. */
+  readonly redirectUri: string;
+  readonly scopes: readonly string[];
+  readonly createdAtMs: number;
+}
+
+/** What the user allows. */
+export interface Approval {
+  readonly client: GrantedClient;
+  readonly scopes: readonly string[];
+  readonly issuer: string;
+  readonly resource: string;
+  readonly code: Omit<CodeTerms, "hash">;
+}

@@ -9,9 +9,9 @@ import type { UserHost } from "../policy.ts";
 import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "../sealing.ts";
 import type {
   AccessTerms,
-  CodeTerms,
+  Approval,
   Grant,
-  GrantedClient,
+  GrantSummary,
   Handle,
   KeptAnswer,
   RedeemRequest,
@@ -320,23 +320,4 @@ function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
 function problemOfResource({ resource }: Grant, request: TokenSender): TokenError | undefined {
   if (request.resource === undefined || request.resource === resource) return undefined;
   return { error: "invalid_target", description: "resource is not that of the authorization request." };
-}
-
-/** A grant as the user sees it. */
-export interface GrantSummary {
-  readonly id: string;
-  readonly client: GrantedClient;
-  /** The redirect URI that was used. */
-  readonly redirectUri: string;
-  readonly scopes: readonly string[];
-  readonly createdAtMs: number;
-}
-
-/** What the user allows. */
-export interface Approval {
-  readonly client: GrantedClient;
-  readonly scopes: readonly string[];
-  readonly issuer: string;
-  readonly resource: string;
-  readonly code: Omit<CodeTerms, "hash">;
 }

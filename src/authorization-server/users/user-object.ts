@@ -18,13 +18,15 @@ import { CODE_MS, type UserHost } from "../policy.ts";
 import { newId } from "../sealing.ts";
 import type {
   AnsweredQuestion,
+  Approval,
+  GrantSummary,
   RedeemRequest,
   RefreshRequest,
   StoredUser,
   TokenAnswer,
   TokenError,
 } from "./grant-record.ts";
-import { type Approval, type GrantSummary, Grants } from "./grants.ts";
+import { Grants } from "./grants.ts";
 import { Upstream, type UpstreamOutcome } from "./upstream-tokens.ts";
 
 /** A user whose browser is signed in. */

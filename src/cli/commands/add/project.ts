@@ -78,5 +78,5 @@ export function withImport(text: string, line: string): string {
 export function importPath(from: string, to: string): string {
   const up = from.split("/").length - 2;
   // Both are below src/.
-  return (up <= 0 ? "../../add/" : "../../".repeat(up)) + to.slice("src/".length);
+  return (up <= 0 ? "./" : "../".repeat(up)) + to.slice("src/".length);
 }
