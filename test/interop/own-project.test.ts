@@ -257,7 +257,7 @@ describe("what was forgotten", () => {
     );
     write("wrangler.jsonc", '{ "name": "own", "main": "src/index.ts", /* no date */ "compatibility_flags": [] }');
     const { status, output } = checkConfig("--config", "wrangler.jsonc");
-    expect(output).toContain('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["McpObject"] }]');
+    expect(output).toContain('"exports": { "McpObject": { "type": "durable-object", "storage": "sqlite" } }');
     expect(output).toContain('"compatibility_flags": ["enable_request_signal"]');
     expect(output).toContain('"compatibility_date": "2026-10-20"');
     expect(status).toBe(1);
