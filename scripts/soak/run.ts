@@ -49,7 +49,7 @@ const DESCRIPTORS_MAX = 16;
 /** Milliseconds after which every session has expired and every idle object has left memory: ten seconds after its last use. */
 const SETTLE_MS = 16_000;
 /** Milliseconds in which the last alarms may run. */
-const ALARMS_MS = 15_000;
+const ALARMS_MS = 60_000;
 /** Findings that are kept. */
 const FINDINGS_MAX = 20;
 

@@ -1,20 +1,20 @@
 // @module-tag long
 /** Short soaks: one of the server as it is, and one of a server that leaks on purpose. */
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { soak } from "../../scripts/soak/run.ts";
 
 const SHORT = { forMs: 12_000, warmUpMs: 8_000, atOnce: 20, seed: 14 };
 
-test.concurrent("after hundreds of clients have left and broken, memory, descriptors, rows and alarms are back where they were", {
-  timeout: 180_000,
-}, async ({ expect }) => {
+test("after hundreds of clients have left and broken, memory, descriptors, rows and alarms are back where they were", {
+  timeout: 240_000,
+}, async () => {
   const found = await soak(SHORT);
   expect(found.findings).toEqual([]);
   expect(found.left).toMatchObject({ rows: 0, alarms: 0 });
   expect(found.clients.size).toBe(14);
 });
 
-test.concurrent("a server that leaks memory, rows and alarms is noticed", { timeout: 180_000 }, async ({ expect }) => {
+test("a server that leaks memory, rows and alarms is noticed", { timeout: 240_000 }, async () => {
   const { findings } = await soak({ ...SHORT, leak: ["memory", "rows", "alarms"] });
   expect(findings.join("\n")).toMatch(/memory grew by [\d.]+ MiB/);
   expect(findings.join("\n")).toMatch(/\d+ rows were not deleted/);
