@@ -330,6 +330,11 @@ describe("a tool declared once", () => {
   });
 });
 
+/** Presents calls to one object, named by numbers. */
+async function presentBare(how: "begin" | "end" | "other", from: number, to: number, object = "one") {
+  return (await fetch(`${worker.origin}/bare/${how}/${from}/${to}?object=${object}`)).json() as Promise<string[]>;
+}
+
 describe("calls of callers without a principal", () => {
   test("create at most 32 objects, however many keys there are, and each is remembered", async () => {
     const client = new ModernClient(`${worker.origin}/stateless`);
@@ -340,26 +345,21 @@ describe("calls of callers without a principal", () => {
     expect((await worker.objects("StatelessObject", "once")).length).toBeLessThanOrEqual(32);
   });
 
-  /** Presents calls to one object, named by numbers. */
-  async function present(how: "begin" | "end" | "other", from: number, to: number, object = "one"): Promise<string[]> {
-    return (await fetch(`${worker.origin}/bare/${how}/${from}/${to}?object=${object}`)).json() as Promise<string[]>;
-  }
-
   test("share an object that forgets the outcome that expires first, and never a call that runs", async () => {
-    expect(await present("begin", 0, 1)).toEqual(["run"]);
-    expect(await present("end", 1, 2)).toEqual(["run"]);
-    expect(new Set(await present("end", 2, 500))).toEqual(new Set(["run"]));
-    expect(await present("end", 1, 2)).toEqual(["outcome of 1"]);
+    expect(await presentBare("begin", 0, 1)).toEqual(["run"]);
+    expect(await presentBare("end", 1, 2)).toEqual(["run"]);
+    expect(new Set(await presentBare("end", 2, 500))).toEqual(new Set(["run"]));
+    expect(await presentBare("end", 1, 2)).toEqual(["outcome of 1"]);
     // One more than fit.
-    expect(await present("end", 500, 501)).toEqual(["run"]);
-    expect(await present("end", 2, 501)).toEqual(Array.from({ length: 499 }, (_, at) => `outcome of ${at + 2}`));
-    expect(await present("other", 0, 1)).toEqual(["409"]);
-    expect(await present("end", 1, 2)).toEqual(["run"]);
+    expect(await presentBare("end", 500, 501)).toEqual(["run"]);
+    expect(await presentBare("end", 2, 501)).toEqual(Array.from({ length: 499 }, (_, at) => `outcome of ${at + 2}`));
+    expect(await presentBare("other", 0, 1)).toEqual(["409"]);
+    expect(await presentBare("end", 1, 2)).toEqual(["run"]);
   });
 
   test("are refused while too many of them run in one object", async () => {
-    expect(new Set(await present("begin", 0, 500, "full"))).toEqual(new Set(["run"]));
-    expect(await present("begin", 500, 502, "full")).toEqual(["429", "429"]);
+    expect(new Set(await presentBare("begin", 0, 500, "full"))).toEqual(new Set(["run"]));
+    expect(await presentBare("begin", 500, 502, "full")).toEqual(["429", "429"]);
   });
 });
 
@@ -503,4 +503,14 @@ test("a call of several rounds is forgotten ttlMs after its first request", asyn
   expect(await asks({})).toEqual(["first"]);
   await worker.advance(25 * hourMs);
   expect(await worker.objects("StatelessObject", "once")).toEqual([]);
+});
+
+test("calls that expire within ten minutes of one another are forgotten together, and no alarm is left", async () => {
+  const minuteMs = 60_000;
+  await presentBare("end", 0, 1, "swept");
+  await worker.advance(minuteMs);
+  await presentBare("end", 1, 3, "swept");
+  await worker.advance(59 * minuteMs);
+  await worker.advance(minuteMs);
+  expect(await worker.runAlarm("BARE", "swept")).toBe(false);
 });

@@ -121,8 +121,9 @@ export class OnceObject implements RoleObject {
     const claims = [...this.#claims.values()];
     if (claims.length === 0) await this.#ctx.storage.deleteAll();
     else {
-      const untilMs = Math.min(...claims.map((claim) => claim.untilMs));
-      await this.#wakeAt(claims.length > 1 ? Math.max(untilMs, nowMs + SWEEP_MS) : untilMs);
+      // Claims that expire within one sweep's time are deleted together, when the last of them has expired.
+      const untilMs = claims.map((claim) => claim.untilMs);
+      await this.#wakeAt(Math.max(Math.min(...untilMs), Math.min(Math.max(...untilMs), nowMs + SWEEP_MS)));
     }
   }
 
