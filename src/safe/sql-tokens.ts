@@ -14,7 +14,7 @@ export interface SqlToken {
 /** Bytes from 0x80 on belong to words, except those of a byte order mark, which SQLite skips. */
 const LETTER = "A-Za-z_\\u0080-\\ufefe\\uff00-\\uffff";
 
-/** One alternative for each kind of token. SQLite accepts a comment without an end; here it is not a token at all. */
+/** Has one alternative for each kind of token. A comment that is not closed matches none of them, although SQLite accepts it. */
 const TOKEN = new RegExp(
   [
     "(?<space>[ \\t\\n\\f\\r]+|--[^\\n]*(?:\\n|$)|/\\*(?:[^*]|\\*(?!/))*\\*/)",

@@ -30,7 +30,7 @@ export type ProblemCode =
 /** A problem, as a line of text that says what to write. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
-/** Returns the problem of an endpoint without the objects that a plugin needs. @param what The plugin, or its function. */
+/** Returns the configuration problem of an endpoint that has a plugin which needs Durable Objects, and no objects. @param what The plugin, or its function. */
 export function objectsNeeded(what: string, className: string): Problem {
   return `[export-missing] ${what} needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class ${className} extends app.McpObject {}`;
 }

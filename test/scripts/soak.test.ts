@@ -1,9 +1,18 @@
 // @module-tag long
-/** A short soak of a server that leaks on purpose. That of the server as it is takes long: npm run long -- soak. */
+/** Short soaks: one of the server as it is, and one of a server that leaks on purpose. */
 import { expect, test } from "vitest";
 import { soak } from "../../scripts/soak/run.ts";
 
 const SHORT = { forMs: 12_000, warmUpMs: 8_000, atOnce: 20, seed: 14 };
+
+test("after hundreds of clients have left and broken, memory, descriptors, rows and alarms are back where they were", {
+  timeout: 240_000,
+}, async () => {
+  const found = await soak(SHORT);
+  expect(found.findings).toEqual([]);
+  expect(found.left).toMatchObject({ rows: 0, alarms: 0 });
+  expect(found.clients.size).toBe(14);
+});
 
 test("a server that leaks memory, rows and alarms is noticed", { timeout: 240_000 }, async () => {
   const { findings } = await soak({ ...SHORT, leak: ["memory", "rows", "alarms"] });

@@ -53,7 +53,7 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
-/** What a modern server may ask in a result. */
+/** The requests that a server may return as inputRequests in a result (2026-07-28). */
 const QUESTIONS: readonly string[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 export class Relay {

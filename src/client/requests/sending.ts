@@ -7,7 +7,7 @@ import type { Tool } from "./results.ts";
 export interface RequestParts {
   /** Computed before each attempt, because a list may have changed them. */
   readonly headers?: (() => Readonly<Record<string, string>>) | undefined;
-  /** Corrects the state that the headers are computed from, after the server has refused them. */
+  /** Called after the server has refused the headers. Fetches again what they are computed from, so that the request can be sent once more. */
   readonly refresh?: (() => Promise<unknown>) | undefined;
   /** The tool that is called, if it was listed. */
   readonly tool?: (() => Pick<Tool, "annotations"> | undefined) | undefined;

@@ -45,7 +45,7 @@ export interface StreamOwner {
 
 /**
  * Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte.
- * @limit characters Events in one row of the log. Longer ones take several rows.
+ * @limit characters Events that are stored together in one row of the log. A longer event takes several rows.
  */
 export const ROW_MAX = 256 * 1024;
 

@@ -35,7 +35,7 @@ export class NotificationHandlers {
     return this.#running > 0 || this.#roots.isRunning;
   }
 
-  /** Counts a handler until it has ended. */
+  /** Counts a handler as running until its promise settles. */
   count(handled: Promise<unknown>): void {
     this.#running += 1;
     void handled.finally(() => {

@@ -2,6 +2,6 @@
 export interface SkillsOptions {
   /** The module to write. */
   readonly out: string;
-  /** Only says whether the module is up to date. */
+  /** Writes nothing, and reports whether the module is up to date. */
   readonly check?: boolean;
 }

@@ -42,7 +42,7 @@ export class UriScopes {
   /** Returns the scopes that a URI needs, in any spelling. */
   of(uri: string): Scopes {
     const plain = plainReadings(uri);
-    // Whoever gives a URI an entry of its own has decided what it needs, also if a reader could join it to another one.
+    // An entry for exactly this URI decides alone, even if a reader could also resolve the URI to another entry.
     const isOwn = this.#own.has(uriKey(uri));
     const readings = isOwn ? plain : new Set([...plain, ...joinedReadings(plain)]);
     const found = [...readings].flatMap((reading) => [
