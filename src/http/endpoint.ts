@@ -215,8 +215,9 @@ export class Endpoint {
     const methods = form === "json" ? undefined : notifications?.methods(notifications.source(env));
     return respond(
       (emit, stream) =>
-        dispatch(registry, request, {
+        dispatch({
           ...this.#common(client, admitted, methods),
+          request,
           logLevel,
           emit,
           asker: unavailableAsker(ASK_BY_RETURNING),
@@ -231,8 +232,9 @@ export class Endpoint {
     const { sessions, notifications } = this.#options;
     const { registry } = admitted;
     const client = introduced(registry, request);
-    const { text, errorCode } = await dispatch(registry, request, {
+    const { text, errorCode } = await dispatch({
       ...this.#common(client, admitted, sessions && notifications ? {} : undefined),
+      request,
       ending: admitted.request,
       logLevel: undefined,
       emit: () => undefined,
@@ -300,10 +302,15 @@ export class Endpoint {
   /** Returns the members that all calls have. @param methods The methods that this kind of call adds. */
   #common(client: ClientFacts, admitted: Admitted, methods?: MethodTable) {
     const { onError, once, replay, extend, endpointHooks } = this.#options;
-    const { env } = admitted;
+    const { request: http, registry, env, principal, endpoint, execution } = admitted;
     const limits = this.#limits;
     return {
-      ...admitted,
+      http,
+      registry,
+      env,
+      principal,
+      endpoint,
+      execution,
       client,
       limits,
       onError,

@@ -34,7 +34,7 @@ export interface LegacyContext {
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: unknown;
-  readonly request: RequestFacts | undefined;
+  readonly http: RequestFacts | undefined;
   /** Keeps the background work of hooks running. */
   readonly execution: RequestContext["execution"];
   readonly endpoint: string;
@@ -181,8 +181,9 @@ async function serveOne(
     setLogLevel: logging?.set,
     asker: askerOf(context, emit),
     ending: cancellation,
+    request: parsed.message,
   };
-  const { text } = await dispatch(context.registry, parsed.message, call);
+  const { text } = await dispatch(call);
   cancellation.free();
   // A call that runs while its session is deleted still gets its answer. A call that its client cancelled does not.
   return CancelledError.is(cancellation.reason) ? undefined : text;

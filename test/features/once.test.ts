@@ -225,11 +225,12 @@ describe("a call that asks without a state, in memory", () => {
 });
 
 test("what a call threw is not revealed to later requests for it", async () => {
-  const server = createServer()[REGISTRY];
+  const registry = createServer()[REGISTRY];
   const params = { name: "count", _meta: { [IDEMPOTENCY_KEY]: "a" } };
   const present = (work: () => Promise<Json>) => {
-    const call = { client: { era: "legacy" } } as Parameters<typeof once>[2];
-    return once(server, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, call, work);
+    const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const call = { registry, request, client: { era: "legacy" } } as unknown as Parameters<typeof once>[0];
+    return once(call, work);
   };
   const once = onceWith(outcomesInMemory(), "place");
   const broken = new Error("db-internal.example is down");

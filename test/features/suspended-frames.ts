@@ -135,8 +135,9 @@ async function runAsTask(handler: Handler): Promise<void> {
   if (!rules) throw new Error("no modern version");
   const tries = new Map<string, { failed: number; nextAtMs: number }>();
   const end = await runTask(
-    serverOf(handler)[REGISTRY],
     {
+      registry: serverOf(handler)[REGISTRY],
+      request: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } },
       client: new ClientFacts(rules, TASKS),
       env: undefined as never,
       principal: undefined,
@@ -148,7 +149,6 @@ async function runAsTask(handler: Handler): Promise<void> {
     },
     {
       taskId: "t",
-      request: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } },
       journal: newJournal(),
       round: { inputResponses: {} },
       record: () => undefined,

@@ -136,9 +136,9 @@ test("the first page of a list has a different cursor at each endpoint and for e
   const server = newServer();
   const entries = entriesOf(["a", "b"]);
   const first = (endpoint: string, of = server) => {
-    const call = { client: { rules }, endpoint } as Parameters<typeof listResult>[4];
     const request = { jsonrpc: "2.0", id: 1, method: "tools/list" } as const;
-    return listResult("tools/list", entries, of, request, call);
+    const call = { registry: of, request, client: { rules }, endpoint } as Parameters<typeof listResult>[2];
+    return listResult("tools/list", entries, call);
   };
   const page = first("/public");
   expect(first("/public")).toBe(page);

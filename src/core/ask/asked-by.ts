@@ -14,8 +14,7 @@ export interface QuestionReporter extends Reporter {
 }
 
 /** The request whose handler asks. */
-export interface AskedBy {
-  readonly server: QuestionReporter;
+export interface AskedBy extends HookedCall {
+  readonly registry: QuestionReporter;
   readonly request: JSONRPCRequest;
-  readonly call: HookedCall;
 }

@@ -33,16 +33,17 @@ export async function audited<Result>(
 /** Reports the outcome of a sampling request to `onSample`. */
 export function reportSample(
   params: JsonObject,
-  { server, request, call }: AskedBy,
+  by: AskedBy,
   answer: unknown,
   outcome: SampleRecord["outcome"],
   durationMs: number,
 ): void {
-  const { onSample } = server.options;
+  const { registry, request } = by;
+  const { onSample } = registry.options;
   if (!onSample) return;
-  const { method, requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
+  const { method, requestId, client, principal, tool, prompt } = describeRequest(request, by.client, by.principal);
   const { model, stopReason } = isObject(answer) ? answer : {};
-  const tools = hookTools(server, request, call);
+  const tools = hookTools(registry, request, by);
   const record: SampleRecord = {
     requestId,
     client,
@@ -59,7 +60,7 @@ export function reportSample(
   const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
   runDetached(
     () => onSample(record),
-    (error) => server.report(error, where, call.onError),
+    (error) => registry.report(error, where, by.onError),
     tools.waitUntil,
   );
 }

@@ -55,15 +55,15 @@ const warned = new WeakMap<QuestionReporter, Set<string>>();
 const WARNINGS_MAX = 1000;
 
 /** Reports a form that asks for a secret to `onError`, once for each tool or prompt and set of fields. */
-export function warnOfSecrets({ params }: Question, { server, request, call }: AskedBy): void {
+export function warnOfSecrets({ params }: Question, by: AskedBy): void {
   const fields = findSecretFields(params?.requestedSchema).map((name) => JSON.stringify(name));
   if (fields.length === 0) return;
-  const { method, requestId, tool, prompt } = describeRequest(request, call.client, call.principal);
+  const { method, requestId, tool, prompt } = describeRequest(by.request, by.client, by.principal);
   const asker = tool === undefined ? (prompt === undefined ? method : `prompt "${prompt}"`) : `tool "${tool}"`;
   const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Use ctx.elicitUrl() or elicitUrlQuestion() (MCP 2025-11-25, client/elicitation).`;
-  const known = warned.get(server) ?? new Set();
+  const known = warned.get(by.registry) ?? new Set();
   if (known.has(text) || known.size >= WARNINGS_MAX) return;
-  warned.set(server, known.add(text));
+  warned.set(by.registry, known.add(text));
   const where = { correlationId: crypto.randomUUID(), method, requestId, ...(tool === undefined ? {} : { tool }) };
-  server.report(new KitError("elicitation-secret", text), where, call.onError);
+  by.registry.report(new KitError("elicitation-secret", text), where, by.onError);
 }

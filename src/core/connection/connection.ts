@@ -32,7 +32,7 @@ import type { LoggingLevel } from "../protocol/logging.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
 import { replayRounds } from "../run/replay.ts";
-import type { Once, RequestContext } from "../run/request-context.ts";
+import type { Once } from "../run/request-context.ts";
 import { ASK_BY_RETURNING } from "../run/run-rounds.ts";
 import { KeyRing } from "../seal/key-ring.ts";
 import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
@@ -228,7 +228,7 @@ class ServerConnection implements Connection {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notifications.start(client);
       const registry = await this.#registry.forCaller({ env: this.#options.env, principal: undefined }, onError);
-      const answer = await dispatch(registry, request, this.#call(request, client, controller));
+      const answer = await dispatch({ ...this.#call(request, client, controller), registry, request });
       // A hook refused the handshake, so the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
@@ -237,7 +237,7 @@ class ServerConnection implements Connection {
     } catch (error) {
       const known = McpError.is(error)
         ? error
-        : redact(error, this.#registry, request, { ending: controller, onError });
+        : redact(error, { registry: this.#registry, request, ending: controller, onError });
       return encodeError(request.id, toErrorObject(known));
     } finally {
       this.#inFlight.delete(request.id);
@@ -268,7 +268,7 @@ class ServerConnection implements Connection {
     return this.#client;
   }
 
-  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): RequestContext {
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending) {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });

@@ -27,6 +27,7 @@ import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 
 /** The part of a call that the context uses. */
 export interface ContextCall {
+  readonly request: JSONRPCRequest;
   readonly client: ClientFacts;
   /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: unknown;
@@ -110,7 +111,8 @@ export class HandlerContext<Env = unknown> {
   readonly requestState: string | undefined;
 
   /** Creates a context. The kit does this for each run of a handler. */
-  constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, server: ContextServer) {
+  constructor(call: ContextCall, input: HandlerInput, server: ContextServer) {
+    const { id, params } = call.request;
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
     this.#replay = input.replay;

@@ -44,7 +44,7 @@ type RootsHandler = (ctx: HandlerContext) => void | Promise<void>;
 
 /** The facts that a `context` function receives. */
 interface ContextFacts {
-  readonly request?: RequestFacts | undefined;
+  readonly http?: RequestFacts | undefined;
   readonly env: unknown;
   readonly principal: Principal | undefined;
 }
@@ -229,9 +229,9 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 
   async #withContext<Given extends ContextFacts>(call: Given, context: unknown): Promise<Given> {
-    const { request, env, principal } = call;
+    const { http, env, principal } = call;
     const value =
-      typeof context === "function" ? await (context as ContextFunction<unknown>)(request, env, principal) : context;
+      typeof context === "function" ? await (context as ContextFunction<unknown>)(http, env, principal) : context;
     return { ...call, context: value };
   }
 

@@ -9,9 +9,8 @@
 import { QuestionError } from "../ask/question-errors.ts";
 import type { Question } from "../ask/questions.ts";
 import { createInputRequired, type InputRequired, isInputRequired } from "../define/input-required.ts";
-import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
-import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { missingCapabilities, toInputRequiredResult } from "./input-required-result.ts";
 import type { RequestContext, RunRounds } from "./request-context.ts";
 import { encodeState, readPresented } from "./request-state.ts";
@@ -52,8 +51,8 @@ export interface JournaledRun extends SuspendableRun {
 
 /** Returns the rounds for clients of both eras. */
 export function createRounds(begin?: BeginReplay): RunRounds {
-  return async (registry, request, call, run) => {
-    if (call.client.era === "modern") return runOneRound(registry, request, call, run, begin);
+  return async (call, run) => {
+    if (call.client.era === "modern") return runOneRound(call, run, begin);
     let round: Round = FIRST_ROUND;
     let journal = call.journal;
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
@@ -69,14 +68,12 @@ export function createRounds(begin?: BeginReplay): RunRounds {
 }
 
 const runOneRound = async (
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
   run: (round: Round) => Promise<unknown>,
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
-  const presented = await readPresented(registry, request, call);
-  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server: registry, request, call });
+  const presented = await readPresented(call);
+  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, call);
   // The answers to explicit questions are kept until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
@@ -90,15 +87,15 @@ const runOneRound = async (
     if (attempt && returned === SUSPENDED) {
       const asked = createInputRequired(attempt.questions(), state);
       return {
-        asked: await toInputRequiredResult(asked, registry, request, call, { journal: attempt.journal, responses }),
+        asked: await toInputRequiredResult(asked, call, { journal: attempt.journal, responses }),
       };
     }
     if (!isInputRequired(returned)) return { returned };
-    return { asked: await toInputRequiredResult(returned, registry, request, call, await keptOf()) };
+    return { asked: await toInputRequiredResult(returned, call, await keptOf()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
     // The error asks too, and the next run needs the journal of this one.
-    if (isAnswering(error)) return { asked: await error.answer(registry, request, call, await keptOf()) };
+    if (isAnswering(error)) return { asked: await error.answer(call, await keptOf()) };
     throw error;
   }
 };

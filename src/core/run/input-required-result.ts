@@ -10,10 +10,9 @@ import { capabilitiesFor, type Question } from "../ask/questions.ts";
 import { checkSampling } from "../ask/sampling-params.ts";
 import { warnOfSecrets } from "../ask/secret-fields.ts";
 import type { InputRequired } from "../define/input-required.ts";
-import type { Registry } from "../define/registry.ts";
 import { type ClientCapabilityName, capabilityObject } from "../protocol/client-capabilities.ts";
 import { McpError } from "../protocol/errors.ts";
-import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { ErrorCode, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { RequestContext } from "./request-context.ts";
 import { type SealedState, sealState } from "./request-state.ts";
 import { sentSamples } from "./sampling-rounds.ts";
@@ -25,8 +24,6 @@ import { sentSamples } from "./sampling-rounds.ts";
  */
 export async function toInputRequiredResult(
   asked: InputRequired,
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
   more: Omit<SealedState, "state" | "samples"> = {},
 ): Promise<JsonObject> {
@@ -37,17 +34,15 @@ export async function toInputRequiredResult(
   if (missing.length > 0) throw missingCapabilities(missing);
   for (const [, question] of questions) {
     checkSampling(question, call.limits);
-    warnOfSecrets(question, { server: registry, request, call });
+    warnOfSecrets(question, call);
   }
   // Assignment would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
-  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, registry) };
+  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, call.registry) };
   return {
     resultType: "input_required",
     ...(questions.length > 0 ? { inputRequests } : {}),
-    ...(Object.values(kept).some((each) => each !== undefined)
-      ? { requestState: await sealState(kept, registry, request, call) }
-      : {}),
+    ...(Object.values(kept).some((each) => each !== undefined) ? { requestState: await sealState(kept, call) } : {}),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Registry } from "../define/registry.ts";
 import type { RequestFacts } from "../define/server-options.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import type { Execution, StartTimer } from "../protocol/execution.ts";
-import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
+import type { JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import type { MethodName } from "../protocol/methods.ts";
@@ -18,8 +18,10 @@ import type { Round, RoundsOutcome } from "./round.ts";
 
 /** One request being served. */
 export interface RequestContext extends ContextCall {
-  /** The HTTP request, if there is one. */
-  readonly request?: RequestFacts | undefined;
+  /** The definitions and options of the server. */
+  readonly registry: Registry;
+  /** The HTTP request that carried it, if there is one. */
+  readonly http?: RequestFacts | undefined;
   /** The name of the endpoint, to which states and cursors are bound. Absent where there is only one, as over stdio. */
   readonly endpoint?: string | undefined;
   /** Keeps the work of hooks running after the answer. Absent where the platform does not end such work. */
@@ -60,17 +62,13 @@ export interface RequestContext extends ContextCall {
 }
 
 /** Serves one request of a method. */
-export type Serve = (
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
+export type Serve = (call: RequestContext) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
 
 /** One method of an era. */
 export interface Method {
   readonly serve: Serve;
   /** Whether this server offers the method for this call. @default always */
-  readonly isOffered?: (registry: Registry, call: RequestContext) => boolean;
+  readonly isOffered?: (call: RequestContext) => boolean;
   /** Whether the method runs no code of the author. @default false */
   readonly isStatic?: (registry: Registry) => boolean;
 }
@@ -81,12 +79,7 @@ export type MethodTable = Readonly<Partial<Record<MethodName, Method>>>;
 /** Runs the work unless the same call has run before. Throws the error of the one run. */
 export interface Once {
   /** Returns the result of the work, or the one of an earlier run of the same call. */
-  (
-    registry: Registry,
-    request: JSONRPCRequest,
-    call: RequestContext,
-    work: () => Promise<JsonObject>,
-  ): Promise<JsonObject>;
+  (call: RequestContext, work: () => Promise<JsonObject>): Promise<JsonObject>;
   /** Adds the capability by which clients learn of it. Absent where they have no use for it. */
   readonly declare?: (capabilities: JsonObject) => JsonObject;
 }
@@ -99,9 +92,4 @@ export interface TaskUpdates {
 }
 
 /** Runs a handler, round by round, until it no longer asks. */
-export type RunRounds = (
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  run: (round: Round) => Promise<unknown>,
-) => Promise<RoundsOutcome>;
+export type RunRounds = (call: RequestContext, run: (round: Round) => Promise<unknown>) => Promise<RoundsOutcome>;

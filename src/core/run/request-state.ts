@@ -7,9 +7,8 @@
  */
 
 import { encodeText } from "../basics/bytes.ts";
-import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
-import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { canonical } from "../seal/canonical.ts";
 import { envRing, readKeyList } from "../seal/env-keys.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
@@ -42,13 +41,11 @@ export interface SealedState {
  *   which.
  */
 export async function readPresented(
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
-  const opened = await openState(registry, request, call);
+  const opened = await openState(call);
   if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();
-  return { ...opened, inputResponses: readResponses(request) };
+  return { ...opened, inputResponses: readResponses(call.request) };
 }
 
 /**
@@ -57,31 +54,24 @@ export async function readPresented(
  * @throws {McpError} -32602 if it was not sealed here for this request, or the answers are not objects.
  */
 export async function openState(
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
 ): Promise<(SealedState & { readonly expiresAtMs: number }) | undefined> {
-  readResponses(request);
-  const { requestState } = request.params ?? {};
+  readResponses(call.request);
+  const { requestState } = call.request.params ?? {};
   if (requestState === undefined) return undefined;
   if (typeof requestState !== "string") throw invalidState();
   // A server without keys has sealed nothing, and that is not a mistake to report.
   if (!call.stateKeys && !readKeyList(call.env)) throw invalidState();
   const ring = await keysOf(call, requestState);
-  const opened = await ring.open(requestState, bindingOf(registry, request, call));
+  const opened = await ring.open(requestState, bindingOf(call));
   if (!opened) throw invalidState();
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
 
 /** Seals the data for the next round. @throws {KitError} `state-too-large` naming the limit. */
-export async function sealState(
-  kept: SealedState,
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Promise<string> {
+export async function sealState(kept: SealedState, call: RequestContext): Promise<string> {
   const ring = await keysOf(call);
-  return ring.seal(encodeState(kept, call), bindingOf(registry, request, call));
+  return ring.seal(encodeState(kept, call), bindingOf(call));
 }
 
 /** Encodes a state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
@@ -103,7 +93,7 @@ async function keysOf(call: RequestContext, sealed?: string): Promise<KeyRing> {
  * Returns the text to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
  * form.
  */
-function bindingOf({ options }: Registry, request: JSONRPCRequest, { principal, endpoint }: RequestContext): string {
+function bindingOf({ registry: { options }, request, principal, endpoint }: RequestContext): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
   return JSON.stringify([endpoint, options.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);

@@ -1,4 +1,3 @@
-import type { Registry } from "../define/registry.ts";
 import { invalidParams, McpError } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { RequestContext, RunRounds } from "./request-context.ts";
@@ -18,13 +17,13 @@ export function installRounds(run: RunRounds): void {
   askByReturning = run;
 }
 
-export const runRounds: RunRounds = async (registry, request, call, run) => {
+export const runRounds: RunRounds = async (call, run) => {
   const rounds = call.rounds ?? call.replay ?? askByReturning;
-  if (rounds) return rounds(registry, request, call, run);
+  if (rounds) return rounds(call, run);
   if (call.client.era === "modern") {
-    readResponses(request);
+    readResponses(call.request);
     // This program cannot have sealed a state.
-    if (request.params?.requestState !== undefined) throw invalidState();
+    if (call.request.params?.requestState !== undefined) throw invalidState();
   }
   return { returned: await run(FIRST_ROUND) };
 };
@@ -51,12 +50,7 @@ export interface AnsweringError {
    * @param kept The data for the next run, if the result asks.
    * @throws the error for the client, if its version has no such result.
    */
-  answer(
-    registry: Registry,
-    request: JSONRPCRequest,
-    call: RequestContext,
-    kept?: JsonObject,
-  ): JsonObject | Promise<JsonObject>;
+  answer(call: RequestContext, kept?: JsonObject): JsonObject | Promise<JsonObject>;
 }
 
 /** Whether an error produces its own answer. */

@@ -7,10 +7,9 @@
 
 import type { Question } from "../ask/questions.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
-import type { Registry } from "../define/registry.ts";
 import { errorText } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
-import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { ErrorCode, type JsonObject } from "../protocol/jsonrpc.ts";
 import { callOf } from "../protocol/methods.ts";
 // This import also installs the rounds, which serve the client's next request.
 import { inputRequired } from "./input-required.ts";
@@ -38,22 +37,17 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   }
 
   /** Returns or throws the form that the client's protocol version defines: an error, a result that asks, or a text. */
-  answer(
-    registry: Registry,
-    request: JSONRPCRequest,
-    call: RequestContext,
-    kept?: JsonObject,
-  ): JsonObject | Promise<JsonObject> {
+  answer(call: RequestContext, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;
-    if (urlsRequired === "result" && callOf(request.method).length > 0) {
+    if (urlsRequired === "result" && callOf(call.request.method).length > 0) {
       const questions = this.elicitations.map((params, at): [string, Question] => {
         return [`url-${at + 1}`, { method: "elicitation/create", params }];
       });
-      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), registry, request, call, kept);
+      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), call, kept);
     }
     const text = [this.message, ...this.elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
-    if (request.method === "tools/call") return errorText(text);
+    if (call.request.method === "tools/call") return errorText(text);
     throw new McpError(ErrorCode.InternalError, text);
   }
 }

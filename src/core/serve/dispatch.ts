@@ -40,30 +40,34 @@ export interface Answer {
 }
 
 /** Serves one request. Never rejects: failures become error responses, and unexpected exceptions go to `onError`. */
-export function dispatch(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<Answer> {
-  const asker = call.asker.for?.({ server: registry, request, call });
+export function dispatch(call: RequestContext): Promise<Answer> {
+  const asker = call.asker.for?.(call);
   const own = asker ? { ...call, asker } : call;
-  return registry.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
-    ? serveAndReport(registry, request, own)
-    : serve(registry, request, own);
+  return call.registry.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
+    ? serveAndReport(own)
+    : serve(own);
 }
 
-async function serveAndReport(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<Answer> {
+async function serveAndReport(call: RequestContext): Promise<Answer> {
   const startedAtMs = performance.now();
   const { signal } = call.ending;
   let isTold = false;
   const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
     if (isTold) return;
     isTold = true;
-    const about = hookData(registry, request, call);
+    const about = hookData(call);
     const durationMs = performance.now() - startedAtMs;
-    registry.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError, call.endpointHooks?.onRequestEnd);
+    call.registry.reportEnd(
+      { ...about, outcome, errorCode, durationMs },
+      call.onError,
+      call.endpointHooks?.onRequestEnd,
+    );
   };
   // Reported immediately, because a runtime may stop the work for a client that has disconnected, and the handler may
   // run for long.
   const onAbort = () => tell("cancelled");
   signal.addEventListener("abort", onAbort);
-  const answer = await serve(registry, request, call);
+  const answer = await serve(call);
   signal.removeEventListener("abort", onAbort);
   const { errorCode, isError } = answer;
   if (signal.aborted) onAbort();
@@ -71,35 +75,34 @@ async function serveAndReport(registry: Registry, request: JSONRPCRequest, call:
   return answer;
 }
 
-async function serve(registry: Registry, request: JSONRPCRequest, given: RequestContext): Promise<Answer> {
+async function serve(given: RequestContext): Promise<Answer> {
   try {
-    const call = await registry.withContext(given);
+    const call = await given.registry.withContext(given);
+    const { registry, request } = call;
     const around = aroundOf(registry, call);
-    const result = await (around.length === 0
-      ? run(registry, request, call)
-      : runAround(around, hookData(registry, request, call), () => run(registry, request, call)));
+    const result = await (around.length === 0 ? run(call) : runAround(around, hookData(call), () => run(call)));
     const complete = result instanceof JsonText ? result : completeResult(result, registry, call.client.rules);
     // A legacy client's custom method may have returned any JSON value.
     const { isError } = (complete ?? {}) as { isError?: unknown };
     return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
-    const known = McpError.is(error) ? error : redact(error, registry, request, given);
+    const known = McpError.is(error) ? error : redact(error, given);
     try {
       // Before the client gets the error, because the elicitations may be completed immediately afterwards.
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
-      return encode(known, request);
+      return encode(known, given.request);
     } catch (unencodable) {
       // The data of the author's error has no JSON form.
-      return encode(redact(unencodable, registry, request, given), request);
+      return encode(redact(unencodable, given), given.request);
     }
   }
 }
 
-async function run(registry: Registry, request: JSONRPCRequest, call: RequestContext): ReturnType<RequestWork> {
+async function run(call: RequestContext): ReturnType<RequestWork> {
   try {
-    return await findMethod(registry, request, call)(registry, request, call);
+    return await findMethod(call)(call);
   } catch (error) {
-    if (isAnswering(error)) return error.answer(registry, request, call);
+    if (isAnswering(error)) return error.answer(call);
     throw error;
   }
 }
@@ -108,22 +111,16 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
   return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
 }
 
-function findMethod(registry: Registry, request: JSONRPCRequest, call: RequestContext): Serve {
-  const found =
-    findIn(call.methods, registry, request, call) ?? findIn(METHODS[call.client.rules.era], registry, request, call);
+function findMethod(call: RequestContext): Serve {
+  const found = findIn(call.methods, call) ?? findIn(METHODS[call.client.rules.era], call);
   if (found) return found;
-  if (registry.methods.has(request.method)) return serveCustom;
-  throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
+  if (call.registry.methods.has(call.request.method)) return serveCustom;
+  throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(call.request.method)}`);
 }
 
-function findIn(
-  methods: RequestContext["methods"] = {},
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Serve | undefined {
-  const method = methodIn(methods, request);
-  return method && (method.isOffered?.(registry, call) ?? true) ? method.serve : undefined;
+function findIn(methods: RequestContext["methods"] = {}, call: RequestContext): Serve | undefined {
+  const method = methodIn(methods, call.request);
+  return method && (method.isOffered?.(call) ?? true) ? method.serve : undefined;
 }
 
 function methodIn(methods: MethodTable, { method }: JSONRPCRequest): Method | undefined {
@@ -146,9 +143,7 @@ export function isStatic(registry: Registry, request: JSONRPCRequest): boolean {
  */
 export function redact(
   error: unknown,
-  registry: Registry,
-  request: JSONRPCRequest,
-  { ending, onError }: Pick<RequestContext, "ending" | "onError">,
+  { registry, request, ending, onError }: Pick<RequestContext, "registry" | "request" | "ending" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
   if (!isReasonOf(ending.signal, error)) registry.report(error, { correlationId, ...subjectOf(request) }, onError);
@@ -164,7 +159,7 @@ export function redact(
 /** The part of a call that a custom notification needs. */
 export type NotificationCall = Pick<
   RequestContext,
-  "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context" | "endpointHooks"
+  "client" | "env" | "principal" | "execution" | "http" | "limits" | "onError" | "context" | "endpointHooks"
 >;
 
 /**

@@ -1,5 +1,6 @@
 import type { AroundHook, EndpointHooks, RequestData } from "../define/hook-types.ts";
 import type { Registry } from "../define/registry.ts";
+import type { Reporter } from "../protocol/error-reports.ts";
 import { KitError } from "../protocol/errors.ts";
 import { type HookedCall, hookTools } from "../protocol/execution.ts";
 import {
@@ -14,11 +15,12 @@ import { describeRequest } from "../protocol/request-description.ts";
 
 /** Returns a request as `around` and `onRequestEnd` see it. */
 export function hookData(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: HookedCall,
+  call: HookedCall & { readonly registry: Reporter; readonly request: JSONRPCRequest },
 ): RequestData & { readonly requestId: RequestId } {
-  return { ...describeRequest(request, call.client, call.principal), ...hookTools(registry, request, call) };
+  return {
+    ...describeRequest(call.request, call.client, call.principal),
+    ...hookTools(call.registry, call.request, call),
+  };
 }
 
 /** Returns a notification as `around` sees it. */

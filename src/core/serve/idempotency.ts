@@ -17,7 +17,6 @@
  */
 
 import { encodeText, toHex } from "../basics/bytes.ts";
-import type { Registry } from "../define/registry.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
 import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
@@ -72,8 +71,8 @@ export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) =
  * @param place The session or connection, if there is one.
  */
 export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
-  return async (registry, request, call, work) => {
-    const presented = await recognise(registry, request, call, place);
+  return async (call, work) => {
+    const presented = await recognise(call, place);
     if (!presented) return work();
     const failed: { error?: unknown } = {};
     const text = await keep(presented, () => settle(work, failed));
@@ -170,28 +169,23 @@ const FIRST = [null, null];
  *
  * @throws {McpError} -32602 for an invalid key or state.
  */
-async function recognise(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  place: string | undefined,
-): Promise<Presented | undefined> {
+async function recognise(call: RequestContext, place: string | undefined): Promise<Presented | undefined> {
   const { principal, client } = call;
-  const { name, arguments: args = {}, requestState } = request.params ?? {};
-  const key = readKey(request);
-  const isOnce = registry.tools.find(String(name))?.options.once === true;
+  const { name, arguments: args = {}, requestState } = call.request.params ?? {};
+  const key = readKey(call.request);
+  const isOnce = call.registry.tools.find(String(name))?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
   // Most calls have neither a key nor `once`. They start immediately, without hashing.
   if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
-  const round = client.era === "modern" ? await readRound(registry, request, call) : undefined;
+  const round = client.era === "modern" ? await readRound(call) : undefined;
   const digest = await hash([name, canonical(args)]);
-  const byKey = key === undefined ? ["id", place, request.id, digest, FIRST] : ["key", key, FIRST];
+  const byKey = key === undefined ? ["id", place, call.request.id, digest, FIRST] : ["key", key, FIRST];
   // The name includes the digest, because a state with other arguments is refused, and the refusal must not become the
   // outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
   return {
-    name: await hash([call.endpoint, registry.options.name, who, which]),
+    name: await hash([call.endpoint, call.registry.options.name, who, which]),
     digest,
     isAnonymous: who === null,
     round,
@@ -199,13 +193,9 @@ async function recognise(
 }
 
 /** Reads the round that a request presents. @throws {McpError} -32602 if the state was not sealed for this request. */
-async function readRound(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Promise<PresentedRound | undefined> {
-  const opened = await openState(registry, request, call);
-  const { requestState, inputResponses = {} } = request.params ?? {};
+async function readRound(call: RequestContext): Promise<PresentedRound | undefined> {
+  const opened = await openState(call);
+  const { requestState, inputResponses = {} } = call.request.params ?? {};
   if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;
   return {
     state: endOf(requestState),

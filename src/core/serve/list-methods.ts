@@ -7,7 +7,7 @@
 import type { CacheableMethod } from "../define/cache-hint.ts";
 import type { ListedEntry } from "../define/catalog.ts";
 import type { Registry } from "../define/registry.ts";
-import { type JSONRPCRequest, JsonText } from "../protocol/jsonrpc.ts";
+import { JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import { pageOf } from "./pagination.ts";
@@ -32,19 +32,14 @@ interface FirstPage {
 }
 
 /** Returns one page of a list, joined from the texts of its entries. */
-export function listResult(
-  method: ListMethod,
-  entries: readonly ListedEntry[],
-  registry: Registry,
-  { params }: JSONRPCRequest,
-  call: RequestContext,
-): JsonText {
-  if (params?.cursor !== undefined) return makePage(method, entries, registry, params.cursor, call);
+export function listResult(method: ListMethod, entries: readonly ListedEntry[], call: RequestContext): JsonText {
+  const { params } = call.request;
+  if (params?.cursor !== undefined) return makePage(method, entries, call, params.cursor);
   const { endpoint } = call;
   let first = made.get(entries);
   // A page may contain a cursor, which is valid at one endpoint only.
-  if (first?.registry !== registry || first.endpoint !== endpoint) {
-    first = { registry, endpoint, page: makePage(method, entries, registry, undefined, call) };
+  if (first?.registry !== call.registry || first.endpoint !== endpoint) {
+    first = { registry: call.registry, endpoint, page: makePage(method, entries, call) };
     made.set(entries, first);
   }
   return first.page;
@@ -53,9 +48,8 @@ export function listResult(
 function makePage(
   method: ListMethod,
   entries: readonly ListedEntry[],
-  registry: Registry,
-  cursor: unknown,
-  { client: { rules }, endpoint }: RequestContext,
+  { registry, client: { rules }, endpoint }: RequestContext,
+  cursor?: unknown,
 ): JsonText {
   const page = pageOf(method, entries, cursor, registry.options.pageSize, endpoint);
   const rest = completeResult(

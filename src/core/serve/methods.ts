@@ -20,7 +20,7 @@ import {
 } from "../define/resource.ts";
 import { checkMediaType, pick } from "../protocol/content.ts";
 import { invalidParams } from "../protocol/errors.ts";
-import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
+import type { JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import { instructionsOf, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { uriKey } from "../protocol/uri.ts";
@@ -34,13 +34,13 @@ import { callTool } from "./tool-call.ts";
 import { withTimedContext } from "./with-context.ts";
 
 const always = () => true;
-const hasTools = (registry: Registry) => registry.offers("tools");
-const hasPrompts = (registry: Registry) => registry.offers("prompts");
-const hasResources = (registry: Registry) => registry.offers("resources");
+const hasTools = ({ registry }: RequestContext) => registry.offers("tools");
+const hasPrompts = ({ registry }: RequestContext) => registry.offers("prompts");
+const hasResources = ({ registry }: RequestContext) => registry.offers("resources");
 
-function list(method: ListMethod, isOffered: (registry: Registry) => boolean): Method {
-  const serve: Serve = (registry, request, call) => {
-    return listResult(method, registry[MEMBERS[method]].list(call.client.rules), registry, request, call);
+function list(method: ListMethod, isOffered: (call: RequestContext) => boolean): Method {
+  const serve: Serve = (call) => {
+    return listResult(method, call.registry[MEMBERS[method]].list(call.client.rules), call);
   };
   return { serve, isOffered, isStatic: always };
 }
@@ -55,7 +55,7 @@ const BOTH: MethodTable = {
   "resources/read": { serve: read, isOffered: hasResources },
   "completion/complete": {
     serve: completeArgument,
-    isOffered: (registry) => hasPrompts(registry) || hasResources(registry),
+    isOffered: (call) => hasPrompts(call) || hasResources(call),
   },
 };
 
@@ -64,11 +64,10 @@ export const METHODS: Readonly<Record<Era, MethodTable>> = {
   legacy: {
     ...BOTH,
     initialize: {
-      serve: (registry, request, call) =>
-        negotiate(registry, request, featuresOf(call, call.setLogLevel !== undefined)).result,
+      serve: (call) => negotiate(call.registry, call.request, featuresOf(call, call.setLogLevel !== undefined)).result,
     },
     ping: { serve: () => ({}), isStatic: always },
-    "logging/setLevel": { serve: setLevel, isOffered: (_, call) => call.setLogLevel !== undefined },
+    "logging/setLevel": { serve: setLevel, isOffered: (call) => call.setLogLevel !== undefined },
   },
   modern: { ...BOTH, "server/discover": { serve: discover } },
 };
@@ -77,77 +76,73 @@ function featuresOf({ methods, once }: RequestContext, logLevel: boolean): Trans
   return { logLevel, notifications: methods !== undefined, declare: once?.declare };
 }
 
-function discover(registry: Registry, _: JSONRPCRequest, call: RequestContext): JsonObject {
+function discover(call: RequestContext): JsonObject {
   return {
-    supportedVersions: registry.versions.modern.map((rules) => rules.version),
-    capabilities: registry.capabilities(call.client.rules, featuresOf(call, true)),
-    ...instructionsOf(registry),
-    ...registry.cacheHint("server/discover"),
+    supportedVersions: call.registry.versions.modern.map((rules) => rules.version),
+    capabilities: call.registry.capabilities(call.client.rules, featuresOf(call, true)),
+    ...instructionsOf(call.registry),
+    ...call.registry.cacheHint("server/discover"),
   };
 }
 
-async function setLevel(_: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  await call.setLogLevel?.(readLevel(request.params?.level, "params.level"));
+async function setLevel(call: RequestContext): Promise<JsonObject> {
+  await call.setLogLevel?.(readLevel(call.request.params?.level, "params.level"));
   return {};
 }
 
-async function getPrompt(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  const name = request.params?.name;
+async function getPrompt(call: RequestContext): Promise<JsonObject> {
+  const name = call.request.params?.name;
   if (typeof name !== "string") throw invalidParams("prompts/get: params.name is not a string.", { field: "name" });
-  const prompt = registry.prompts.find(name);
+  const prompt = call.registry.prompts.find(name);
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
-  const args = await readPromptArguments(prompt, request.params?.arguments);
-  const outcome = await runRounds(registry, request, call, (round) => {
-    return timed(`Prompt ${quote(name)}`, registry, request, call, round, (ctx) => prompt.handler(args, ctx));
+  const args = await readPromptArguments(prompt, call.request.params?.arguments);
+  const outcome = await runRounds(call, (round) => {
+    return timed(`Prompt ${quote(name)}`, call, round, (ctx) => prompt.handler(args, ctx));
   });
   return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
 }
 
-async function listResources(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonText> {
+async function listResources(call: RequestContext): Promise<JsonText> {
   const { rules } = call.client;
-  const defined = registry.resources.list(rules);
-  const { provider } = registry;
+  const defined = call.registry.resources.list(rules);
+  const { provider } = call.registry;
   const provided = provider?.list
-    ? await timed("The list of resources", registry, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
+    ? await timed("The list of resources", call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
   // By URI, because a resource that is also defined, or listed twice, would break the cursors that name it.
   const others = new Map<string, ListedResource>();
   for (const resource of provided ?? []) {
     checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
     const { uri } = resource;
-    if (!registry.resources.find(uri) && !registry.hides("resource", uri)) others.set(uriKey(uri), resource);
+    if (!call.registry.resources.find(uri) && !call.registry.hides("resource", uri)) others.set(uriKey(uri), resource);
   }
   const more = [...others.values()].map((resource): ListedEntry => {
     return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
   });
-  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, registry, request, call);
+  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, call);
 }
 
-async function read(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  const uri = request.params?.uri;
+async function read(call: RequestContext): Promise<JsonObject> {
+  const uri = call.request.params?.uri;
   if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
   const { rules } = call.client;
-  const found = requireReader(registry, uri, rules);
-  const outcome = await runRounds(registry, request, call, (round) =>
-    timed(`The reader of ${quote(uri)}`, registry, request, call, round, (ctx) => found.read(ctx)),
+  const found = requireReader(call.registry, uri, rules);
+  const outcome = await runRounds(call, (round) =>
+    timed(`The reader of ${quote(uri)}`, call, round, (ctx) => found.read(ctx)),
   );
   if ("asked" in outcome) return outcome.asked;
   const returned = outcome.returned as ReadReturn;
   const contents = toContents(returned, uri, found.mimeType, rules);
   const own = pick(returned as ReadResult, ["ttlMs", "cacheScope"]);
-  const hint = rules.resultEnvelope ? { ...registry.cacheHint("resources/read"), ...found.cache, ...own } : {};
+  const hint = rules.resultEnvelope ? { ...call.registry.cacheHint("resources/read"), ...found.cache, ...own } : {};
   return { contents, ...hint };
 }
 
-async function completeArgument(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Promise<JsonObject> {
-  const asked = readCompletionRequest(request.params);
-  const completers = findCompleters(registry, asked.ref);
+async function completeArgument(call: RequestContext): Promise<JsonObject> {
+  const asked = readCompletionRequest(call.request.params);
+  const completers = findCompleters(call.registry, asked.ref);
   const what = `The completer of ${quote(asked.name)}`;
-  return timed(what, registry, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
+  return timed(what, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
 /** Finds the completers of a reference. @throws {McpError} -32602 if it names nothing on this server. */
@@ -167,26 +162,20 @@ function findCompleters(registry: Registry, ref: ReturnType<typeof readCompletio
 }
 
 /** Serves a custom method. */
-export async function serveCustom(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Promise<JsonObject> {
-  const handler = registry.methods.get(request.method);
-  const { method, params = {} } = request;
+export async function serveCustom(call: RequestContext): Promise<JsonObject> {
+  const handler = call.registry.methods.get(call.request.method);
+  const { method, params = {} } = call.request;
   const what = `Method ${quote(method)}`;
-  const value = await timed(what, registry, request, call, FIRST_ROUND, (ctx) => handler?.(params, ctx));
+  const value = await timed(what, call, FIRST_ROUND, (ctx) => handler?.(params, ctx));
   return toCustomResult(value, call.client.rules);
 }
 
 /** Runs any handler except a tool's, within `limits.handlerTimeoutMs`. */
 function timed<Result>(
   what: string,
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  return withTimedContext(what, call.limits.handlerTimeoutMs, registry, request, call, round, work);
+  return withTimedContext(what, call.limits.handlerTimeoutMs, call, round, work);
 }

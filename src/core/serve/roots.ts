@@ -19,7 +19,11 @@ export class RootsListener {
   #next: (() => Promise<void>) | undefined;
 
   /** Processes a notification of the client without waiting for the handler, whose failures go to `onError`. */
-  take(registry: Registry, message: JSONRPCNotification, call: () => RequestContext): void {
+  take(
+    registry: Registry,
+    message: JSONRPCNotification,
+    call: () => Omit<RequestContext, "registry" | "request">,
+  ): void {
     const { rootsChanged } = registry;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
     const { method, params = {} } = message;
@@ -29,7 +33,7 @@ export class RootsListener {
       const given = call();
       try {
         const withValue = await registry.withContext(given);
-        await withContext(registry, request, withValue, FIRST_ROUND, rootsChanged);
+        await withContext({ ...withValue, registry, request }, FIRST_ROUND, rootsChanged);
       } catch (error) {
         registry.report(error, placeOfNotification(message), given.onError);
       }

@@ -11,14 +11,15 @@
 import type { Registry } from "../define/registry.ts";
 import { resourceNotFound } from "../define/resource.ts";
 import type { SubscriptionPlace } from "../define/server-options.ts";
-import type {
-  ChangeBus,
-  ChangeFilter,
-  ChangeNotification,
-  ChangeSource,
-  ListKind,
+import {
+  type ChangeBus,
+  type ChangeFilter,
+  type ChangeNotification,
+  type ChangeSource,
+  compileFilter,
+  type ListKind,
+  sizeOf,
 } from "../protocol/change-notifications.ts";
-import { compileFilter, sizeOf } from "../protocol/change-notifications.ts";
 import { describeType, invalidParams, isReasonOf, KitError, McpError } from "../protocol/errors.ts";
 import {
   isObject,
@@ -105,34 +106,29 @@ export interface SubscriptionStore {
 
 /** Returns `resources/subscribe` and `resources/unsubscribe` for a store of subscriptions. */
 export function subscribeMethods(store: SubscriptionStore): Readonly<Record<string, Method>> {
-  const isOffered = (registry: Registry) => registry.offers("resources");
+  const isOffered = ({ registry }: RequestContext) => registry.offers("resources");
   return {
-    "resources/subscribe": { isOffered, serve: (registry, request, call) => subscribe(registry, request, call, store) },
+    "resources/subscribe": { isOffered, serve: (call) => subscribe(call, store) },
     "resources/unsubscribe": {
       isOffered,
-      serve: (registry, request, call) => unsubscribe(registry, request, call, store),
+      serve: (call) => unsubscribe(call, store),
     },
   };
 }
 
-async function subscribe(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  store: SubscriptionStore,
-): Promise<JsonObject> {
-  const given = readUri(request);
-  const { uri } = requireReader(registry, given, call.client.rules);
+async function subscribe(call: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
+  const given = readUri(call.request);
+  const { uri } = requireReader(call.registry, given, call.client.rules);
   const isStored = () => store.read().some((kept) => uriKey(kept) === uriKey(uri));
   if (isStored()) return {};
   withRoomFor(uri, store, call.limits);
-  if (!(await isAdmitted(registry, uri, call))) throw resourceNotFound(given, call.client.rules);
+  if (!(await isAdmitted(uri, call))) throw resourceNotFound(given, call.client.rules);
   // Another request may have stored the subscription meanwhile.
   if (isStored()) return {};
   try {
     await store.keep(withRoomFor(uri, store, call.limits));
   } catch (error) {
-    const { onUnsubscribe } = registry.options;
+    const { onUnsubscribe } = call.registry.options;
     await onUnsubscribe?.(uri, placeOf(call));
     throw error;
   }
@@ -146,17 +142,12 @@ function withRoomFor(uri: string, store: SubscriptionStore, limits: Limits): str
   return uris;
 }
 
-async function unsubscribe(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  store: SubscriptionStore,
-): Promise<JsonObject> {
-  const key = uriKey(readUri(request));
+async function unsubscribe(call: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
+  const key = uriKey(readUri(call.request));
   const uri = store.read().find((kept) => uriKey(kept) === key);
   if (uri === undefined) return {};
   await store.keep(store.read().filter((kept) => kept !== uri));
-  await registry.options.onUnsubscribe?.(uri, placeOf(call));
+  await call.registry.options.onUnsubscribe?.(uri, placeOf(call));
   return {};
 }
 
@@ -167,8 +158,8 @@ function readUri(request: JSONRPCRequest): string {
 }
 
 /** Calls `onSubscribe`. @throws the exception of the hook; {KitError} `options-invalid` if it returned another value. */
-async function isAdmitted(registry: Registry, uri: string, call: RequestContext): Promise<boolean> {
-  const answer: unknown = await registry.options.onSubscribe?.(uri, placeOf(call));
+async function isAdmitted(uri: string, call: RequestContext): Promise<boolean> {
+  const answer: unknown = await call.registry.options.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError(
     "options-invalid",
@@ -211,27 +202,22 @@ export async function releaseUris(
 /** Returns `subscriptions/listen` for a source of notifications. */
 export function listenMethods(source: ChangeSource): Readonly<Record<string, Method>> {
   return {
-    "subscriptions/listen": { serve: (registry, request, call) => listen(registry, request, call, source) },
+    "subscriptions/listen": { serve: (call) => listen(call, source) },
   };
 }
 
 /** Serves a listen request until the client cancels it or the source ends. */
-async function listen(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  source: ChangeSource,
-): Promise<JsonObject> {
-  const filter = await honour(readFilter(request, call.limits), registry, call);
-  const size = sizeOf(request, filter.uris);
+async function listen(call: RequestContext, source: ChangeSource): Promise<JsonObject> {
+  const filter = await honour(readFilter(call.request, call.limits), call);
+  const size = sizeOf(call.request, filter.uris);
   // The stream keeps the request while it is open, and the request may name much more than the granted filter.
-  if (request.params) request.params.notifications = undefined;
+  if (call.request.params) call.request.params.notifications = undefined;
   try {
-    await deliver(filter, size, request.id, call, source);
+    await deliver(filter, size, call.request.id, call, source);
   } finally {
-    await releaseUris(registry, filter.uris, placeOf(call), call.onError);
+    await releaseUris(call.registry, filter.uris, placeOf(call), call.onError);
   }
-  return { _meta: { [SUBSCRIPTION_ID]: request.id } };
+  return { _meta: { [SUBSCRIPTION_ID]: call.request.id } };
 }
 
 async function deliver(
@@ -282,21 +268,21 @@ function readFilter(request: JSONRPCRequest, limits: Limits): ChangeFilter {
  * Returns the part of a filter that is honoured. Left out are lists the server does not have, and resources that do not
  * exist, are hidden from the caller, or are refused by a hook.
  */
-async function honour(asked: ChangeFilter, registry: Registry, call: RequestContext): Promise<ChangeFilter> {
+async function honour(asked: ChangeFilter, call: RequestContext): Promise<ChangeFilter> {
   const has = {
-    tools: registry.offers("tools"),
-    prompts: registry.offers("prompts"),
-    resources: registry.offers("resources"),
+    tools: call.registry.offers("tools"),
+    prompts: call.registry.offers("prompts"),
+    resources: call.registry.offers("resources"),
   };
   const uris = new Map<string, string>();
   for (const given of has.resources ? asked.uris : []) {
-    const uri = findReader(registry, given)?.uri;
+    const uri = findReader(call.registry, given)?.uri;
     if (uri === undefined || uris.has(uriKey(uri))) continue;
     try {
-      if (await isAdmitted(registry, uri, call)) uris.set(uriKey(uri), uri);
+      if (await isAdmitted(uri, call)) uris.set(uriKey(uri), uri);
     } catch (error) {
       if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
-      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
+      call.registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
   return { lists: asked.lists.filter((kind) => has[kind]), uris: [...uris.values()] };

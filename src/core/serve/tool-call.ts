@@ -7,12 +7,11 @@
 
 import { explainQuestion, needsCapabilities, QuestionError } from "../ask/question-errors.ts";
 import { quote } from "../basics/quote.ts";
-import type { Registry } from "../define/registry.ts";
 import type { CompiledTool } from "../define/tool.ts";
 import { capabilityObject } from "../protocol/client-capabilities.ts";
 import { errorText } from "../protocol/content.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
-import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import type { RequestContext } from "../run/request-context.ts";
@@ -22,8 +21,8 @@ import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
-export async function callTool(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  const { tool, args } = readCall(registry, request);
+export async function callTool(call: RequestContext): Promise<JsonObject> {
+  const { tool, args } = readCall(call);
   requireCapabilities(tool, call);
   let value: unknown;
   try {
@@ -43,50 +42,36 @@ export async function callTool(registry: Registry, request: JSONRPCRequest, call
     value = checked.value;
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, registry, tool, request, call);
+    return failureOf(error, tool, call);
   }
-  const run = () => runTool(registry, tool, value, request, call);
+  const run = () => runTool(tool, value, call);
   // Only now, because a call that is refused is not remembered.
-  return call.once ? call.once(registry, request, call, run) : run();
+  return call.once ? call.once(call, run) : run();
 }
 
-async function runTool(
-  registry: Registry,
-  tool: CompiledTool,
-  args: unknown,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): Promise<JsonObject> {
+async function runTool(tool: CompiledTool, args: unknown, call: RequestContext): Promise<JsonObject> {
   try {
-    const outcome = await runRounds(registry, request, call, (round) =>
-      runHandler(registry, tool, args, request, call, round),
-    );
+    const outcome = await runRounds(call, (round) => runHandler(tool, args, call, round));
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, registry, tool, request, call);
+    return failureOf(error, tool, call);
   }
 }
 
 /** Returns the result of a failure. A ToolError with invalid content is treated like any other exception. */
-function failureOf(
-  error: unknown,
-  registry: Registry,
-  tool: CompiledTool,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): JsonObject {
+function failureOf(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
   let failure = error;
   try {
     if (ToolError.is(error)) return toErrorResult(error, call.client.rules);
   } catch (misfit) {
     failure = misfit;
   }
-  return reportFailure(failure, registry, tool, request, call);
+  return reportFailure(failure, tool, call);
 }
 
 /** Reads the call. A malformed one is an error of the request (-32602), not a result of the tool. */
-function readCall(registry: Registry, request: JSONRPCRequest): { tool: CompiledTool; args: JsonObject } {
+function readCall({ registry, request }: RequestContext): { tool: CompiledTool; args: JsonObject } {
   const { name, arguments: args = {} } = request.params ?? {};
   if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
   if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
@@ -108,31 +93,18 @@ function requireCapabilities(tool: CompiledTool, call: RequestContext): void {
 }
 
 /** Runs the handler within its timeout. Its context is then closed, because nothing may follow the result. */
-function runHandler(
-  registry: Registry,
-  tool: CompiledTool,
-  args: unknown,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  round: Round,
-): Promise<unknown> {
+function runHandler(tool: CompiledTool, args: unknown, call: RequestContext, round: Round): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const what = `Tool "${tool.name}"`;
-  return withTimedContext(what, timeoutMs, registry, request, call, round, (ctx) => tool.handler(args, ctx));
+  return withTimedContext(what, timeoutMs, call, round, (ctx) => tool.handler(args, ctx));
 }
 
 /** Returns a result with the kind of failure and a correlation id. `onError` gets the exception. */
-function reportFailure(
-  error: unknown,
-  registry: Registry,
-  tool: CompiledTool,
-  request: JSONRPCRequest,
-  call: RequestContext,
-): JsonObject {
+function reportFailure(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
   const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
   if (!isReasonOf(call.ending.signal, error))
-    registry.report(error, { correlationId, ...subjectOf(request) }, call.onError);
+    call.registry.report(error, { correlationId, ...subjectOf(call.request) }, call.onError);
   return errorText(`${describeFailure(`Tool "${tool.name}"`, error)} Reference: ${correlationId}`);
 }
 

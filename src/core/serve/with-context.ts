@@ -10,7 +10,6 @@ import type { Registry } from "../define/registry.ts";
 import { toContents } from "../define/resource.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { Ending, StartTimer } from "../protocol/execution.ts";
-import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
 import { requireReader } from "./find-resource.ts";
@@ -29,12 +28,7 @@ async function readOwn(registry: Registry, uri: string, ctx: HandlerContext): Pr
 const warnings = memo((_name) => ({ isGiven: false }));
 
 /** Reports a step whose result is not kept, once for each server. */
-function warnOfStep(
-  registry: Registry,
-  { method, id }: JSONRPCRequest,
-  { onError }: RequestContext,
-  step: string,
-): void {
+function warnOfStep({ registry, request: { method, id }, onError }: RequestContext, step: string): void {
   const warning = warnings(registry.options.name);
   if (warning.isGiven) return;
   warning.isGiven = true;
@@ -48,15 +42,13 @@ function warnOfStep(
 
 /** Runs code of the author with a new context, which is closed when the code has settled. */
 export async function withContext<Result>(
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  const context = new HandlerContext(call, request, round, {
-    read: (uri, ctx) => readOwn(registry, uri, ctx),
-    onStepNotKept: (step) => warnOfStep(registry, request, call, step),
+  const context = new HandlerContext(call, round, {
+    read: (uri, ctx) => readOwn(call.registry, uri, ctx),
+    onStepNotKept: (step) => warnOfStep(call, step),
   });
   const { replay } = round;
   try {
@@ -77,16 +69,14 @@ export async function withContext<Result>(
 export function withTimedContext<Result>(
   what: string,
   timeoutMs: number,
-  registry: Registry,
-  request: JSONRPCRequest,
   call: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   return withinTime(what, timeoutMs, call, (ending, passed) => {
-    if (!passed) return withContext(registry, request, call, round, work);
+    if (!passed) return withContext(call, round, work);
     // Inside the context, so that the context is closed when the time is over.
-    return withContext(registry, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
+    return withContext({ ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
   });
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Registry } from "../define/registry.ts";
 import type { ClientCapabilities } from "../protocol/client-capabilities.ts";
 import type { Implementation } from "../protocol/client-facts.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
@@ -42,11 +41,11 @@ export interface TaskRound {
 }
 
 /** Creates a task. Resolves with the result for the client once the task is stored durably. */
-export type CreateTask = (start: TaskStart, registry: Registry, call: RequestContext) => Promise<JsonObject>;
+export type CreateTask = (start: TaskStart, call: RequestContext) => Promise<JsonObject>;
 
 /** Returns rounds that turn the call into a task: at its start, or where the handler calls `ctx.task()`. */
 export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {
-  return async (registry, request, call, run) => {
+  return async (call, run) => {
     let task: JsonObject | undefined;
     let attempt: Attempt | undefined;
     const rounds = createRounds((_, kept, responses) => {
@@ -54,13 +53,13 @@ export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): Ru
       attempt = new Attempt({ call, journal, record: () => undefined });
       return attempt;
     });
-    const outcome = await rounds(registry, request, call, async (round) => {
+    const outcome = await rounds(call, async (round) => {
       const returned = from === "call" ? PAUSED : await runUntilTask(run, round, attempt as Attempt);
       if (returned !== PAUSED) return returned;
       const { inputResponses, requestState } = round;
       const { journal } = attempt as Attempt;
-      const start = { request: withoutAnswers(request), journal, round: { inputResponses, requestState } };
-      task = await create(start, registry, call);
+      const start = { request: withoutAnswers(call.request), journal, round: { inputResponses, requestState } };
+      task = await create(start, call);
       return undefined;
     });
     return task ? { asked: task } : outcome;

@@ -9,7 +9,6 @@ import type { Question } from "../ask/questions.ts";
 import { checkSampling } from "../ask/sampling-params.ts";
 import { warnOfSecrets } from "../ask/secret-fields.ts";
 import { isInputRequired } from "../define/input-required.ts";
-import type { Registry } from "../define/registry.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
 import { McpError, toErrorObject } from "../protocol/errors.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -54,7 +53,6 @@ export interface Asked {
 
 export interface TaskRun {
   readonly taskId: string;
-  readonly request: JSONRPCRequest;
   readonly journal: JournalData;
   readonly round: TaskRound;
   /** Stores an entry. After it returns, nothing leaves the process before the entry is durable. */
@@ -73,12 +71,8 @@ interface Unfinished {
 }
 
 /** Runs the handler once. An exception of the handler does not reject the promise. */
-export async function runTask(
-  registry: Registry,
-  given: Omit<RequestContext, "rounds" | "emit" | "once">,
-  task: TaskRun,
-): Promise<RunEnd> {
-  const { request, taskId } = task;
+export async function runTask(given: Omit<RequestContext, "rounds" | "emit" | "once">, task: TaskRun): Promise<RunEnd> {
+  const { taskId } = task;
   const unfinished: Unfinished = {};
   const call: RequestContext = {
     ...given,
@@ -88,11 +82,11 @@ export async function runTask(
       if (method === "notifications/progress") task.report(progressText(params ?? {}));
     },
     // A task already runs its call only once.
-    once: (_server, _request, _call, work) => work(),
+    once: (_call, work) => work(),
   };
   try {
-    const data = { ...hookData(registry, request, call), taskId };
-    const result = await runAround(aroundOf(registry, call), data, () => serveTask(registry, call, task, unfinished));
+    const data = { ...hookData(call), taskId };
+    const result = await runAround(aroundOf(call.registry, call), data, () => serveTask(call, taskId, unfinished));
     // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
@@ -103,7 +97,7 @@ export async function runTask(
 
 /** Returns rounds that consist of the task's one run. */
 function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
-  return async (registry, request, call, run) => {
+  return async (call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
     const replay = new PausableRun(attempt, { isDue: task.isDue, pauseAtTask: false, tries: task.tries });
@@ -112,7 +106,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
       const end = endOf(returned, attempt, replay.wakeAtMs, call.client);
       unfinished.end = end;
       if (!end) return { returned };
-      if (end.kind === "asked") checkQuestions(end.questions, { server: registry, request, call });
+      if (end.kind === "asked") checkQuestions(end.questions, call);
       // The questions are in `unfinished.end`; this result is not read.
       return { asked: {} };
     } catch (error) {
@@ -125,31 +119,23 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
 }
 
 /** Checks questions before they are sent. @throws {KitError} `options-invalid` for an invalid sampling request. */
-function checkQuestions(
-  asked: readonly Asked[],
-  by: { server: Registry; request: JSONRPCRequest; call: RequestContext },
-): void {
+function checkQuestions(asked: readonly Asked[], call: RequestContext): void {
   for (const { request } of asked) {
     // The request was built from a question, so it can be read as one.
     const question = request as unknown as Question;
-    checkSampling(question, by.call.limits);
-    warnOfSecrets(question, by);
+    checkSampling(question, call.limits);
+    warnOfSecrets(question, call);
   }
 }
 
 /** Calls the tool. Hooks see its result, or a substitute if this run did not end the task. */
-async function serveTask(
-  registry: Registry,
-  call: RequestContext,
-  { request, taskId }: TaskRun,
-  unfinished: Unfinished,
-): Promise<JsonObject> {
+async function serveTask(call: RequestContext, taskId: string, unfinished: Unfinished): Promise<JsonObject> {
   try {
-    const result = await callTool(registry, withProgress(request), call);
+    const result = await callTool({ ...call, request: withProgress(call.request) });
     if (!unfinished.end) return { resultType: "complete", ...result };
   } catch (error) {
     if (!isAnswering(error)) throw error;
-    unfinished.end = answered(await error.answer(registry, request, call));
+    unfinished.end = answered(await error.answer(call));
   }
   return standIn(unfinished.end, taskId);
 }

@@ -8,7 +8,7 @@
 
 import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
-import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Method, RequestContext, Serve } from "../run/request-context.ts";
 import { METHODS } from "../serve/methods.ts";
 import { callTool } from "../serve/tool-call.ts";
@@ -36,17 +36,17 @@ type Table = Readonly<Record<string, Method>>;
 export function taskMethods(
   backend: TaskBackend,
   inner: Table | undefined,
-  check: (request: JSONRPCRequest, call: RequestContext) => void,
+  check: (call: RequestContext) => void,
 ): Table {
   const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
-    serve: (registry, request, call) => {
-      check(request, call);
-      if (!supportsTasks(call.client)) throw tasksMissing(request.method);
-      const taskId = request.params?.taskId;
+    serve: (call) => {
+      check(call);
+      if (!supportsTasks(call.client)) throw tasksMissing(call.request.method);
+      const taskId = call.request.params?.taskId;
       if (typeof taskId !== "string") {
-        throw invalidParams(`${request.method}: params.taskId is not a string.`, { field: "taskId" });
+        throw invalidParams(`${call.request.method}: params.taskId is not a string.`, { field: "taskId" });
       }
-      return work(taskId, registry, request, call);
+      return work(taskId, call);
     },
   });
   const changed = (registry: Registry, id: string) => registry.changes.publish({ kind: "task", id });
@@ -54,48 +54,48 @@ export function taskMethods(
   return {
     ...inner,
     ...(listen ? { "subscriptions/listen": listening(listen, backend) } : {}),
-    "server/discover": { serve: (registry, request, call) => discover(registry, request, { ...call, methods: inner }) },
+    "server/discover": { serve: (call) => discover({ ...call, methods: inner }) },
     "tools/call": {
-      serve: (registry, request, call) => callAsTask(registry, request, call, backend),
-      isOffered: (registry) => registry.offers("tools"),
+      serve: (call) => callAsTask(call, backend),
+      isOffered: ({ registry }) => registry.offers("tools"),
     },
-    "tasks/get": about(async (taskId, _server, _request, call) => {
+    "tasks/get": about(async (taskId, call) => {
       const task = await backend.read(taskId, call);
       if (!task) throw unknownTask();
       return { ...task };
     }),
-    "tasks/update": about(async (taskId, registry, request, call) => {
-      const responses = request.params?.inputResponses;
+    "tasks/update": about(async (taskId, call) => {
+      const responses = call.request.params?.inputResponses;
       if (!isObject(responses)) {
         throw invalidParams("tasks/update: params.inputResponses is not an object.", { field: "inputResponses" });
       }
       if (!(await backend.update(taskId, responses, call))) throw unknownTask();
-      changed(registry, taskId);
+      changed(call.registry, taskId);
       return {};
     }),
-    "tasks/cancel": about(async (taskId, registry, _request, call) => {
+    "tasks/cancel": about(async (taskId, call) => {
       if (!(await backend.cancel(taskId, call))) throw unknownTask();
-      changed(registry, taskId);
+      changed(call.registry, taskId);
       return {};
     }),
   };
 }
 
 /** Runs a tool as a task if the tool allows it and the client supports tasks. */
-function callAsTask(registry: Registry, request: JSONRPCRequest, call: RequestContext, backend: TaskBackend) {
-  const { name } = request.params ?? {};
+function callAsTask(call: RequestContext, backend: TaskBackend) {
+  const { name } = call.request.params ?? {};
   const { task = "forbidden", taskStartsAt = "call" } =
-    (typeof name === "string" && registry.tools.find(name)?.options) || {};
-  if (task === "forbidden") return callTool(registry, request, call);
+    (typeof name === "string" && call.registry.tools.find(name)?.options) || {};
+  if (task === "forbidden") return callTool(call);
   if (supportsTasks(call.client)) {
-    return callTool(registry, request, { ...call, rounds: roundsIntoTask(backend.create, taskStartsAt) });
+    return callTool({ ...call, rounds: roundsIntoTask(backend.create, taskStartsAt) });
   }
   if (task === "required") throw tasksMissing(`Tool "${name}"`);
-  return callTool(registry, request, call);
+  return callTool(call);
 }
 
-async function discover(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  const found = (await METHODS.modern["server/discover"]?.serve(registry, request, call)) as JsonObject;
+async function discover(call: RequestContext): Promise<JsonObject> {
+  const found = (await METHODS.modern["server/discover"]?.serve(call)) as JsonObject;
   const capabilities = found.capabilities as JsonObject;
   const extensions = { ...(capabilities.extensions as JsonObject | undefined), [TASKS_EXTENSION]: {} };
   return { ...found, capabilities: { ...capabilities, extensions } };
@@ -104,9 +104,9 @@ async function discover(registry: Registry, request: JSONRPCRequest, call: Reque
 function listening({ serve, ...rest }: Method, backend: TaskBackend): Method {
   return {
     ...rest,
-    serve: async (registry, request, call) => {
-      const hearing = await withTaskUpdates(registry, request, call, (taskId) => backend.read(taskId, call));
-      return serve(registry, request, hearing);
+    serve: async (call) => {
+      const hearing = await withTaskUpdates(call, (taskId) => backend.read(taskId, call));
+      return serve(hearing);
     },
   };
 }

@@ -5,7 +5,6 @@
  * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
  */
 
-import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { RequestContext } from "../run/request-context.ts";
@@ -30,20 +29,15 @@ type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
  * @throws {McpError} -32021 if the client does not support tasks; -32602 if `taskIds` is not a list of strings, or is
  *   too long.
  */
-export async function withTaskUpdates(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  read: ReadTask,
-): Promise<RequestContext> {
-  const asked = readTaskIds(request);
+export async function withTaskUpdates(call: RequestContext, read: ReadTask): Promise<RequestContext> {
+  const asked = readTaskIds(call.request);
   if (asked.length === 0) return call;
   if (!supportsTasks(call.client)) throw tasksMissing("Listening to tasks");
   const found = await Promise.all(asked.map(read));
   const ids = asked.filter((_, at) => found[at]);
   if (ids.length === 0) return call;
   const told = new Map<string, string>();
-  const _meta = { [SUBSCRIPTION_ID]: request.id };
+  const _meta = { [SUBSCRIPTION_ID]: call.request.id };
   let last = Promise.resolve();
   const tellNow = async (taskId: string) => {
     const task = await read(taskId);
@@ -55,7 +49,11 @@ export async function withTaskUpdates(
   const tell = (taskId: string) => {
     last = last.then(() =>
       tellNow(taskId).catch((error: unknown) => {
-        registry.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
+        call.registry.report(
+          error,
+          { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" },
+          call.onError,
+        );
       }),
     );
   };

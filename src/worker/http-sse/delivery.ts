@@ -60,7 +60,7 @@ class Handshake {
   /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
   adapt(context: LegacyContext): LegacyContext {
     const { client } = this.#tryNegotiate(context.registry) ?? context;
-    const initialize: Method = { serve: (registry) => this.#serve(registry) };
+    const initialize: Method = { serve: ({ registry }) => this.#serve(registry) };
     return { ...context, client, methods: { ...context.methods, initialize } };
   }
 

@@ -58,7 +58,7 @@ export class NotificationHandlers {
     this.#roots.take(registry, message, () => this.#callOf(context));
   }
 
-  #callOf({ logging, form, ...context }: LegacyContext): RequestContext {
+  #callOf({ logging, form, ...context }: LegacyContext): Omit<RequestContext, "request"> {
     const { client, limits } = context;
     const emit: RequestContext["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn

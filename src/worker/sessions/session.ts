@@ -344,7 +344,7 @@ export class Session implements HttpSseSession {
       form: post.form,
       env,
       execution: this.#host.ctx,
-      request: post.request && toRequestFacts(post.request),
+      http: post.request && toRequestFacts(post.request),
       principal,
       endpoint,
       client,

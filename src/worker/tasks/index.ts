@@ -6,7 +6,7 @@
 
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../core/run/request-context.ts";
 import { hasLegacyTasks, isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";
@@ -151,9 +151,9 @@ function backendOf(
     return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };
   return {
-    create: async (start, registry, call) => {
-      const http = runtime.isPerRequest || registry.asksForRequest ? storable(plain(call)) : undefined;
-      const toolTtlMs = registry.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+    create: async (start, call) => {
+      const http = runtime.isPerRequest || call.registry.asksForRequest ? storable(plain(call)) : undefined;
+      const toolTtlMs = call.registry.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
       const { principal, endpoint } = call;
       const seed = { ...start, principal, endpoint, className, http, toolTtlMs };
       const namespace = objects.namespace(env);
@@ -185,14 +185,14 @@ function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | u
 }
 
 /** Returns the request as plain data. In a Worker it is a web `Request`. */
-function plain({ request }: RequestContext): PlainRequest | undefined {
-  if (!request) return undefined;
-  return { url: request.url, headers: [...(request.headers as Headers)] };
+function plain({ http }: RequestContext): PlainRequest | undefined {
+  if (!http) return undefined;
+  return { url: http.url, headers: [...(http.headers as Headers)] };
 }
 
 /** Checks that `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
-function checkName({ params }: JSONRPCRequest, { request }: RequestContext): void {
-  const header = request?.headers.get("Mcp-Name") ?? null;
+function checkName({ request: { params }, http }: RequestContext): void {
+  const header = http?.headers.get("Mcp-Name") ?? null;
   const taskId = params?.taskId;
   if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;
   const message = header === null ? "Mcp-Name is missing." : "Mcp-Name is not the taskId of the body.";

@@ -207,9 +207,8 @@ export class TaskObject implements RoleObject, TaskRpc {
         { env: this.#env, execution: this.#ctx, ending: running },
         this.#runtime,
       );
-      const end = await runTask(registry, call, {
+      const end = await runTask(call, {
         taskId: this.#taskId,
-        request: start.request,
         journal: {
           ...start.journal,
           entries: [...start.journal.entries, ...entries],

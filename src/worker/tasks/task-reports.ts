@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AskedBy } from "../../core/ask/asked-by.ts";
 import { reportSample } from "../../core/ask/sampling-audit.ts";
 import type { RequestEnd } from "../../core/define/hook-types.ts";
 import type { Registry } from "../../core/define/registry.ts";
@@ -33,9 +34,9 @@ export class TaskReports {
   /** Calls `onRequestEnd`. Never rejects. */
   async ended(start: StoredStart, end: TaskEnd): Promise<void> {
     const durationMs = Date.now() - start.createdAtMs;
-    await this.#report(start, (registry, by) => {
-      const about = { ...hookData(registry, start.request, by), taskId: this.#taskId };
-      registry.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
+    await this.#report(start, (by) => {
+      const about = { ...hookData(by), taskId: this.#taskId };
+      by.registry.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
     });
   }
 
@@ -49,21 +50,21 @@ export class TaskReports {
       .map((question, at) => ({ ...question, answer: answers?.[at] }))
       .filter(({ request }) => request.method === "sampling/createMessage");
     if (samples.length === 0) return;
-    await this.#report(start, (registry, call) => {
-      const by = { server: registry, request: start.request, call };
+    await this.#report(start, (call) => {
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
-        if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, by);
-        else reportSample(params, by, undefined, "cancelled", Date.now() - askedAtMs);
+        if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, call);
+        else reportSample(params, call, undefined, "cancelled", Date.now() - askedAtMs);
       }
     });
   }
 
-  async #report(start: StoredStart, report: (registry: Registry, call: HookedCall) => void) {
+  async #report(start: StoredStart, report: (by: AskedBy & { readonly registry: Registry }) => void) {
     const { onError } = this.#runtime;
     try {
-      const server = await this.#runtime.serverFor(start.http, this.#place.env, start.principal);
-      report(server, { ...this.#place, client: callerOf(start, server), principal: start.principal, onError });
+      const { principal, request } = start;
+      const registry = await this.#runtime.serverFor(start.http, this.#place.env, principal);
+      report({ ...this.#place, registry, request, client: callerOf(start, registry), principal, onError });
     } catch (error) {
       // Thrown by the server factory.
       const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });

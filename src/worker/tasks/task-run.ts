@@ -23,9 +23,11 @@ export function callOf(
 ): Promise<RequestContext> | RequestContext {
   return registry.withContext({
     ...place,
+    registry,
+    request: start.request,
     client: callerOf(start, registry),
     principal: start.principal,
-    request: start.http && toRequestFacts(start.http),
+    http: start.http && toRequestFacts(start.http),
     limits,
     logLevel: undefined,
     emit: () => undefined,
@@ -35,15 +37,15 @@ export function callOf(
   });
 }
 
-/** Reports an error that was thrown in a run, and returns what the client gets. @param server Undefined if there is none. */
+/** Reports an error that was thrown in a run, and returns what the client gets. @param registry Undefined if there is none. */
 export function failureOf(
   error: unknown,
   { request }: StoredStart,
-  server: Registry | undefined,
+  registry: Registry | undefined,
   { onError }: ObjectServices,
 ): JSONRPCErrorObject {
   if (McpError.is(error)) return toErrorObject(error);
-  if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));
+  if (registry) return toErrorObject(redact(error, { registry, request, ending: new AbortController(), onError }));
   const correlationId = crypto.randomUUID();
   void onError(error, { correlationId, method: "(task)" });
   return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };

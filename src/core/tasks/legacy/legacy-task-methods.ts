@@ -8,9 +8,8 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 
-import type { Registry } from "../../define/registry.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
-import { ErrorCode, type JSONRPCRequest, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
+import { ErrorCode, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
 import { newJournal } from "../../run/journal.ts";
 import type { Method, RequestContext } from "../../run/request-context.ts";
 import { listResult } from "../../serve/list-methods.ts";
@@ -25,7 +24,7 @@ type Table = Readonly<Record<string, Method>>;
 /** The declared capability, with the requests that may become tasks. */
 const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
-const isOffered = (registry: Registry) => registry.offers("tools");
+const isOffered = ({ registry }: RequestContext) => registry.offers("tools");
 
 /**
  * Returns the methods for these clients, including those of tasks.
@@ -34,21 +33,22 @@ const isOffered = (registry: Registry) => registry.offers("tools");
  * @param changes The task changes of the client's session.
  */
 export function legacyTaskMethods(backend: LegacyTaskBackend, inner: Table | undefined, changes: TaskChanges): Table {
-  const about = (work: (taskId: string, call: RequestContext, registry: Registry) => Promise<JsonObject>): Method => ({
+  const about = (work: (taskId: string, call: RequestContext) => Promise<JsonObject>): Method => ({
     isOffered,
-    serve: (registry, { method, params }, call) => {
+    serve: (call) => {
+      const { method, params } = call.request;
       const taskId = params?.taskId;
-      if (typeof taskId === "string") return work(taskId, call, registry);
+      if (typeof taskId === "string") return work(taskId, call);
       throw invalidParams(`${method}: params.taskId is not a string.`, { field: "taskId" });
     },
   });
   return {
     ...inner,
-    initialize: { serve: (registry, request, call) => initialize(registry, request, { ...call, methods: inner }) },
+    initialize: { serve: (call) => initialize({ ...call, methods: inner }) },
     "tools/list": { isOffered, serve: listTools },
-    "tools/call": { isOffered, serve: (registry, request, call) => callAsTask(registry, request, call, backend) },
+    "tools/call": { isOffered, serve: (call) => callAsTask(call, backend) },
     "tasks/get": about(async (taskId, call) => toLegacyTask(await find(taskId, call, backend))),
-    "tasks/result": about((taskId, call, registry) => awaitResult(taskId, registry, call, backend, changes)),
+    "tasks/result": about((taskId, call) => awaitResult(taskId, call, backend, changes)),
     "tasks/cancel": about(async (taskId, call) => {
       const task = await cancel(taskId, call, backend);
       changes.tell(taskId);
@@ -78,45 +78,40 @@ async function cancel(taskId: string, call: RequestContext, backend: LegacyTaskB
   return toLegacyTask(after);
 }
 
-async function initialize(registry: Registry, request: JSONRPCRequest, call: RequestContext): Promise<JsonObject> {
-  const found = (await METHODS.legacy.initialize?.serve(registry, request, call)) as JsonObject;
-  if (!registry.offers("tools")) return found;
+async function initialize(call: RequestContext): Promise<JsonObject> {
+  const found = (await METHODS.legacy.initialize?.serve(call)) as JsonObject;
+  if (!call.registry.offers("tools")) return found;
   return { ...found, capabilities: { ...(found.capabilities as JsonObject), tasks: CAPABILITY } };
 }
 
 /** Adds each tool's task support to its compiled list entry. */
-function listTools(registry: Registry, request: JSONRPCRequest, call: RequestContext): JsonText {
-  const entries = registry.tools.list(call.client.rules).map((entry) => {
-    const { task } = registry.tools.find(entry.key)?.options ?? {};
+function listTools(call: RequestContext): JsonText {
+  const entries = call.registry.tools.list(call.client.rules).map((entry) => {
+    const { task } = call.registry.tools.find(entry.key)?.options ?? {};
     if (task === undefined) return entry;
     return { ...entry, text: `${entry.text.slice(0, -1)},"execution":{"taskSupport":"${task}"}}` };
   });
-  return listResult("tools/list", entries, registry, request, call);
+  return listResult("tools/list", entries, call);
 }
 
 /**
  * Creates a task immediately, even for a tool with `taskStartsAt: "handler"`, because the client requested one. An error in
  * the arguments becomes the result of the task.
  */
-async function callAsTask(
-  registry: Registry,
-  request: JSONRPCRequest,
-  call: RequestContext,
-  backend: LegacyTaskBackend,
-): Promise<JsonObject> {
-  const { task: asked, ...params } = request.params ?? {};
-  const tool = typeof params.name === "string" ? registry.tools.find(params.name) : undefined;
-  if (!tool) return callTool(registry, request, call);
+async function callAsTask(call: RequestContext, backend: LegacyTaskBackend): Promise<JsonObject> {
+  const { task: asked, ...params } = call.request.params ?? {};
+  const tool = typeof params.name === "string" ? call.registry.tools.find(params.name) : undefined;
+  if (!tool) return callTool(call);
   const { task = "forbidden" } = tool.options;
   if (asked === undefined) {
     if (task === "required") throw notSo(`Tool "${tool.name}" runs only as a task: send params.task.`);
-    return callTool(registry, request, call);
+    return callTool(call);
   }
   if (task === "forbidden") throw notSo(`Tool "${tool.name}" does not run as a task: send no params.task.`);
   const ttlMs = readTtl(asked);
   const { rules, capabilities, info } = call.client;
   const start = {
-    request: { ...request, params },
+    request: { ...call.request, params },
     journal: newJournal(),
     round: { inputResponses: {} },
     client: { version: rules.version, capabilities, info },
@@ -124,10 +119,10 @@ async function callAsTask(
   };
   const create = async () => {
     // The backend returns the new task in the form in which it reads tasks.
-    const created = (await backend.create(start, registry, call)) as unknown as TaskView;
+    const created = (await backend.create(start, call)) as unknown as TaskView;
     return withRelatedTask({ task: toLegacyTask(created) }, created.taskId);
   };
-  return call.once ? call.once(registry, request, call, create) : create();
+  return call.once ? call.once(call, create) : create();
 }
 
 /** Returns the -32601 error that the specification requires. @see "Tool-Level Negotiation" */

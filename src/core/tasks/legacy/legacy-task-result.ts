@@ -10,7 +10,6 @@ import type { FailedQuestion } from "../../ask/answers.ts";
 import { needsCapabilities, QuestionError } from "../../ask/question-errors.ts";
 import type { Question } from "../../ask/questions.ts";
 import { pause } from "../../basics/pause.ts";
-import type { Registry } from "../../define/registry.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { digestOf, failedEntry } from "../../run/journal.ts";
@@ -63,7 +62,6 @@ export class TaskChanges {
  */
 export async function awaitResult(
   taskId: string,
-  registry: Registry,
   call: RequestContext,
   backend: LegacyTaskBackend,
   changes: TaskChanges,
@@ -76,7 +74,7 @@ export async function awaitResult(
     if (task.status !== "input_required") continue;
     call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
     const { request } = task;
-    const asker = call.asker.for?.({ server: registry, request, call }) ?? call.asker;
+    const asker = call.asker.for?.({ ...call, request }) ?? call.asker;
     await askAll(task, { ...call, asker }, backend, changes);
   }
 }

@@ -146,9 +146,9 @@ export function boundTasks(
   const placeOf = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
   return {
     ...tasks,
-    create: async (start, registry, call) => {
+    create: async (start, call) => {
       const places = await placesOf(call);
-      if (!places) return tasks.create(start, registry, call);
+      if (!places) return tasks.create(start, call);
       const name = UNKNOWN_NAME + crypto.randomUUID();
       const place = placeOf(name, UNKNOWN_MS);
       const holders = await places.take(place).catch(tasksUncounted);
@@ -156,7 +156,7 @@ export function boundTasks(
       if (ended.length > 0) await places.give(ended);
       const isFull = holders && (ended.length === 0 || (await places.take(place).catch(tasksUncounted)));
       if (isFull) throw tooMany(what);
-      const task = await tasks.create(start, registry, call).catch(async (error: unknown) => {
+      const task = await tasks.create(start, call).catch(async (error: unknown) => {
         await places.give([name]);
         throw error;
       });
