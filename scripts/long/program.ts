@@ -7,6 +7,7 @@ import { chaos } from "./chaos.ts";
 import { chaosTasks } from "./chaos-tasks.ts";
 import { cost } from "./cost.ts";
 import { fuzz } from "./fuzz.ts";
+import { mutate } from "./mutate.ts";
 import { refreshes } from "./refreshes.ts";
 import { replay } from "./replay.ts";
 import { scale } from "./scale.ts";
@@ -23,6 +24,7 @@ const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
   soak,
   scale,
   cost,
+  mutate,
 ];
 
 /** Runs a check with the arguments of the command line, and returns the exit code: 1 for a finding, 2 for a wrong command line. */
