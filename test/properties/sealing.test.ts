@@ -110,6 +110,14 @@ describe("KeyRing", () => {
     expect(await gone.open(before)).toBeUndefined();
   });
 
+  test("keys are separated by commas, spaces or line breaks, with or without padding", async () => {
+    const sealed = await (await ring).seal(Uint8Array.of(1));
+    const padded = `${Buffer.alloc(32, 1).toString("base64url")}=`;
+    for (const list of [`${secret(2)} , ${secret(1)}`, `\n${secret(2)}\n\n${secret(1)}\n`, `${secret(2)},${padded}`]) {
+      expect(await (await KeyRing.parse(list, "state")).open(sealed)).toEqual(Uint8Array.of(1));
+    }
+  });
+
   test("open is total over any text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(text, fc.base64String(), fc.stringMatching(/^AQ[A-Za-z0-9_-]*$/)), async (garbage) => {

@@ -67,6 +67,18 @@ describe.each(KINDS)("%s", (_name, create) => {
     }
   });
 
+  test("a wildcard of the list allows the hosts below it", async () => {
+    const safe = create({ hosts: ["*.example.org"] });
+    // The request is allowed, and then not sent.
+    const signal = AbortSignal.abort(new Error("not sent"));
+    await expect(safe("https://a.example.org/", { signal })).rejects.toThrow("not sent");
+  });
+
+  test("a password without a user name is refused", async () => {
+    const url = upstream.origin.replace("//", "//:secret@");
+    await expect(fetchWith()(url)).rejects.toThrow("it has a user name or a password");
+  });
+
   test.each([["https://a.example"], ["a/b"], ["*"], [""], ["a.*"], ["user@a.example"], ["a example"], ["a?b"]])(
     "hosts: %j is not a host",
     (entry) => {

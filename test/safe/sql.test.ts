@@ -26,9 +26,10 @@ beforeEach(() => {
 
 describe("sql", () => {
   test("makes a parameter of every value", () => {
-    const statement = sql`SELECT ${"a"}, ${1}, ${null}, ${true} FROM t WHERE id IN ${[1, 2]}`;
-    expect(statement.text).toBe("SELECT ?, ?, ?, ? FROM t WHERE id IN (?, ?)");
-    expect(statement.parameters).toEqual(["a", 1, null, 1, 1, 2]);
+    const bytes = Uint8Array.of(1);
+    const statement = sql`SELECT ${"a"}, ${1}, ${null}, ${true}, ${bytes}, ${bytes.buffer} FROM t WHERE id IN ${[1, 2]}`;
+    expect(statement.text).toBe("SELECT ?, ?, ?, ?, ?, ? FROM t WHERE id IN (?, ?)");
+    expect(statement.parameters).toEqual(["a", 1, null, 1, bytes, bytes.buffer, 1, 2]);
   });
 
   test("a statement inside another keeps its parameters in order", () => {
@@ -40,6 +41,7 @@ describe("sql", () => {
 
   test.each([
     ["undefined", undefined],
+    ["of type object", {}],
     ["NaN", Number.NaN],
     ["Infinity", Number.POSITIVE_INFINITY],
     ["a Date", new Date()],
@@ -95,6 +97,8 @@ describe("readSql", () => {
     ["SELECT 'ü' AS title UNION ALL SELECT x'41' || ''", ["ü", "A"]],
     ["SELECT 1.5e+1 + .5 - 0x0f + 1. AS title WHERE 1 <> 2 AND 1 != 2 AND 2 >= 1 AND 1 <= 2 AND 1 << 1 == 2", [1.5]],
     ["SELECT n.title AS title FROM notes n WHERE n.id=1", ["one"]],
+    ["WITH n(title) AS (VALUES ('one')) SELECT title FROM n", ["one"]],
+    ['SELECT "delete".title AS title FROM notes AS "delete" WHERE "delete".id = 1', ["one"]],
   ])("runs %s", async (query, titles) => {
     const { rows, isTruncated } = await readSql<{ title: string }>(storage, query);
     expect(rows.map(({ title }) => title)).toEqual(titles);
