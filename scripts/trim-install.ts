@@ -1,5 +1,5 @@
 /**
- * Removes the C headers and manuals from the package `node`, 68 MB in all. Runs after `npm ci`.
+ * Removes the C headers and manuals from the package `node`, 61 MB in all. Runs after `npm ci`.
  */
 import { globSync, rmSync } from "node:fs";
 import { ROOT } from "./tools.ts";
