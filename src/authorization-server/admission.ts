@@ -83,14 +83,17 @@ const GITHUB = "https://github.com";
  */
 export function admission(options: AdmissionOptions): Admission {
   checkOptions("admission(): ", options, OPTIONS);
-  const isAllowed = deciderOf("allow", options.allow);
+  const isAllowed = createDecider("allow", options.allow);
   const scopes = Object.entries(options.scopes ?? {}).map(([name, scope]) => {
     const where = `scopes[${quote(name)}]`;
     checkOptions(`admission(): ${where}`, scope, SCOPE);
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))
       throw invalid(where, "is not a scope; use visible ASCII without spaces");
     const { description, only } = scope;
-    return { shown: { name, description }, isFor: only === undefined ? undefined : deciderOf(`${where}.only`, only) };
+    return {
+      shown: { name, description },
+      isFor: only === undefined ? undefined : createDecider(`${where}.only`, only),
+    };
   });
   return {
     scopeNames: scopes.map(({ shown }) => shown.name),
@@ -105,7 +108,7 @@ export function admission(options: AdmissionOptions): Admission {
 type Decider = (user: SignedInUser) => boolean | Promise<boolean>;
 
 /** Checks a rule, and returns it as a function. */
-function deciderOf(where: string, rule: UserRule): Decider {
+function createDecider(where: string, rule: UserRule): Decider {
   if (typeof rule === "function") return rule;
   checkOptions(`admission(): ${where}`, rule, USERS);
   const { emails = [], domains = [], organisations = [], users = [], anyone = false } = rule;
@@ -117,7 +120,7 @@ function deciderOf(where: string, rule: UserRule): Decider {
   }
   const addresses = new Set<string>();
   for (const email of emails) {
-    const { address } = addressOf(email) ?? {};
+    const { address } = parseAddress(email) ?? {};
     if (address === undefined) throw invalid(`${where}.emails`, `has ${quote(email)}; write an address in ASCII`);
     addresses.add(address);
   }
@@ -131,7 +134,7 @@ function deciderOf(where: string, rule: UserRule): Decider {
     if (anyone === true) return true;
     if (users.some(({ issuer, subject }) => issuer === user.issuer && subject === user.subject)) return true;
     if (listed.some((organisation) => belongsTo(user, organisation))) return true;
-    const verified = user.emailVerified === true ? addressOf(user.email ?? "") : undefined;
+    const verified = user.emailVerified === true ? parseAddress(user.email ?? "") : undefined;
     return verified !== undefined && (addresses.has(verified.address) || hosts.has(verified.domain));
   };
 }
@@ -154,7 +157,7 @@ const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z
 const ADDRESS = /^([a-z0-9.!#$%&'*+/=?^_`{|}~-]+)@([a-z0-9.-]+)$/;
 
 /** Reads an e-mail address in ASCII with one "@". Undefined for any other text, which then fits no rule. */
-function addressOf(text: string): { readonly address: string; readonly domain: string } | undefined {
+function parseAddress(text: string): { readonly address: string; readonly domain: string } | undefined {
   const [address, , domain = ""] = ADDRESS.exec(lowerAscii(text)) ?? [];
   return address === undefined || !DOMAIN.test(domain) ? undefined : { address, domain };
 }

@@ -18,7 +18,7 @@ import { PlacesObject } from "../worker/access/rates/places-object.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
 import { definePlugin } from "../worker/contributions.ts";
-import { executionOf } from "../worker/execution.ts";
+import { findExecution } from "../worker/execution.ts";
 import { findKeyProblems } from "../worker/key-problems.ts";
 import type { HonoEnv } from "../worker/parts.ts";
 import type { AuthPlugin, Contribution, EndpointServices } from "../worker/plugin.ts";
@@ -103,7 +103,7 @@ class Installed {
     const pages = signInPages({ ...options.pages, name });
     this.#options = options;
     this.#server = {
-      policy: policyOf(options, admission({ allow: options.allow, scopes })),
+      policy: createPolicy(options, admission({ allow: options.allow, scopes })),
       sealing,
       proofs: dpop(options.dpop),
       scopes,
@@ -212,8 +212,8 @@ class Installed {
     for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
       app.all(each, ({ req }) => this.metadata(withSuffix(req.raw, path)) ?? insecure());
     }
-    for (const [route, serve, kind] of routesOf(this.#server.canRegister)) {
-      app.all(route, (context) => this.#run(context.req.raw, context.env, executionOf(context), serve, kind));
+    for (const [route, serve, kind] of createRoutes(this.#server.canRegister)) {
+      app.all(route, (context) => this.#run(context.req.raw, context.env, findExecution(context), serve, kind));
     }
   }
 
@@ -286,7 +286,7 @@ function withSuffix(request: Request, path: string): Request {
 }
 
 /** The paths, what serves them, and the rate for which they count. */
-function routesOf(canRegister: boolean): (readonly [string, Route, (keyof AuthorizationServerRates)?])[] {
+function createRoutes(canRegister: boolean): (readonly [string, Route, (keyof AuthorizationServerRates)?])[] {
   return [
     [PATHS.metadata, metadataRoute],
     [PATHS.authorize, authorizeRoute, "authorize"],
@@ -300,14 +300,14 @@ function routesOf(canRegister: boolean): (readonly [string, Route, (keyof Author
 
 const HOUR_MS = 60 * 60_000;
 
-function policyOf(options: AuthorizationServerOptions, rules: Admission): Policy {
+function createPolicy(options: AuthorizationServerOptions, rules: Admission): Policy {
   return {
     accessTokenMs: options.accessTokenMs ?? HOUR_MS,
     refreshTokenMs: options.refreshTokenMs ?? 30 * 24 * HOUR_MS,
     sessionMs: options.sessionMs ?? 8 * HOUR_MS,
     providers: new Map([options.identity].flat().map((provider) => [provider.id, provider])),
     offeredTo: async (user) => (await rules.decide(user))?.scopes.map(({ name }) => name),
-    claimsOf: options.claims ?? claimsOf,
+    claimsOf: options.claims ?? toClaims,
   };
 }
 
@@ -318,7 +318,7 @@ function policyOf(options: AuthorizationServerOptions, rules: Admission): Policy
 const NAME_MAX = 200;
 
 /** What handlers get to know about a user by default. */
-function claimsOf({ issuer, subject, name, email, emailVerified }: SignedInUser) {
+function toClaims({ issuer, subject, name, email, emailVerified }: SignedInUser) {
   const shown = name?.slice(0, NAME_MAX);
   return {
     ...(shown !== undefined && { name: shown }),

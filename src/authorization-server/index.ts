@@ -12,13 +12,13 @@ export { type GithubOptions, github } from "./identity/github.ts";
 export { type OidcOptions, oidc } from "./identity/oidc.ts";
 export { type LoginAttempts, type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
 export type {
-  FinishedSignIn,
   IdentityProvider,
   IdentityReason,
   KeptSignIn,
   SignedInUser,
   SignInRequest,
   StartedSignIn,
+  UpstreamSignIn,
   UpstreamTokens,
 } from "./identity/provider.ts";
 export { IdentityError } from "./identity/provider.ts";

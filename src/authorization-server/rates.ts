@@ -12,7 +12,7 @@ import {
   count,
   networkName,
   type Rate,
-  secondsOf,
+  toSeconds,
 } from "../worker/access/rates/count.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import type { RoleObjects } from "../worker/bindings.ts";
@@ -62,7 +62,7 @@ export async function countVisit(
   const beyond = await count([counted], networkName(request), env, objects);
   if (!beyond) return undefined;
   if (kind === "authorize") return tooMany(beyond, pages);
-  const seconds = secondsOf(beyond);
+  const seconds = toSeconds(beyond);
   const answer = {
     error: "temporarily_unavailable",
     error_description: `Too many requests from this address. Try again in ${seconds} s.`,
@@ -92,7 +92,8 @@ export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc
     const countAll = async () =>
       browser === undefined
         ? // An address that is stopped cannot use up the attempts of an account.
-          ((await add(networkName(request), rates.network)) ?? add(`account ${spellingOf(account)}`, rates.account))
+          ((await add(networkName(request), rates.network)) ??
+          add(`account ${normalizeAccount(account)}`, rates.account))
         : add(`browser ${browser}`, rates.account);
     const beyond = await countAll();
     return beyond && tooMany(beyond, pages);
@@ -100,7 +101,7 @@ export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc
 }
 
 /** Returns what is equal for texts that an app may take for the same account: in any case and width, with any spaces. */
-export function spellingOf(account: string): string {
+export function normalizeAccount(account: string): string {
   return account
     .normalize("NFKC")
     .toLowerCase()
@@ -109,7 +110,7 @@ export function spellingOf(account: string): string {
 
 function tooMany(beyond: Beyond, pages: SignInPages): Response {
   const response = pages.error("tooMany");
-  response.headers.set("Retry-After", String(secondsOf(beyond)));
+  response.headers.set("Retry-After", String(toSeconds(beyond)));
   return response;
 }
 
@@ -128,6 +129,6 @@ export function setHost(provider: object, host: ProviderHost): void {
 }
 
 /** Returns the authorization server of an identity provider. Undefined before `edge()` was called. */
-export function hostOf(provider: object): ProviderHost | undefined {
+export function findHost(provider: object): ProviderHost | undefined {
   return hosts.get(provider);
 }

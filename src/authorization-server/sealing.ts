@@ -69,17 +69,17 @@ export function newId(): string {
 }
 
 /** Returns the SHA-256 of a text in base64url. */
-export async function hashOf(text: string): Promise<string> {
+export async function hashText(text: string): Promise<string> {
   return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
 }
 
 /** Returns the id of a user: a hash of issuer and subject, so that it reveals neither and is valid in names of objects. */
-export async function userIdOf({
+export async function hashUserId({
   issuer,
   subject,
 }: {
   readonly issuer: string;
   readonly subject: string;
 }): Promise<string> {
-  return (await hashOf(JSON.stringify([issuer, subject]))).slice(0, 22);
+  return (await hashText(JSON.stringify([issuer, subject]))).slice(0, 22);
 }

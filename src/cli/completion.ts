@@ -33,7 +33,7 @@ complete -c mcp-edge -a '(__mcp_edge_complete)'
 } as const;
 
 /** Returns the words that the last word may become. It may be empty. No server is contacted. */
-export async function completionsOf(
+export async function listCompletions(
   program: Command,
   words: readonly string[],
   takesServer: (command: string) => boolean,
@@ -41,14 +41,14 @@ export async function completionsOf(
   const [name = "", ...rest] = words;
   const last = words.at(-1) ?? "";
   const fits = (all: readonly string[]) => all.filter((each) => each.startsWith(last)).sort();
-  if (words.length <= 1) return fits([...program.commands.map((each) => each.name()), ...flagsOf(program)]);
+  if (words.length <= 1) return fits([...program.commands.map((each) => each.name()), ...listFlags(program)]);
   const command = program.commands.find((each) => each.name() === name);
   // What follows -- is the command of a server.
   if (!command || rest.slice(0, -1).includes("--")) return [];
   const before = optionNamed(command, rest.at(-2));
   if (before?.required) return fits(before.argChoices ?? []);
-  if (last.startsWith("-")) return fits(flagsOf(command));
-  const index = positionalsOf(command, rest.slice(0, -1));
+  if (last.startsWith("-")) return fits(listFlags(command));
+  const index = countPositionals(command, rest.slice(0, -1));
   const argument = command.registeredArguments[index];
   if (argument?.argChoices) return fits(argument.argChoices);
   if (index !== 0 || !takesServer(name)) return [];
@@ -64,7 +64,7 @@ function isHarmless(name: string): boolean {
   return /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*$/.test(name);
 }
 
-function flagsOf(command: Command): string[] {
+function listFlags(command: Command): string[] {
   const own = command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
   return [...new Set([...own, "--help"])];
 }
@@ -74,7 +74,7 @@ function optionNamed(command: Command, flag: string | undefined): Option | undef
 }
 
 /** How many words are neither options nor their values. */
-function positionalsOf(command: Command, words: readonly string[]): number {
+function countPositionals(command: Command, words: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? "";

@@ -44,7 +44,12 @@ interface CliErrorOptions extends ErrorOptions {
 }
 
 /** Returns an error with a further line of text, and facts for `--json`. */
-export function withMore(error: unknown, line: string, facts: JsonObject = {}, exitCode = exitCodeOf(error)): CliError {
+export function withMore(
+  error: unknown,
+  line: string,
+  facts: JsonObject = {},
+  exitCode = getExitCode(error),
+): CliError {
   return new CliError(exitCode, `${textOfError(error)}\n${line}`, { cause: error, facts });
 }
 
@@ -64,7 +69,7 @@ export class Interrupted extends CliError {
 const CODES = { server: Exit.serverError, transport: Exit.connection, limit: Exit.cancelled, use: Exit.serverError };
 
 /** Returns the exit code for an error. */
-export function exitCodeOf(error: unknown): number {
+export function getExitCode(error: unknown): number {
   if (error instanceof CliError) return error.exitCode;
   if (McpError.is(error)) return Exit.serverError;
   if (ClientError.is(error)) {
@@ -81,7 +86,7 @@ export function jsonOfError(error: unknown): JsonObject {
   const origin = error instanceof CliError ? error.cause : error;
   const facts = error instanceof CliError ? error.facts : {};
   const code = McpError.is(origin) || ClientError.is(origin) ? { code: origin.code } : {};
-  return { error: { message: textOfError(error), exitCode: exitCodeOf(error), ...code, ...facts } };
+  return { error: { message: textOfError(error), exitCode: getExitCode(error), ...code, ...facts } };
 }
 
 /** The most characters of an error message of a server. */
@@ -98,7 +103,7 @@ export function textOfError(error: unknown): string {
   const status = ClientError.is(error) ? error.response?.status : undefined;
   const hint =
     status === 401 || status === 403 ? '\nThe server wants a token: --header "Authorization: Bearer ..."' : "";
-  const cause = causeOf(error);
+  const cause = describeCause(error);
   const isSignIn = ClientError.is(error) && error.code === "sign-in-failed";
   const other = isSignIn ? '\nIf you have a token: --header "Authorization: Bearer ..."' : "";
   // The name that the limit has here.
@@ -117,7 +122,7 @@ export function withMarks(text: string): string {
 }
 
 /** Node's fetch says "fetch failed"; the reason is in the cause. */
-function causeOf({ message, cause }: Error): string {
+function describeCause({ message, cause }: Error): string {
   if (!(cause instanceof Error) || cause.message === "" || message.includes(cause.message)) return "";
   return ` (${cause.message})`;
 }

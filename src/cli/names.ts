@@ -2,7 +2,7 @@ import { oneLine } from "./terminal/terminal.ts";
 
 /** Returns a hint at the known name that is most like a wrong one, with a space before it, or an empty text. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  const ranked = known.map((each) => ({ each, distance: distanceOf(name.toLowerCase(), each.toLowerCase()) }));
+  const ranked = known.map((each) => ({ each, distance: computeDistance(name.toLowerCase(), each.toLowerCase()) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);
   if (best && best.distance <= Math.max(2, name.length / 3))
     return ` Did you mean ${JSON.stringify(oneLine(best.each))}?`;
@@ -11,7 +11,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /** The number of characters to insert, delete or replace to turn one text into the other (Levenshtein). */
-function distanceOf(from: string, to: string): number {
+function computeDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {
     const next = [i];

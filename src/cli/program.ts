@@ -29,7 +29,7 @@ import { servers } from "./commands/servers/command.ts";
 import { skills } from "./commands/skills/command.ts";
 import { tasks } from "./commands/tasks/command.ts";
 import { types } from "./commands/types/command.ts";
-import { Exit, exitCodeOf, jsonOfError, textOfError, usageError } from "./exit.ts";
+import { Exit, getExitCode, jsonOfError, textOfError, usageError } from "./exit.ts";
 import { didYouMean } from "./names.ts";
 import { moveCommand } from "./server/target.ts";
 import { isOutputClosed } from "./terminal/output.ts";
@@ -94,7 +94,7 @@ export async function run(args: readonly string[]): Promise<number> {
     const terminal = createTerminal();
     if (!isPrinted) terminal.note(`mcp-edge: ${redactText(textOfError(shown))}`);
     if (wantsJson(args)) terminal.print(toJson(redact(jsonOfError(shown)), 2));
-    return exitCodeOf(shown);
+    return getExitCode(shown);
   }
 }
 
@@ -105,7 +105,7 @@ function wantsJson(args: readonly string[]): boolean {
 }
 
 async function printCompletions(words: readonly string[]): Promise<number> {
-  const { completionsOf } = await import("./completion.ts");
+  const { listCompletions: completionsOf } = await import("./completion.ts");
   const takesServer = (name: string) => findCommand(name)?.takesServer === true;
   const found = await completionsOf(createProgram(), words, takesServer);
   process.stdout.write(found.map((each) => `${each}\n`).join(""));

@@ -32,7 +32,7 @@ import type {
 import type { RequestParts } from "./requests/sending.ts";
 
 /** The options of a request for one page. */
-export interface PageOptions extends RequestOptions {
+export interface ListPageOptions extends RequestOptions {
   /** The `nextCursor` of the page before. Without it, the first page is read. */
   readonly cursor?: string;
 }
@@ -71,7 +71,7 @@ export class Client {
   }
 
   /** Reads one page of the tools. */
-  async listTools(options: PageOptions = {}): Promise<ListToolsResult> {
+  async listTools(options: ListPageOptions = {}): Promise<ListToolsResult> {
     const page = await this.#page<ListToolsResult>("tools/list", "tools", options);
     const hasHeaders = this.#connection.rules.era === "modern" && this.server.transport === "streamable-http";
     const warn = hasHeaders ? (message: string) => this.#warn(message) : undefined;
@@ -87,7 +87,7 @@ export class Client {
   }
 
   /** Reads one page of the prompts. */
-  listPrompts(options: PageOptions = {}): Promise<ListPromptsResult> {
+  listPrompts(options: ListPageOptions = {}): Promise<ListPromptsResult> {
     return this.#page("prompts/list", "prompts", options);
   }
 
@@ -100,7 +100,7 @@ export class Client {
   }
 
   /** Reads one page of the resources. */
-  listResources(options: PageOptions = {}): Promise<ListResourcesResult> {
+  listResources(options: ListPageOptions = {}): Promise<ListResourcesResult> {
     return this.#page("resources/list", "resources", options);
   }
 
@@ -113,7 +113,7 @@ export class Client {
   }
 
   /** Reads one page of the resource templates. */
-  listResourceTemplates(options: PageOptions = {}): Promise<ListResourceTemplatesResult> {
+  listResourceTemplates(options: ListPageOptions = {}): Promise<ListResourceTemplatesResult> {
     return this.#page("resources/templates/list", "resourceTemplates", options);
   }
 
@@ -295,7 +295,7 @@ export class Client {
     };
   }
 
-  async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {
+  async #page<R extends Page>(method: string, items: string, { cursor, ...options }: ListPageOptions): Promise<R> {
     const result = await this.#request(method, cursor === undefined ? undefined : { cursor }, options);
     // The items are checked to be objects; the members of each are what the server sent.
     return { ...result, [items]: this.#arrayOf(method, result, items) } as unknown as R;
@@ -322,6 +322,6 @@ export class Client {
   }
 }
 
-function at(cursor: string | undefined, options: RequestOptions): PageOptions {
+function at(cursor: string | undefined, options: RequestOptions): ListPageOptions {
   return cursor === undefined ? options : { ...options, cursor };
 }

@@ -120,7 +120,7 @@ export function invalidAnswer(method: string, problem: string, response?: Refuse
 }
 
 /** The text of an error, with that of its cause: `fetch` of Node says "fetch failed", and the reason is in the cause. */
-export function textOf(error: unknown): string {
+export function toText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }

@@ -16,14 +16,16 @@
 export type { ClientCapabilities } from "../core/protocol/client-capabilities.ts";
 export type { Implementation } from "../core/protocol/client-facts.ts";
 export { KitError, McpError } from "../core/protocol/errors.ts";
+export type { JsonObject } from "../core/protocol/jsonrpc.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
+export type { Era } from "../core/protocol/spoken-versions.ts";
 export type { Transport } from "../core/protocol/transport.ts";
 export type { AuthContext, ClientAuth } from "./auth.ts";
-export type { CacheOptions } from "./cache/cache.ts";
+export type { ClientCacheOptions } from "./cache/cache.ts";
 export { cache } from "./cache/cache.ts";
-export type { CacheStore, MemoryStoreOptions } from "./cache/store.ts";
-export { memoryStore } from "./cache/store.ts";
-export type { CallOptions, CompleteOptions, PageOptions } from "./client.ts";
+export type { CacheStore, MemoryCacheOptions } from "./cache/store.ts";
+export { memoryCache } from "./cache/store.ts";
+export type { CallOptions, CompleteOptions, ListPageOptions } from "./client.ts";
 export { Client } from "./client.ts";
 export { connect } from "./connect.ts";
 export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
@@ -49,7 +51,7 @@ export type {
 } from "./questions/questions.ts";
 export type { UrlElicitationRequiredError, VisitPagesOptions } from "./questions/url-pages.ts";
 export { isUrlElicitationRequired, visitPages } from "./questions/url-pages.ts";
-export type { ListedPage } from "./requests/listing.ts";
+export type { ListedPage, ListingLimits } from "./requests/listing.ts";
 export { Listing } from "./requests/listing.ts";
 export type { IncomingRequest, Next, OutgoingRequest } from "./requests/passing-on.ts";
 export type { RequestOptions } from "./requests/request-options.ts";
@@ -82,7 +84,7 @@ export type {
   ToolHints,
 } from "./requests/results.ts";
 export type { ConnectionState, RequestState } from "./state/state.ts";
-export { stateOf, trackState } from "./state/state.ts";
+export { getConnectionState, trackState } from "./state/state.ts";
 export type { FetchFunction, HeadersGiven, HeadersOption } from "./transports/fetch-options.ts";
 export type { ConnectTarget } from "./transports/open-link.ts";
 export type { ReopenableTransport } from "./transports/pipe-opener.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 export { checkOptions } from "../core/protocol/check-options.ts";
-export { paramHeadersOf } from "../core/protocol/param-headers.ts";
+export { listParamHeaders } from "../core/protocol/param-headers.ts";
 export { ListenStream } from "./connection/listen-stream.ts";
 export { Recovery } from "./connection/recovery.ts";
 export { noHttp, tooManyRounds, unnamed, unsupported } from "./connection/refused-requests.ts";
@@ -16,4 +16,4 @@ export { Answering } from "./questions/answering.ts";
 export { checkOutput } from "./requests/check-output.ts";
 export { linkOverHttpSse } from "./transports/http-sse.ts";
 export { PipeOpener } from "./transports/pipe-opener.ts";
-export { refusalOf } from "./transports/refusals.ts";
+export { toRefusal } from "./transports/refusals.ts";

@@ -13,10 +13,11 @@
  * @module
  */
 
-export type { ElicitResult, Root } from "./ask/answers.ts";
+export type { Elicited, ElicitResult, Root } from "./ask/answers.ts";
 export { readElicitResult, readRoots } from "./ask/answers.ts";
 export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
 export { QuestionError } from "./ask/question-errors.ts";
+export type { QuestionOptions } from "./ask/question-options.ts";
 export type { Question } from "./ask/questions.ts";
 export { elicitQuestion, rootsQuestion } from "./ask/questions.ts";
 export type { SampleHook, SampleRecord } from "./ask/sample-hook.ts";
@@ -25,22 +26,25 @@ export { readSampleResult, sampleQuestion } from "./ask/sampling-params.ts";
 export type { ElicitUrlOptions, ElicitUrlResult, UrlElicitation } from "./ask/url-elicitation.ts";
 export { elicitUrlQuestion, readElicitUrlResult } from "./ask/url-elicitation.ts";
 export { withinRoots } from "./ask/within-roots.ts";
-export type { Connection, ConnectOptions } from "./connection/connection.ts";
-export { connect } from "./connection/connection.ts";
+export type { Connection, ServeTransportOptions } from "./connection/connection.ts";
+export { serveTransport } from "./connection/connection.ts";
 export type { CacheableMethod, CacheHint } from "./define/cache-hint.ts";
 export type { Completer, Completers } from "./define/completion.ts";
 export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
-export type { ContextOf, ProgressOptions, TraceContext, WithContext } from "./define/handler-context.ts";
+export type { ContextOf, OwnContents, ProgressOptions, TraceContext, WithContext } from "./define/handler-context.ts";
 export { HandlerContext } from "./define/handler-context.ts";
+export type { Step, StepContext, Tries } from "./define/handler-run.ts";
 export type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "./define/hook-types.ts";
 export type { InputRequired } from "./define/input-required.ts";
 export type {
   PromptArgument,
+  PromptArguments,
   PromptDefinition,
   PromptHandler,
   PromptMessage,
   PromptOptions,
   PromptReturn,
+  PromptValues,
 } from "./define/prompt.ts";
 export { definePrompt } from "./define/prompt.ts";
 export type {
@@ -69,12 +73,15 @@ export type {
   SubscriptionPlace,
 } from "./define/server-options.ts";
 export type {
+  AnySchemaOrNone,
   ToolAnnotations,
+  ToolArguments,
   ToolDefinition,
   ToolHandler,
   ToolOptions,
   ToolResult,
   ToolReturn,
+  ToolReturnFor,
 } from "./define/tool.ts";
 export { defineTool } from "./define/tool.ts";
 export type { UriTemplateVariables } from "./define/uri-template.ts";
@@ -84,6 +91,7 @@ export { ClientFacts } from "./protocol/client-facts.ts";
 export type {
   Annotations,
   AudioContent,
+  Base64OrBytes,
   BlobResourceContents,
   ContentBlock,
   EmbeddedResource,
@@ -98,17 +106,20 @@ export type { KitErrorCode } from "./protocol/errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./protocol/errors.ts";
 export type { Execution } from "./protocol/execution.ts";
 export type {
+  JSONRPCErrorObject,
   JSONRPCErrorResponse,
   JSONRPCMessage,
   JSONRPCNotification,
   JSONRPCRequest,
   JSONRPCResultResponse,
+  JsonObject,
   RequestId,
 } from "./protocol/jsonrpc.ts";
 export { ErrorCode } from "./protocol/jsonrpc.ts";
 export type { Limits } from "./protocol/limits.ts";
 export { DEFAULT_LIMITS } from "./protocol/limits.ts";
 export type { LoggingLevel } from "./protocol/logging.ts";
+export type { RequestDescription } from "./protocol/request-description.ts";
 export type {
   AnySchema,
   InferInput,
@@ -119,7 +130,8 @@ export type {
   StandardJsonSchema,
   StandardSchema,
 } from "./protocol/schema.ts";
-export type { Transport } from "./protocol/transport.ts";
+export type { Era } from "./protocol/spoken-versions.ts";
+export type { Transport, UnreadableMessage } from "./protocol/transport.ts";
 export { createTransportPair } from "./protocol/transport-pair.ts";
 export { inputRequired } from "./run/input-required.ts";
 export type { Once } from "./run/request-context.ts";

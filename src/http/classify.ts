@@ -18,9 +18,9 @@ import {
   parseMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
-import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/protocol/lifecycle.ts";
+import { type Envelope, hasEnvelope, readEnvelope, readLogLevel, toClient } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import { callOf } from "../core/protocol/methods.ts";
+import { toCall } from "../core/protocol/methods.ts";
 import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/protocol/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
@@ -98,7 +98,7 @@ function classifyModern(parsed: ParsedMessage, headers: ClassifyHeaders, options
     const envelope = readEnvelope(request.params);
     const problem = findHeaderProblem(request, envelope, headers);
     if (problem) return refusal({ reason: "header-mismatch", problem }, request.id);
-    return { kind: "modern", request, client: clientOf(envelope, options.versions), logLevel: logLevelOf(request) };
+    return { kind: "modern", request, client: toClient(envelope, options.versions), logLevel: readLogLevel(request) };
   } catch (error) {
     if (!McpError.is(error)) throw error;
     return refusal({ reason: "protocol", error }, request.id);
@@ -116,7 +116,7 @@ function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers:
   if (method !== request.method) {
     return `Mcp-Method is ${quote(method)} but the body says ${quote(request.method)}`;
   }
-  const [, member] = callOf(request.method);
+  const [, member] = toCall(request.method);
   return member === undefined ? undefined : findNameProblem(headers.name, request.params?.[member]);
 }
 

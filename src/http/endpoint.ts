@@ -15,7 +15,7 @@ import { ClientFacts } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
-import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
+import { findSender, negotiate } from "../core/protocol/lifecycle.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
 import type { MethodTable } from "../core/run/request-context.ts";
 import { ASK_BY_RETURNING } from "../core/run/run-rounds.ts";
@@ -35,7 +35,7 @@ import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, preflight, readableBy, splitUrl } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
-import { type Refusal, Refused, type Reply, refuse, statusOf } from "./refusal.ts";
+import { type Refusal, Refused, type Reply, refuse, toStatus } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
@@ -199,7 +199,7 @@ export class Endpoint {
 
   #takeNotification(message: JSONRPCNotification, admitted: Admitted): void {
     const { registry } = admitted;
-    takeCustomNotification(registry, message, this.#common(senderOf(message, registry.versions), admitted));
+    takeCustomNotification(registry, message, this.#common(findSender(message, registry.versions), admitted));
   }
 
   #serveModern(
@@ -363,7 +363,7 @@ function notAllowed(method: string, allow: string): Refused {
 }
 
 function modernOutcome({ text, errorCode, isBusy }: Answer): Outcome {
-  return { text, status: isBusy ? 429 : statusOf(errorCode, true) };
+  return { text, status: isBusy ? 429 : toStatus(errorCode, true) };
 }
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;

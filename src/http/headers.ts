@@ -16,10 +16,10 @@ export type AcceptedForm = "json" | "sse" | "either";
  * both, since many clients send one of these. A type with `q=0` is not admitted (RFC 9110, 12.4.2).
  */
 export function acceptedForm(accept: string | null): AcceptedForm | undefined {
-  return formOf(accept ?? "") ?? undefined;
+  return parseAccept(accept ?? "") ?? undefined;
 }
 
-const formOf = memo((accept): AcceptedForm | null => {
+const parseAccept = memo((accept): AcceptedForm | null => {
   if (accept.trim() === "") return "either";
   const ranges = new Map(accept.toLowerCase().split(",").map(parseRange));
   // The most specific range decides: `application/json;q=0, *\/*` admits only SSE.

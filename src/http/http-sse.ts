@@ -35,7 +35,7 @@ const ACCEPTS_STREAM = /text\/event-stream|^\s*(\*\/\*\s*(;[^,]*)?)?$/i;
  * HTTP that has ended its session sends an event id when it reconnects its stream.
  */
 export function isHttpSse({ method, headers, url }: Request): boolean {
-  if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && sessionOf(url) !== null;
+  if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && readSessionId(url) !== null;
   if (method !== "GET" || headers.has("Mcp-Session-Id") || headers.has("Last-Event-ID")) return false;
   const version = headers.get("MCP-Protocol-Version");
   const isLegacy = version === null || findVersion(version)?.era === "legacy";
@@ -79,7 +79,7 @@ export async function openHttpSse(
   try {
     const id = await gateway.create(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
     const session = await gateway.find(id, admitted);
-    stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
+    stream.write(encodeEndpoint(getEndpoint(request.url, id, messagesPath)));
     stream.expect(open.handshakeMs);
     const target = { kind: "standalone", isHttpSse: true } as const;
     const refusal = session ? await session.streamTo(target, stream, services.notifications) : SESSION_UNKNOWN;
@@ -103,7 +103,7 @@ export async function postHttpSse(
   const denied = await services.authorize(isRefused ? [] : [parsed]);
   if (denied) return denied;
   if (isRefused) return refuse(parsed);
-  const id = sessionOf(admitted.request.url) ?? "";
+  const id = readSessionId(admitted.request.url) ?? "";
   if (parsed.kind === "invalid") {
     if (parsed.isNotification) return new Response(null, { status: 202 });
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
@@ -119,17 +119,17 @@ export async function postHttpSse(
 async function readMessage(request: Request, limits: HttpLimits): Promise<ParsedMessage | Refusal> {
   const contentType = request.headers.get("Content-Type");
   if (!isJsonContentType(contentType)) return { reason: "content-type", contentType: contentType ?? "" };
-  if (sessionOf(request.url) === null) return { reason: "session-missing" };
+  if (readSessionId(request.url) === null) return { reason: "session-missing" };
   const body = await readBody(request, limits);
   return body.refusal ?? parseMessage(body.value);
 }
 
-function sessionOf(url: string): string | null {
+function readSessionId(url: string): string | null {
   return new URL(url).searchParams.get(SESSION_PARAMETER);
 }
 
 /** Returns the URL to POST to, without the origin. Keeps other query parameters, since some clients authenticate with one. */
-function endpointOf(requestUrl: string, id: string, messagesPath: string | undefined): string {
+function getEndpoint(requestUrl: string, id: string, messagesPath: string | undefined): string {
   const { pathname, searchParams } = new URL(requestUrl);
   searchParams.set(SESSION_PARAMETER, id);
   return `${messagesPath ?? pathname}?${searchParams}`;

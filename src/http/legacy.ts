@@ -146,7 +146,7 @@ function take(parsed: ParsedMessage, context: LegacyContext): void {
 }
 
 /** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
-function askerOf({ questions, form }: LegacyContext, emit: RequestContext["emit"]): Asker {
+function createAsker({ questions, form }: LegacyContext, emit: RequestContext["emit"]): Asker {
   if (!questions) {
     return unavailableAsker("the server has no sessions, so an answer could not be matched to its question");
   }
@@ -179,7 +179,7 @@ async function serveOne(
     emit,
     logLevel: logging?.level,
     setLogLevel: logging?.set,
-    asker: askerOf(context, emit),
+    asker: createAsker(context, emit),
     ending: cancellation,
     request: parsed.message,
   };

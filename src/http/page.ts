@@ -22,8 +22,8 @@ export function pageForm({ method, headers }: Request): PageForm | undefined {
 }
 
 /** Creates the page. @param url The URL of the endpoint that clients use. */
-export function pageOf(registry: Registry, url: string, form: PageForm): Response {
-  const { title, lines, commands } = contentOf(registry, url);
+export function createPage(registry: Registry, url: string, form: PageForm): Response {
+  const { title, lines, commands } = createContent(registry, url);
   const headers = {
     "Content-Type": `text/${form === "html" ? "html" : "plain"}; charset=utf-8`,
     // The content depends on the caller.
@@ -39,7 +39,7 @@ export function pageOf(registry: Registry, url: string, form: PageForm): Respons
 
 type Commands = readonly (readonly [client: string, command: string])[];
 
-function contentOf(registry: Registry, url: string): { title: string; lines: string[]; commands: Commands } {
+function createContent(registry: Registry, url: string): { title: string; lines: string[]; commands: Commands } {
   const served = VERSIONS.filter(({ version }) => registry.versions.find(version));
   const newest = served[served.length - 1] ?? VERSIONS[0];
   const { name, title = name, version } = newest ? registry.info(newest) : {};

@@ -140,7 +140,7 @@ function describe(refusal: Exclude<Refusal, { error: McpError }>): WireForm {
 }
 
 /** Returns the HTTP status for the result of a dispatched request. Legacy errors are sent with 200. */
-export function statusOf(errorCode: number | undefined, isModern: boolean): number {
+export function toStatus(errorCode: number | undefined, isModern: boolean): number {
   if (errorCode === undefined || !isModern) return 200;
   switch (errorCode) {
     case ErrorCode.MethodNotFound:

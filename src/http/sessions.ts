@@ -46,7 +46,9 @@ export interface SessionGateway {
 
 /** The URL and headers of a request, as plain data. */
 export interface PlainRequest {
+  /** The complete URL. */
   readonly url: string;
+  /** The headers in their order. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 

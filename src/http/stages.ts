@@ -45,7 +45,7 @@ export function createStages(
   };
   return {
     authorize: (admitted, messages) => authorizeAll(admitted, messages),
-    authorizePost: (admitted, verdict, body) => authorizeAll(admitted, messagesOf(verdict, body, batchMax)),
+    authorizePost: (admitted, verdict, body) => authorizeAll(admitted, listMessages(verdict, body, batchMax)),
     refused: (reply, { principal, ...arrived }) => {
       const isResponse = !(reply instanceof Refused);
       if (isResponse && reply.status < 400) return;
@@ -87,7 +87,7 @@ export function reportRefused(
 }
 
 /** Returns the messages of a POST. Those of one that is refused are counted too, unless they are too many. */
-function messagesOf(verdict: Verdict, body: BodyResult, batchMax: number): readonly ParsedMessage[] {
+function listMessages(verdict: Verdict, body: BodyResult, batchMax: number): readonly ParsedMessage[] {
   switch (verdict.kind) {
     case "refuse": {
       if (body.refusal) return [];

@@ -50,10 +50,10 @@ const HEADER_NAME = /^[-!#$%&'*+.^_`|~0-9a-z]+$/;
  * @throws {KitError} `options-invalid` naming an entry that is not a valid name or may be a credential.
  */
 export function storing(part: string, { keepHeaders = [], keepQuery = [] }: KeepOptions): Storable {
-  const headerNames = namesOf(`${part}: keepHeaders`, keepHeaders).map((name) => name.toLowerCase());
+  const headerNames = listNames(`${part}: keepHeaders`, keepHeaders).map((name) => name.toLowerCase());
   const badName = headerNames.find((name) => !HEADER_NAME.test(name));
   if (badName !== undefined) throw invalid(`${part}: keepHeaders`, badName, "is not the name of a header");
-  const queryNames = namesOf(`${part}: keepQuery`, keepQuery);
+  const queryNames = listNames(`${part}: keepQuery`, keepQuery);
   return (request) => {
     if (!request) return undefined;
     const { origin, pathname, searchParams } = new URL(request.url);
@@ -69,7 +69,7 @@ function isStorable(name: string, kept: readonly string[]): boolean {
   return HEADERS.test(name) || kept.includes(name);
 }
 
-function namesOf(option: string, names: readonly string[]): readonly string[] {
+function listNames(option: string, names: readonly string[]): readonly string[] {
   if (!Array.isArray(names)) throw new KitError("options-invalid", `${option} is not an array of names.`);
   for (const name of names) {
     if (typeof name !== "string" || name === "") throw invalid(option, String(name), "is not a name");

@@ -201,7 +201,7 @@ function* findClasses(
   name: string,
   config: Config,
 ): Generator<Missing> {
-  const created = classesOf(config);
+  const created = listClasses(config);
   const isDeclarative = usesExports(config);
   for (const each of needed) {
     if (created.get(each) === "key-value") yield keyValueStorage(each, isDeclarative);
@@ -287,7 +287,7 @@ function isExported(source: string, name: string): boolean {
 type StorageKind = "sqlite" | "key-value" | "unknown";
 
 /** The classes that exist after all migrations, with the kind of their storage. */
-function classesOf({ migrations = [], exports = {} }: Config): Map<string, StorageKind> {
+function listClasses({ migrations = [], exports = {} }: Config): Map<string, StorageKind> {
   const classes = new Map<string, StorageKind>();
   for (const [name, { type, state = "created", storage }] of Object.entries(exports)) {
     if (type !== "durable-object" || GONE.includes(state)) continue;

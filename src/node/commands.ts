@@ -200,7 +200,7 @@ async function runProgram(
   };
   try {
     if (input !== undefined) send(child, input);
-    const [exitCode, stdout, stderr] = await Promise.all([exitOf(child), read(child.stdout), read(child.stderr)]);
+    const [exitCode, stdout, stderr] = await Promise.all([waitForExit(child), read(child.stdout), read(child.stderr)]);
     if (timeout.aborted) throw new RefusedError("timeout", `The command took longer than ${timeoutMs} ms.`);
     stop.throwIfAborted();
     return { exitCode, stdout, stderr };
@@ -224,7 +224,7 @@ function send(child: ChildProcess, input: string | Uint8Array): void {
 }
 
 /** Resolves when the program has ended and its streams are closed. Rejects if it could not be started. */
-function exitOf(child: ChildProcess): Promise<number | null> {
+function waitForExit(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once("error", (error) => {
       reject(

@@ -56,7 +56,7 @@ export async function dev(args: readonly string[]): Promise<number> {
   child.on("message", (message) => {
     const address = readReady(message);
     isReady ||= address !== undefined;
-    if (address) void introduce(`${schemeOf(wrangler)}://${address}${path}`);
+    if (address) void introduce(`${findScheme(wrangler)}://${address}${path}`);
   });
   // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
   let isStopped = false;
@@ -115,7 +115,7 @@ function readReady(message: unknown): string | undefined {
   return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
 }
 
-function schemeOf(args: readonly string[]): "http" | "https" {
+function findScheme(args: readonly string[]): "http" | "https" {
   return args.join(" ").includes("--local-protocol https") || args.includes("--local-protocol=https")
     ? "https"
     : "http";
@@ -175,7 +175,7 @@ async function look(url: string): Promise<Look> {
   try {
     const response = await fetch(url, { headers: { Accept: "text/plain" } });
     const text = await response.text();
-    if (response.status >= 500) return { problem: problemOf(text) };
+    if (response.status >= 500) return { problem: describeProblem(text) };
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
     return { page: isPage ? text : undefined, needsToken: response.status === 401 };
   } catch {
@@ -188,7 +188,7 @@ const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx
 const START_AGAIN = "It cannot reload every change: start it again after a change of Durable Object classes.";
 
 /** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
-function problemOf(text: string): string {
+function describeProblem(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };
     return typeof error?.message === "string" ? error.message : LOOK_ABOVE;

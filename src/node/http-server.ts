@@ -49,7 +49,7 @@ async function answer(handle: Handle, incoming: IncomingMessage, outgoing: Serve
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort(new Error("The client has disconnected."));
   });
-  const request = requestOf(incoming, gone.signal);
+  const request = toRequest(incoming, gone.signal);
   if (!request) return void outgoing.writeHead(400).end();
   const response = await handle(request);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
@@ -64,7 +64,7 @@ async function answer(handle: Handle, incoming: IncomingMessage, outgoing: Serve
 }
 
 /** Returns undefined if Host or the path make no URL. */
-function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/", headers } = incoming;
   const whole = `http://${headers.host ?? ""}${url}`;
   if (headers.host === undefined || !URL.canParse(whole)) return undefined;

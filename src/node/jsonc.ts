@@ -25,13 +25,13 @@ export function readJsonc(text: string): Jsonc {
     const [error] = errors;
     if (root && !error) return { root, value: getNodeValue(root) };
     const reason = error ? printParseErrorCode(error.error) : "it is empty";
-    throw new SyntaxError(`The file is not JSON: line ${lineOf(whole, error?.offset ?? 0)} is wrong (${reason}).`);
+    throw new SyntaxError(`The file is not JSON: line ${toLine(whole, error?.offset ?? 0)} is wrong (${reason}).`);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new SyntaxError("The file is nested too deeply.");
   }
 }
 
-function lineOf(text: string, offset: number): number {
+function toLine(text: string, offset: number): number {
   return text.slice(0, offset).trimEnd().split("\n").length;
 }

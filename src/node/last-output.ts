@@ -3,7 +3,7 @@
  *
  * @param max The most characters.
  */
-export function endOf(text: string, max: number): string {
+export function toEnd(text: string, max: number): string {
   if (text.length <= max) return text;
   const end = text.slice(-max);
   const isDivided = /\S/.test(text.charAt(text.length - max - 1)) && /^\S/.test(end);

@@ -103,14 +103,14 @@ async function isStale(file: string, own: Holder): Promise<boolean> {
   // Elsewhere, the same process id stands for another process or for none.
   const isNear = holder?.host === own.host && holder.pidNamespace === own.pidNamespace;
   if (isNear && !isRunning(holder.pid)) return true;
-  return (await ageOf(file)) > STALE_MS;
+  return (await readAge(file)) > STALE_MS;
 }
 
 /** Removes a stale file. Processes that do so take turns, so that none removes the new file of another. */
 async function removeStale(file: string, own: Holder): Promise<void> {
   const removal = `${file}.removal`;
   if (!(await create(removal, ""))) {
-    if ((await ageOf(removal)) > REMOVAL_MS) await rm(removal, { force: true });
+    if ((await readAge(removal)) > REMOVAL_MS) await rm(removal, { force: true });
     else await wait(POLL_MIN_MS);
     return;
   }
@@ -131,7 +131,7 @@ async function read(file: string | FileHandle): Promise<Holder | undefined> {
 }
 
 /** Returns the time, in milliseconds, since a file was touched; 0 if the file does not exist. */
-async function ageOf(file: string): Promise<number> {
+async function readAge(file: string): Promise<number> {
   try {
     return Date.now() - (await stat(file)).mtimeMs;
   } catch {

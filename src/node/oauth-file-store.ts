@@ -23,22 +23,22 @@ const DRAFT_MS = 60_000;
  */
 export function fileStore(folder: string): OAuthStore {
   const turns = new Turns();
-  const fileOf = async (key: string) => {
+  const toFile = async (key: string) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return join(folder, createHash("sha256").update(key).digest("hex").slice(0, 40));
   };
   return {
     async get(key) {
-      return readValue(`${await fileOf(key)}.json`);
+      return readValue(`${await toFile(key)}.json`);
     },
     async set(key, value) {
-      const file = `${await fileOf(key)}.json`;
+      const file = `${await toFile(key)}.json`;
       if (value === undefined) await rm(file, { force: true });
       else await replace(file, JSON.stringify({ key, value }));
     },
     exclusive: (key, work, signal) => {
       return turns.run(key, async () => {
-        const lock = `${await fileOf(key)}.lock`;
+        const lock = `${await toFile(key)}.lock`;
         await removeDrafts(folder);
         return withLock(lock, work, signal);
       });

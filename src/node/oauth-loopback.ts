@@ -32,7 +32,7 @@ export function loopbackRedirect(options: LoopbackOptions = {}): RedirectHandler
     url: `http://${host}${port === undefined ? "" : `:${port}`}${path}`,
     async open(known) {
       const server = createServer();
-      await listen(server, port ?? portOf(known));
+      await listen(server, port ?? readPort(known));
       return new Loopback(server, `http://${host}:${(server.address() as AddressInfo).port}${path}`, open);
     },
   };
@@ -97,7 +97,7 @@ class Loopback implements OpenRedirect {
     const arrived = new Promise<string>((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason as Error));
       this.#server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-        const answer = answerOf(request, this.url, state);
+        const answer = toAnswer(request, this.url, state);
         respond(response, answer);
         // The browser receives its page before the server closes.
         if (answer) response.on("close", () => resolve(answer.href));
@@ -116,7 +116,7 @@ class Loopback implements OpenRedirect {
 }
 
 /** Returns the URL of a request if it is the answer of this sign-in. Other pages and programs can send requests, too. */
-function answerOf({ method, url, headers }: IncomingMessage, redirect: string, state: string | null): URL | undefined {
+function toAnswer({ method, url, headers }: IncomingMessage, redirect: string, state: string | null): URL | undefined {
   const own = new URL(redirect);
   if (method !== "GET" || headers.host !== own.host || !URL.canParse(url ?? "", redirect)) return undefined;
   const address = new URL(url ?? "", redirect);
@@ -138,7 +138,7 @@ function respond(response: ServerResponse, answer: URL | undefined): void {
   response.end(text);
 }
 
-function portOf(known: string | undefined): number {
+function readPort(known: string | undefined): number {
   return known === undefined ? 0 : Number(new URL(known).port);
 }
 

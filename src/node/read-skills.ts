@@ -7,12 +7,12 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { problemOf } from "../client/skills/entries.ts";
+import { describeProblem } from "../client/skills/entries.ts";
 import { splitManifest } from "../client/skills/frontmatter.ts";
 import { parseYaml } from "../client/skills/yaml.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { entryOf, type ServedSkill, type ServedSkillFile } from "../skills/skill.ts";
+import { type ServedSkill, type ServedSkillFile, toEntry } from "../skills/skill.ts";
 
 /** What every host must accept; it may refuse a larger skill. @see io.modelcontextprotocol/skills, "Limits" */
 const FILES_MAX = 512;
@@ -77,7 +77,7 @@ function readSkill(folder: string, path: string): ServedSkill {
   const manifest = join(folder, path, MANIFEST);
   // The next lines check what the cast claims.
   const skill = { path, frontmatter: readFrontmatter(manifest) as ServedSkill["frontmatter"], files };
-  const problem = problemOf(entryOf(skill));
+  const problem = describeProblem(toEntry(skill));
   if (problem !== undefined) throw invalid(manifest, problem);
   return skill;
 }

@@ -74,7 +74,7 @@ const LACKS =
  */
 export async function serveHttp<Env>(app: FetchApp<Env>, options: ServeHttpOptions<Env> = {}): Promise<HttpServing> {
   checkOptions("serveHttp(): ", options, OPTIONS);
-  const { port = portOf(process.env.PORT), hostname = "127.0.0.1", log = console.error } = options;
+  const { port = readPort(process.env.PORT), hostname = "127.0.0.1", log = console.error } = options;
   checkNumber("serveHttp(): the variable PORT", port, PORT);
   const env = options.env ?? (process.env as Env);
   const pending = new Set<Promise<unknown>>();
@@ -99,6 +99,6 @@ export async function serveHttp<Env>(app: FetchApp<Env>, options: ServeHttpOptio
   return { origin, close: end, [Symbol.asyncDispose]: end };
 }
 
-function portOf(text: string | undefined): number {
+function readPort(text: string | undefined): number {
   return text === undefined || text === "" ? 8787 : Number(text);
 }

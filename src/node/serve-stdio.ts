@@ -4,7 +4,7 @@
  * @module
  */
 import { Writable } from "node:stream";
-import { connect } from "../core/connection/connection.ts";
+import { serveTransport } from "../core/connection/connection.ts";
 import type { McpServer } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
@@ -45,7 +45,7 @@ export async function serveStdio<Env>(
   const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
   try {
     const transport = new StdioServerTransport({ output: messages, ...(input ? { input } : {}) });
-    const connection = await connect(server, transport, { env, onError: logError, limits });
+    const connection = await serveTransport(server, transport, { env, onError: logError, limits });
     await transport.ended;
     await connection.idle();
     await connection.close();

@@ -13,7 +13,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
-import { endOf } from "./last-output.ts";
+import { toEnd } from "./last-output.ts";
 import { StdioServerTransport } from "./stdio-transport.ts";
 
 /** Options of {@link stdio}. */
@@ -141,7 +141,7 @@ export class StdioClientTransport implements Transport {
     this.#exited = new Promise((resolve) => child.once("exit", resolve));
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       // Kept for the error, if the process ends.
-      this.#lastOutput = endOf(this.#lastOutput + text, KEPT_CHARS);
+      this.#lastOutput = toEnd(this.#lastOutput + text, KEPT_CHARS);
       if (typeof stderr === "function") stderr(text);
       else if (stderr === "inherit") process.stderr.write(text);
     });

@@ -51,7 +51,7 @@ export function addExamples(server: McpServer): void {
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    ({ numbers }) => statsOf(numbers),
+    ({ numbers }) => computeStats(numbers),
   );
   addWeather(server);
 }
@@ -62,7 +62,7 @@ interface Stats {
   readonly count: number;
 }
 
-function statsOf(numbers: readonly number[]): Stats {
+function computeStats(numbers: readonly number[]): Stats {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];

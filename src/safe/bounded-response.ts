@@ -58,7 +58,7 @@ function boundBody(body: ReadableStream<Uint8Array>, limits: ResponseLimits): Re
         controller.enqueue(value);
       } catch (error) {
         end();
-        controller.error(failureOf(error, limits));
+        controller.error(toFailure(error, limits));
         await reader.cancel(error).catch(() => undefined);
       }
     },
@@ -74,7 +74,7 @@ function tooLarge(bytesMax: number): RefusedError {
 }
 
 /** Returns the error of a request: the reason why it was aborted, which runtimes hide behind errors of their own. */
-export function failureOf(error: unknown, { signal, timeout, timeoutMs }: ResponseLimits): unknown {
+export function toFailure(error: unknown, { signal, timeout, timeoutMs }: ResponseLimits): unknown {
   if (error instanceof RefusedError || !signal.aborted) return error;
   return timeout.aborted ? new RefusedError("timeout", `The request took longer than ${timeoutMs} ms.`) : signal.reason;
 }

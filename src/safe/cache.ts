@@ -133,12 +133,12 @@ export class ResultCache<Env = unknown> {
     read: () => ReadReturn | Promise<ReadReturn>,
   ): Promise<ReadReturn> {
     const { ttlMs: mostMs, cacheScope = "private" } = this.#options;
-    const ttlOf = (value: unknown) => {
+    const checkTtl = (value: unknown) => {
       const own: CacheHint = isObject(value) && Array.isArray(value.contents) ? value : {};
       // The reader may shorten the time, and keep a result from others.
       return own.cacheScope === "private" && cacheScope === "public" ? 0 : Math.min(own.ttlMs ?? mostMs, mostMs);
     };
-    const { value, remainingMs } = await this.#get(`resource ${uriKey(uri)}`, ctx, uri, read, ttlOf);
+    const { value, remainingMs } = await this.#get(`resource ${uriKey(uri)}`, ctx, uri, read, checkTtl);
     if (value === undefined || value === null || isInputRequired(value)) return value as ReadReturn;
     const result = toReadResult(value as NonNullable<ReadReturn>);
     return { cacheScope, ...result, ttlMs: remainingMs ?? result.ttlMs ?? 0 };
@@ -190,7 +190,7 @@ export class ResultCache<Env = unknown> {
 
   #store(key: string, value: unknown, ttlMs: number): void {
     const { entriesMax = 1_000, bytesMax = 8 * 1024 * 1024 } = this.#options;
-    const bytes = bytesOf(value) + bytesOf(key);
+    const bytes = toBytes(value) + toBytes(key);
     if (bytes > bytesMax) return;
     this.#remove(key);
     // A copy, because the handler may go on to change its object.
@@ -222,9 +222,9 @@ function toReadResult(value: NonNullable<ReadReturn>): ReadResult {
 }
 
 /** Estimates the memory of a JSON value with bytes in it. */
-function bytesOf(value: unknown): number {
+function toBytes(value: unknown): number {
   if (typeof value === "string") return 2 * value.length;
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;
   if (typeof value !== "object" || value === null) return 8;
-  return Object.entries(value).reduce((sum, [name, member]) => sum + 2 * name.length + bytesOf(member), 32);
+  return Object.entries(value).reduce((sum, [name, member]) => sum + 2 * name.length + toBytes(member), 32);
 }

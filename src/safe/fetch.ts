@@ -4,7 +4,7 @@
  * @module
  */
 import { COUNT, checkOptions, type OptionTable, SIZE, TIMER } from "../core/protocol/check-options.ts";
-import { boundResponse, failureOf } from "./bounded-response.ts";
+import { boundResponse, toFailure } from "./bounded-response.ts";
 import { RefusedError, refusedValue } from "./refused.ts";
 import { findUrlProblem, isListed, readHosts, type UrlRules } from "./url-rules.ts";
 
@@ -115,7 +115,7 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
       );
     } catch (error) {
       end();
-      throw failureOf(error, limits);
+      throw toFailure(error, limits);
     }
   };
 }

@@ -135,7 +135,7 @@ function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: 
   const filled = new Map(Object.entries(given));
   for (const [name, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;
-    const preset = defaultOf(root, property);
+    const preset = findDefault(root, property);
     if (!filled.has(name) && preset !== undefined) filled.set(name, structuredClone(preset));
     if (filled.has(name)) filled.set(name, fillDefaults(root, property, filled.get(name), depth + 1));
   }
@@ -151,7 +151,7 @@ function withoutUndefined(value: unknown, depth: number): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member, depth + 1)]));
 }
 
-function defaultOf(root: JsonObject, property: JsonObject): unknown {
+function findDefault(root: JsonObject, property: JsonObject): unknown {
   if (property.default !== undefined || typeof property.$ref !== "string") return property.default;
   const named = resolveRef(root, property.$ref);
   return isObject(named) ? named.default : undefined;

@@ -10,7 +10,7 @@ import type { HandlerContext } from "../core/define/handler-context.ts";
 import { type McpServer, REGISTRY } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import { pageOf } from "../core/serve/pagination.ts";
+import { createPage } from "../core/serve/pagination.ts";
 import { type ServedSkill, skillUri, type WithUri } from "./skill.ts";
 import { type IsVisible, SkillSet } from "./skill-set.ts";
 
@@ -98,7 +98,7 @@ function pageResult(
 ): JsonObject {
   const byUri = new Map(items.map((item) => [item.uri, item]));
   const keys = items.map(({ uri }) => ({ key: uri, text: "" }));
-  const { entries, nextCursor } = pageOf(list, keys, cursor, pageSize);
+  const { entries, nextCursor } = createPage(list, keys, cursor, pageSize);
   const shown = entries.map(({ key }) => byUri.get(key) as WithUri);
   return { [member]: shown, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }

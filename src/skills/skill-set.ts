@@ -8,7 +8,7 @@ import { quote } from "../core/basics/quote.ts";
 import type { HandlerContext } from "../core/define/handler-context.ts";
 import type { ResourceContent } from "../core/define/resource.ts";
 import { invalidParams, KitError } from "../core/protocol/errors.ts";
-import { entryOf, type ServedSkill, type ServedSkillFile, skillUri, type WithUri } from "./skill.ts";
+import { type ServedSkill, type ServedSkillFile, skillUri, toEntry, type WithUri } from "./skill.ts";
 
 const FOLDER = "inode/directory";
 
@@ -42,7 +42,7 @@ export class SkillSet {
   }
 
   #add(skill: ServedSkill): void {
-    const entry = entryOf(skill);
+    const entry = toEntry(skill);
     if (this.#skills.has(normalize(entry.uri))) {
       throw new KitError("definition-duplicate", `There are two skills at ${entry.uri}.`);
     }

@@ -40,7 +40,7 @@ export function skillUri(path: string): string {
 }
 
 /** Returns the entry of a skill. @see io.modelcontextprotocol/skills, "Skill Entries" */
-export function entryOf({ path, frontmatter, files }: ServedSkill): WithUri {
+export function toEntry({ path, frontmatter, files }: ServedSkill): WithUri {
   return {
     uri: skillUri(`${path}/SKILL.md`),
     frontmatter,

@@ -19,7 +19,7 @@ export function collectChildren<T>(children: ChildProcess[], run: () => T): T {
 }
 
 /** Returns the process in the list that is running. */
-export function runningOf(children: readonly ChildProcess[]): ChildProcess | undefined {
+export function findRunning(children: readonly ChildProcess[]): ChildProcess | undefined {
   return children.findLast((child) => child.pid !== undefined && child.exitCode === null && child.signalCode === null);
 }
 

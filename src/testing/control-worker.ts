@@ -34,19 +34,19 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
   /** Returns the objects with a role. Hubs and keys are recognized by their names, other roles by what they store. */
   async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
     const namespace = this.env[className] as DurableObjectNamespace;
-    const idOf = (name: string) => namespace.idFromName(name).toString();
+    const toId = (name: string) => namespace.idFromName(name).toString();
     const names = Array.from({ length: SHARDS_MAX * OBJECTS_MAX }, (_, at) =>
       hubName(at % SHARDS_MAX, Math.floor(at / SHARDS_MAX)),
     );
-    const hubs = new Set(names.map(idOf));
-    const roleOf = async (id: string) => {
+    const hubs = new Set(names.map(toId));
+    const findRole = async (id: string) => {
       if (hubs.has(id)) return "hub";
-      if (id === idOf(KEYS_NAME)) return "keys";
+      if (id === toId(KEYS_NAME)) return "keys";
       return (
         (await (namespace.get(namespace.idFromString(id)) as unknown as Stub)[CONTROL]({ ask: "role" })) ?? "session"
       );
     };
-    const roles = await Promise.all(ids.map(roleOf));
+    const roles = await Promise.all(ids.map(findRole));
     return ids.filter((_, at) => roles[at] === role);
   }
 

@@ -74,15 +74,15 @@ async function allow(visitor: Visitor, path: string, user: string): Promise<stri
   const begun = await visitor.get(path);
   const choice = begun.headers.get("Location") ?? "";
   const state = URL.canParse(choice) ? new URL(choice).searchParams.get("choose") : null;
-  if (state === null) throw failed(`the server did not offer its development users: ${await textOf(begun)}`);
+  if (state === null) throw failed(`the server did not offer its development users: ${await toText(begun)}`);
   const chosen = new URLSearchParams({ state, user });
   const signedIn = await visitor.get(`/authorize/callback/development?${chosen}`);
   const back = signedIn.headers.get("Location");
-  if (back === null) throw failed(`the user ${quote(user)} was not signed in: ${await textOf(signedIn)}`);
+  if (back === null) throw failed(`the user ${quote(user)} was not signed in: ${await toText(signedIn)}`);
   const question = await visitor.get(back);
   const page = await question.clone().text();
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
-  if (hidden.length === 0) throw failed(`the user was not asked: ${await textOf(question)}`);
+  if (hidden.length === 0) throw failed(`the user was not asked: ${await toText(question)}`);
   const fields = new URLSearchParams(hidden.map(([, name = "", value = ""]) => [name, value]));
   fields.set("decision", "allow");
   const answered = await (await visitor.post("/authorize", fields)).text();
@@ -123,7 +123,7 @@ class Visitor {
 }
 
 /** Returns the status of an answer, and where it leads or what it says. */
-async function textOf(response: Response): Promise<string> {
+async function toText(response: Response): Promise<string> {
   return `${response.status} ${response.headers.get("Location") ?? plain(await response.text())}`;
 }
 

@@ -47,10 +47,10 @@ export type StreamEnd = "complete" | "cut" | "lost";
  * ```
  */
 export function openStream(url: string, options: StreamOptions = {}): Promise<HttpStream> {
-  const body = bytesOf(options.body);
+  const body = toBytes(options.body);
   const { method = body === undefined ? "GET" : "POST" } = options;
   const { hostname, port, pathname, search } = new URL(url);
-  const headers = headersOf(options.headers ?? {}, body);
+  const headers = readHeaders(options.headers ?? {}, body);
   return new Promise((resolve, reject) => {
     const outgoing = open({ hostname, port, path: pathname + search, method, headers, agent: false });
     outgoing.once("error", reject);
@@ -184,7 +184,7 @@ export class HttpStream implements AsyncDisposable {
     if (this.ended !== undefined) return;
     this.ended = how;
     if (how === "complete" && this.headers["content-type"]?.startsWith("application/json")) {
-      this.messages.push(jsonOf(this.raw));
+      this.messages.push(parseJson(this.raw));
     }
     this.#tell();
   }
@@ -202,7 +202,7 @@ export class HttpStream implements AsyncDisposable {
       onEvent: ({ id, event, data }) => {
         this.events.push({ id, event, data });
         if (id !== undefined) this.ids.push(id);
-        if (data !== "") this.messages.push(jsonOf(data));
+        if (data !== "") this.messages.push(parseJson(data));
       },
       onComment: (comment) => this.comments.push(comment),
       onRetry: (ms) => {
@@ -213,7 +213,7 @@ export class HttpStream implements AsyncDisposable {
 }
 
 /** Returns the JSON value, or the text itself: `endpoint` events of 2024-11-05 contain plain text. */
-function jsonOf(data: string): unknown {
+function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
@@ -221,13 +221,13 @@ function jsonOf(data: string): unknown {
   }
 }
 
-function bytesOf(body: unknown): Buffer | undefined {
+function toBytes(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined;
   return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body));
 }
 
 /** Returns the headers that MCP requires, overridden by the given ones. `undefined` removes a header. */
-function headersOf(given: NonNullable<StreamOptions["headers"]>, body: Buffer | undefined): OutgoingHttpHeaders {
+function readHeaders(given: NonNullable<StreamOptions["headers"]>, body: Buffer | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders =
     body === undefined ? { accept: "text/event-stream" } : { ...CONTENT, "content-length": body.length };
   for (const [name, value] of Object.entries(given)) {

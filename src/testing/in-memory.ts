@@ -1,8 +1,6 @@
 /** A client without a network, for tests of tools, prompts and resources that need no Worker. */
 import {
   type Connection,
-  type ConnectOptions,
-  connect,
   type JSONRPCErrorResponse,
   type JSONRPCMessage,
   type JSONRPCNotification,
@@ -11,17 +9,19 @@ import {
   McpError,
   type McpServer,
   type RequestId,
+  type ServeTransportOptions,
+  serveTransport,
   type Transport,
 } from "../core/index.ts";
 import { META } from "../core/protocol/lifecycle.ts";
+import { createTransportPair } from "../core/protocol/transport-pair.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
-import { createPair } from "./pair.ts";
 
 type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
 type Members = Readonly<Record<string, unknown>>;
 
 /** Options of the in-memory client. */
-export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
+export interface InMemoryOptions<Env = unknown> extends Partial<ServeTransportOptions<Env>> {
   /** The protocol version that the client speaks. @default the newest version */
   readonly version?: string;
   /** The capabilities that the client declares. @default {} */
@@ -48,7 +48,7 @@ export async function connectInMemory<Env>(
   server: McpServer<Env>,
   options: InMemoryOptions<Env> = {},
 ): Promise<InMemoryClient> {
-  const [serverEnd, clientEnd] = createPair();
+  const [serverEnd, clientEnd] = createTransportPair();
   const { version = VERSIONS.at(-1)?.version ?? "", capabilities = {}, onRequest, ...connectOptions } = options;
   const clientInfo = { name: "in-memory", version: "1.0.0" };
   const isModern = findVersion(version)?.era === "modern";
@@ -59,7 +59,7 @@ export async function connectInMemory<Env>(
   const onError = (error: unknown) => {
     reports.push(error);
   };
-  const connection = await connect(server, serverEnd, { onError, ...connectOptions });
+  const connection = await serveTransport(server, serverEnd, { onError, ...connectOptions });
   const client = new InMemoryClient({ connection, transport: clientEnd, envelope, onRequest, reports });
   if (!isModern) {
     await client.request("initialize", { protocolVersion: version, capabilities, clientInfo });

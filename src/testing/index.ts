@@ -13,7 +13,6 @@ export { HttpStream, openStream } from "./http-stream.ts";
 export type { InMemoryOptions } from "./in-memory.ts";
 export { connectInMemory, InMemoryClient } from "./in-memory.ts";
 export { newKeys } from "./keys.ts";
-export { createPair } from "./pair.ts";
 export type { Pace } from "./proxy.ts";
 export { CuttableProxy, startProxy } from "./proxy.ts";
 export { until } from "./until.ts";

@@ -31,7 +31,7 @@ const OLDEST: Readonly<Record<string, string>> = {
 
 /** @throws {Error} when no version is installed that is new enough. The message says what to install. */
 export async function load(root: string, name: string): Promise<unknown> {
-  const found = candidates(root, name).map((path) => ({ path, version: versionOf(path, name) }));
+  const found = candidates(root, name).map((path) => ({ path, version: readVersion(path, name) }));
   const usable = found.find(({ version }) => !isOlder(version, OLDEST[name] ?? ""));
   if (!usable) throw new Error(whatToInstall(name, new Set(found.map(({ version }) => version))));
   const loaded = await import(pathToFileURL(usable.path).href);
@@ -69,7 +69,7 @@ function find(from: NodeJS.Require, name: string): string | undefined {
 }
 
 /** Returns the version from the package.json of the package that a file belongs to. */
-function versionOf(path: string, name: string): string {
+function readVersion(path: string, name: string): string {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, "package.json");
     const found = existsSync(file) && (JSON.parse(readFileSync(file, "utf8")) as { name?: string; version?: string });

@@ -80,12 +80,12 @@ async function storedIn(ctx: DurableObjectState): Promise<StoredState> {
     .filter((name) => !name.startsWith("sqlite_"));
   return {
     keys: Object.fromEntries(await ctx.storage.list()),
-    tables: Object.fromEntries(names.map((name) => [name, rowsOf(sql, name)])),
+    tables: Object.fromEntries(names.map((name) => [name, readRows(sql, name)])),
     alarmAtMs: (await ctx.storage.getAlarm()) ?? undefined,
     bytes: sql.databaseSize,
   };
 }
 
-function rowsOf(sql: SqlStorage, table: string): Record<string, unknown>[] {
+function readRows(sql: SqlStorage, table: string): Record<string, unknown>[] {
   return sql.exec(`SELECT * FROM "${table.replaceAll('"', '""')}"`).toArray();
 }

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { DurableObjectEvictionOptions, Miniflare } from "miniflare";
 import type { RoleName } from "../worker/roles.ts";
-import { collectChildren, killNow, runningOf } from "./children.ts";
+import { collectChildren, findRunning, killNow } from "./children.ts";
 import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
 import type { Controlled, ObjectTarget } from "./control-worker.ts";
 import { CONTROL_NAME, WORKER_NAME } from "./names.ts";
@@ -73,7 +73,7 @@ export class TestWorker implements AsyncDisposable {
 
   /** The process id of workerd. Undefined while it is not running. */
   get pid(): number | undefined {
-    return runningOf(this.#children)?.pid;
+    return findRunning(this.#children)?.pid;
   }
 
   /** Returns the URL of a path of the Worker. */
@@ -88,7 +88,7 @@ export class TestWorker implements AsyncDisposable {
   async kill(): Promise<void> {
     const miniflare = this.#miniflare;
     this.#miniflare = undefined;
-    const child = runningOf(this.#children);
+    const child = findRunning(this.#children);
     const killed = child && killNow(child);
     // Started before miniflare notifications that its process has ended, since it would start another one.
     await miniflare?.dispose().catch(() => undefined);
@@ -160,7 +160,7 @@ export class TestWorker implements AsyncDisposable {
     const { webSockets = "hibernate" } = how;
     let evicted = 0;
     for (const each of names) {
-      if (await this.#evictOne(this.#classOf(binding), { ...targetOf(each), webSockets })) evicted += 1;
+      if (await this.#evictOne(this.#classOf(binding), { ...toTarget(each), webSockets })) evicted += 1;
     }
     return evicted;
   }
@@ -250,14 +250,14 @@ export class TestWorker implements AsyncDisposable {
   }
 
   async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
-    return outcomeOf(await (await this.#controlWorker()).ask(this.#classOf(binding), targetOf(name), asked));
+    return toOutcome(await (await this.#controlWorker()).ask(this.#classOf(binding), toTarget(name), asked));
   }
 
   /** Runs an alarm by a fetch, so that Node is not blocked: the alarm may wait for something that the test does. */
   async #alarm(binding: string, name: ObjectName, asked: Control): Promise<boolean> {
-    const body = JSON.stringify([this.#classOf(binding), targetOf(name), asked]);
+    const body = JSON.stringify([this.#classOf(binding), toTarget(name), asked]);
     const response = await (await this.#controlWorker()).fetch("http://control/", { method: "POST", body });
-    return outcomeOf((await response.json()) as Controlled) as boolean;
+    return toOutcome((await response.json()) as Controlled) as boolean;
   }
 
   #classOf(binding: string): string {
@@ -287,11 +287,11 @@ interface ControlWorker {
 }
 
 /** @throws {Error} the exception of the object. */
-function outcomeOf({ value, failed }: Controlled): unknown {
+function toOutcome({ value, failed }: Controlled): unknown {
   if (failed) throw Object.assign(new Error(failed.message), failed);
   return value;
 }
 
-function targetOf(name: ObjectName): ObjectTarget {
+function toTarget(name: ObjectName): ObjectTarget {
   return /^[0-9a-f]{64}$/.test(name) ? { id: name } : { name };
 }

@@ -39,7 +39,9 @@ export interface ObjectPlace {
   readonly className: string;
   /** Name of a binding to use if the Worker has it. Undefined: the exported class is used. */
   readonly binding: string | undefined;
+  /** The jurisdiction in which objects are created, if there is one. */
   readonly jurisdiction: DurableObjectJurisdiction | undefined;
+  /** The region near which objects should be created, if the author has chosen one. */
   readonly locationHint: DurableObjectLocationHint | undefined;
 }
 
@@ -48,7 +50,7 @@ export interface ObjectRpc {
   /**
    * Calls a method of the object's role.
    *
-   * @param target The role and endpoint that are called: see {@link targetOf}.
+   * @param target The role and endpoint that are called: see {@link toTarget}.
    */
   callRole(target: string, method: string, ...args: unknown[]): Promise<unknown>;
 }
@@ -66,12 +68,12 @@ export class RoleObjects<Rpc> {
 
   constructor(role: RoleName, place: ObjectPlace) {
     this.#place = place;
-    this.#target = targetOf(role, place.className);
-    this.#url = urlOf(this.#target);
+    this.#target = toTarget(role, place.className);
+    this.#url = toUrl(this.#target);
   }
 
   namespace(env: unknown): ObjectNamespace {
-    return namespaceOf(env, this.#place);
+    return getNamespace(env, this.#place);
   }
 
   /** Returns the object with a name. Each role has names of its own. */
@@ -115,12 +117,12 @@ export class RoleObjects<Rpc> {
 export type ObjectStub = ReturnType<ObjectNamespace["get"]>;
 
 /** Returns the target of a call: the role and the endpoint, as text. */
-export function targetOf(role: string, className: string): string {
+export function toTarget(role: string, className: string): string {
   return `${role}/${className}`;
 }
 
 /** Returns the URL for requests to a role of an endpoint. */
-export function urlOf(target: string): string {
+export function toUrl(target: string): string {
   return `https://object/${target}`;
 }
 
@@ -128,7 +130,7 @@ export function urlOf(target: string): string {
 export const MISDIRECTED = 421;
 
 /** Returns the namespace of an endpoint's objects. @throws {KitError} `binding-missing` when there is none. */
-export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
+export function getNamespace(env: unknown, place: ObjectPlace): ObjectNamespace {
   const namespace = foundIn(env, place);
   if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, place).join("\n"));
   const { jurisdiction } = place;

@@ -82,7 +82,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
         : []),
       ...plugins.flatMap(({ name }, at) => {
         const { findProblems, roles = [] } = added[at] ?? {};
-        const found = problemsOf(name, findProblems, env);
+        const found = listProblems(name, findProblems, env);
         const lacksObjects = found.length === 0 && roles.length > 0 && !hasObjects;
         return lacksObjects ? [objectsNeeded(name, endpoint.place.className)] : found;
       }),
@@ -91,7 +91,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
 }
 
 /** Returns the problems that a plugin finds. A plugin that cannot look for them has one. */
-function problemsOf(name: string, find: Contribution["findProblems"], env: unknown): readonly Problem[] {
+function listProblems(name: string, find: Contribution["findProblems"], env: unknown): readonly Problem[] {
   if (!find) return [];
   try {
     const found: unknown = find(env);

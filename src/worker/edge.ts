@@ -17,7 +17,7 @@ import { isLoopback, splitUrl } from "../http/origin.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
-import { executionOf } from "./execution.ts";
+import { findExecution } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
 import type { HonoEnv } from "./parts.ts";
 import type { Added, EndpointServices, JoinedPlugins, Use } from "./plugin.ts";
@@ -130,7 +130,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
   const { sessions, notifications, httpSse, once, keys, tasks, replay, place, plugins } = given;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
-  const registry = registryOf(source, (registry) => {
+  const registry = toRegistrySource(source, (registry) => {
     hub?.watch(registry);
     watchTasks?.(registry);
   });
@@ -190,7 +190,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
 }
 
 /** Returns the source of compiled servers. @param onServer Called with each server that a server function returns. */
-function registryOf<Env>(source: ServerSource<Env>, onServer: (registry: Registry) => void): RegistrySource {
+function toRegistrySource<Env>(source: ServerSource<Env>, onServer: (registry: Registry) => void): RegistrySource {
   if (typeof source !== "function") return source[REGISTRY];
   return async (request, env, principal) => {
     const server = await source(request, env as Env, principal);
@@ -210,7 +210,7 @@ function createApp<Env>(
 ): Hono<HonoEnv<Env>> {
   const app = new Hono<HonoEnv<Env>>();
   if (middleware.length > 0) app.use(...middleware);
-  app.all(path, (context) => handle(context.req.raw, context.env, executionOf(context)));
+  app.all(path, (context) => handle(context.req.raw, context.env, findExecution(context)));
   const serveOlder = httpSse?.mount(app, endpoint, gateway);
   const servePage = page?.mount(app, endpoint, path);
   joined?.mount(app);

@@ -6,7 +6,7 @@
 import type { Execution } from "../core/protocol/execution.ts";
 
 /** Returns the execution context, or undefined if the app was called without one. Hono throws in that case. */
-export function executionOf(context: { readonly executionCtx: Execution }): Execution | undefined {
+export function findExecution(context: { readonly executionCtx: Execution }): Execution | undefined {
   try {
     return context.executionCtx;
   } catch {

@@ -4,16 +4,26 @@
  * @module
  */
 
+export type { EndpointHooks } from "../core/define/hook-types.ts";
 export type { Principal } from "../core/protocol/client-facts.ts";
 export type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
-export type { AuthHook, Authorize, AuthResult, ReceivedRequest, RefusedRequest } from "../http/endpoint-types.ts";
+export type {
+  AuthHook,
+  Authorize,
+  AuthResult,
+  ReceivedRequest,
+  RefusedRequest,
+  ServerSource,
+} from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
-export type { Refusal, WireForm } from "../http/refusal.ts";
-export type { ResponseTimes } from "../http/response-times.ts";
+export type { Refusal, Reply, WireForm } from "../http/refusal.ts";
+export type { HttpLimits, ResponseTimes } from "../http/response-times.ts";
+export type { PlainRequest } from "../http/sessions.ts";
 export type { AuditRecord } from "./access/audit/audit-record.ts";
 export type { AuditOptions, AuditPlugin, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
 export { audit } from "./access/audit/index.ts";
 export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/bytes-in-flight.ts";
+export type { ObjectPlace, PlaceOptions } from "./bindings.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
@@ -21,4 +31,6 @@ export type { EdgeOptions } from "./edge-options.ts";
 export { objects } from "./objects.ts";
 export type { PageOptions } from "./page/index.ts";
 export { page } from "./page/index.ts";
+export type { HonoEnv } from "./parts.ts";
 export type { Contribution, EndpointServices, Plugin, PluginDefinition, Use } from "./plugin.ts";
+export type { Problem } from "./problems.ts";

@@ -16,8 +16,8 @@ import {
   type ObjectPlace,
   type ObjectRpc,
   ownsClass,
-  targetOf,
-  urlOf,
+  toTarget,
+  toUrl,
 } from "./bindings.ts";
 import { type RoleName, storedRole } from "./roles.ts";
 
@@ -105,7 +105,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   }
 
   override async fetch(request: Request): Promise<Response> {
-    const target = request.url.slice(urlOf("").length);
+    const target = request.url.slice(toUrl("").length);
     try {
       const role = this.#enter(target);
       return (await role.fetch?.(request)) ?? new Response(null, { status: MISDIRECTED });
@@ -163,7 +163,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
 
   /** Returns whether a call is meant for a task but this object stores none: a client can send any object id as a task id. */
   #isNoTask(target: string, method: string): boolean {
-    return method !== "create" && target === targetOf("task", this.#className) && this.#knownRole() !== "task";
+    return method !== "create" && target === toTarget("task", this.#className) && this.#knownRole() !== "task";
   }
 
   #roleOf(socket: WebSocket): RoleObject | undefined {
@@ -180,7 +180,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     const role: RoleObject | undefined = this.#roles.find((each) => each.name === name)?.create(this.ctx, this.env);
     if (role) {
       this.#role = role;
-      this.#target = targetOf(name, this.#className);
+      this.#target = toTarget(name, this.#className);
       const { storage } = this.ctx;
       if (storage.kv.get(UNSERVED)) {
         storage.kv.delete(UNSERVED);

@@ -17,7 +17,10 @@ import type { Deliver } from "./sessions/http-sse-session.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
 /** The Env of a Hono app. */
-export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
+export type HonoEnv<Env> = {
+  /** The bindings of the Worker. */
+  Bindings: Env extends object ? Env : object;
+};
 
 /** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/durable`; bundled only if imported. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects>, SealingPart {

@@ -76,7 +76,7 @@ export function readUse<Env>(use: unknown = []): Used<Env> {
     plugins,
     middleware,
     problems,
-    place: placeOf((place as PlaceOptions | undefined) ?? all.place, wrong),
+    place: toPlace((place as PlaceOptions | undefined) ?? all.place, wrong),
   };
 }
 
@@ -84,7 +84,7 @@ const WRITE = "write a plugin such as durable(), or Hono middleware.";
 
 const CLASS_NAME = "McpObject";
 
-function placeOf(
+function toPlace(
   { className = CLASS_NAME, binding, jurisdiction, locationHint }: PlaceOptions = {},
   wrong: (text: string) => void,
 ): ObjectPlace {

@@ -1,7 +1,7 @@
 /** A Worker on which scripts run one after the other, and the faults that are injected into it. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { StoredState } from "../../src/testing/worker-side.ts";
-import { tagsOf } from "../../src/worker/sessions/event-id.ts";
+import { createTags } from "../../src/worker/sessions/event-id.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Place } from "./ledger.ts";
 import { HANG_MS } from "./peer.ts";
@@ -170,5 +170,7 @@ export function isOf({ id }: SessionHome, place: Place | undefined, tables: Stor
   if (!place) return false;
   const [, streams = []] = Object.entries(tables).find(([name]) => name.startsWith("stream_")) ?? [];
   const rows = (streams as unknown as { id: number; session: number }[]).filter((row) => row.id === place.stream);
-  return [0, ...rows.map(({ session }) => session)].some((session) => tagsOf(id, session)(place.stream) === place.tag);
+  return [0, ...rows.map(({ session }) => session)].some(
+    (session) => createTags(id, session)(place.stream) === place.tag,
+  );
 }

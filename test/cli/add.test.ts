@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { diffLines } from "../../src/cli/commands/add/diff.ts";
 import { withImport } from "../../src/cli/commands/add/project.ts";
 import { connect } from "../../src/client/index.ts";
-import { startTask, tasks } from "../../src/client/tasks/index.ts";
+import { clientTasks, startTask } from "../../src/client/tasks/index.ts";
 import { startWorker } from "../../src/testing/index.ts";
 import { ignoreLogs } from "../harness/logs.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
@@ -70,7 +70,7 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
 
   await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
   const tap = await startHttpTap(worker.url("/mcp"));
-  const client = await connect(tap.url, { name: "test", version: "1.0.0", use: [tasks()] });
+  const client = await connect(tap.url, { name: "test", version: "1.0.0", use: [clientTasks()] });
   const text = async (name: string, args: Record<string, unknown>) =>
     JSON.stringify((await client.callTool(name, args)).content);
   expect(await text("find_notes", {})).toContain("no such notes");

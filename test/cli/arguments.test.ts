@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { argumentsOf, commandFor, valuesOf } from "../../src/cli/arguments/arguments.ts";
+import { commandFor, listArguments, readValues } from "../../src/cli/arguments/arguments.ts";
 import type { JsonObject } from "../../src/core/protocol/jsonrpc.ts";
 
 const OWN = ["json", "timeout"];
 
 function read(properties: JsonObject, args: readonly string[], more: JsonObject = {}): JsonObject {
-  const known = argumentsOf({ type: "object", properties, ...more });
+  const known = listArguments({ type: "object", properties, ...more });
   const command = commandFor("tool", known, OWN);
   command.parse([...args], { from: "user" });
-  return valuesOf(known, command.opts(), OWN);
+  return readValues(known, command.opts(), OWN);
 }
 
 test.each<[string, JsonObject, string[], JsonObject]>([
@@ -79,7 +79,7 @@ test("--help of a tool lists types, choices, what is required, and defaults", ()
     },
     required: ["city"],
   };
-  expect(`\n${commandFor("mcp-edge call <server> weather", argumentsOf(schema), OWN).helpInformation()}`).toBe(`
+  expect(`\n${commandFor("mcp-edge call <server> weather", listArguments(schema), OWN).helpInformation()}`).toBe(`
 Usage: mcp-edge call <server> weather [options] [-]
 
 Options:

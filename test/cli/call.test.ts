@@ -1,7 +1,7 @@
 // @module-tag long
 /** `mcp-edge call` and `mcp-edge list` without a terminal, over HTTP and stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { secondsOf } from "../../src/cli/server/retry-times.ts";
+import { toSeconds } from "../../src/cli/server/retry-times.ts";
 import { Lab } from "../client/places.ts";
 import { discovered, json, result, scripted } from "../client/scripted.ts";
 import { NODE } from "../oracle/node.ts";
@@ -407,12 +407,12 @@ describe("a server that accepts no more requests for now", () => {
 
   test("Retry-After is a number of seconds or a date", () => {
     const nowMs = Date.parse("2026-11-22T12:00:00Z");
-    expect(secondsOf("120", nowMs)).toBe(120);
-    expect(secondsOf("Sun, 22 Nov 2026 12:01:30 GMT", nowMs)).toBe(90);
-    expect(secondsOf("Sun, 22 Nov 2026 11:00:00 GMT", nowMs)).toBe(0);
-    expect(secondsOf("soon", nowMs)).toBeUndefined();
-    expect(secondsOf("9".repeat(400), nowMs)).toBeUndefined();
-    expect(secondsOf(null, nowMs)).toBeUndefined();
+    expect(toSeconds("120", nowMs)).toBe(120);
+    expect(toSeconds("Sun, 22 Nov 2026 12:01:30 GMT", nowMs)).toBe(90);
+    expect(toSeconds("Sun, 22 Nov 2026 11:00:00 GMT", nowMs)).toBe(0);
+    expect(toSeconds("soon", nowMs)).toBeUndefined();
+    expect(toSeconds("9".repeat(400), nowMs)).toBeUndefined();
+    expect(toSeconds(null, nowMs)).toBeUndefined();
   });
 });
 

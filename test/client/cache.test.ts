@@ -1,7 +1,7 @@
 /** Results are kept for the time that the server names. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CacheOptions, cache } from "../../src/client/cache/cache.ts";
-import { type CacheStore, memoryStore } from "../../src/client/cache/store.ts";
+import { type ClientCacheOptions, cache } from "../../src/client/cache/cache.ts";
+import { type CacheStore, memoryCache } from "../../src/client/cache/store.ts";
 import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
 import { until } from "../http/wire.ts";
 import { Lab, ME, PLACES } from "./places.ts";
@@ -63,7 +63,11 @@ async function serve(hints: Hints | ((method: string) => Hints | Promise<Hints>)
   return server;
 }
 
-async function join(server: Scripted, options: CacheOptions = {}, more: Partial<ClientOptions> = {}): Promise<Client> {
+async function join(
+  server: Scripted,
+  options: ClientCacheOptions = {},
+  more: Partial<ClientOptions> = {},
+): Promise<Client> {
   const client = await connect(server.url, { ...ME, use: [cache(options)], ...more });
   clients.push(client);
   return client;
@@ -226,7 +230,7 @@ describe("a legacy server", () => {
 
 describe("a change", () => {
   /** Passes a notification to the cache of a client. */
-  async function withNotices(hints: Parameters<typeof serve>[0], options: CacheOptions = {}) {
+  async function withNotices(hints: Parameters<typeof serve>[0], options: ClientCacheOptions = {}) {
     let notify: (method: string, params?: object) => void = () => undefined;
     const server = await serve(hints);
     const client = await join(server, options, {
@@ -336,7 +340,7 @@ describe("a shared store", () => {
   const server = "https://example.com/mcp";
 
   test("gives public results to every principal, and private ones only to their own", async () => {
-    const store = memoryStore();
+    const store = memoryCache();
     let hints: Hints = PUBLIC;
     const scripted = await serve(() => hints);
     const ada = await join(scripted, { store, server, principal: "ada" });
@@ -352,7 +356,7 @@ describe("a shared store", () => {
   });
 
   test("never holds the private results of a client that names no principal", async () => {
-    const store = memoryStore();
+    const store = memoryCache();
     const scripted = await serve({ ttlMs: 60_000 }, { text: /cacheScope/, schema: "2026-07-28" });
     const one = await join(scripted, { store, server });
     const two = await join(scripted, { store, server });
@@ -362,7 +366,7 @@ describe("a shared store", () => {
   });
 
   test("keeps the results of different servers apart, and needs their names", async () => {
-    const store = memoryStore();
+    const store = memoryCache();
     const scripted = await serve(PUBLIC);
     const one = await join(scripted, { store, server: "https://one.example/mcp" });
     const two = await join(scripted, { store, server: "https://two.example/mcp" });
@@ -386,7 +390,7 @@ describe("a shared store", () => {
 
 describe("memoryStore()", () => {
   test("removes what was used least recently when it is full, and never keeps more than charsMax", async () => {
-    const store = memoryStore({ charsMax: 12 });
+    const store = memoryCache({ charsMax: 12 });
     await store.set("a", "12345", 1);
     await store.set("b", "12345", 1);
     expect(await store.get("a")).toBe("12345");

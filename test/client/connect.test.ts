@@ -1,7 +1,7 @@
 /** Era detection, and the ways in which a connection fails. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type ClientError, type ClientEvent, connect, McpError } from "../../src/client/index.ts";
-import { connect as serve } from "../../src/core/index.ts";
+import { serveTransport as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { until } from "../http/wire.ts";
 import { createServer } from "./fixtures/server.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type HostOptions, openHost } from "../../src/client/host/host.ts";
-import { readServer, serversOf } from "../../src/client/host/server-config.ts";
+import { listServers, readServer } from "../../src/client/host/server-config.ts";
 import { nameFor } from "../../src/client/host/tool-names.ts";
 import { readMcpConfig, stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
@@ -146,8 +146,8 @@ describe("a configuration", () => {
 
   test("may be that of VS Code, and leaves out disabled servers", () => {
     const config = { servers: { one: { url: "https://a.example" }, two: { disabled: true } }, inputs: [] };
-    expect([...serversOf(config).keys()]).toEqual(["one"]);
-    for (const wrong of [{}, null, { mcpServers: [] }]) expect(() => serversOf(wrong)).toThrow("has no servers");
+    expect([...listServers(config).keys()]).toEqual(["one"]);
+    for (const wrong of [{}, null, { mcpServers: [] }]) expect(() => listServers(wrong)).toThrow("has no servers");
   });
 
   test("has variables, with defaults", () => {

@@ -8,7 +8,7 @@ import {
   type QuestionContext,
   type ServerHandlers,
 } from "../../src/client/index.ts";
-import { tasks } from "../../src/client/tasks/index.ts";
+import { clientTasks } from "../../src/client/tasks/index.ts";
 import type { JSONRPCMessage } from "../../src/core/protocol/jsonrpc.ts";
 import { createTransportPair } from "../../src/core/protocol/transport-pair.ts";
 import { until } from "../http/wire.ts";
@@ -196,7 +196,7 @@ test("a task that asks 100 questions at once is answered completely, 16 question
     gauge.leave();
     return { action: "decline" } as const;
   };
-  const { client } = await join(server.url, { onElicit, use: [tasks()] });
+  const { client } = await join(server.url, { onElicit, use: [clientTasks()] });
   expect(await client.callTool("ask")).toEqual(DONE);
   expect([answered, gauge.total, gauge.most]).toEqual([100, 100, PER_CALL]);
 });

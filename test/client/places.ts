@@ -4,7 +4,7 @@ import { type Client, type ClientOptions, connect } from "../../src/client/index
 import { readEvents } from "../../src/client/transports/event-reader.ts";
 import { HttpSseTransport } from "../../src/client/transports/http-sse.ts";
 import { givenHeaders } from "../../src/client/transports/request-headers.ts";
-import { connect as serve } from "../../src/core/index.ts";
+import { serveTransport as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";

@@ -11,7 +11,7 @@ import {
   type ConnectTarget,
   connect,
 } from "../../src/client/index.ts";
-import { connect as serve, type Transport } from "../../src/core/index.ts";
+import { serveTransport as serve, type Transport } from "../../src/core/index.ts";
 import { type StdioOptions, stdio } from "../../src/node/index.ts";
 import { type CuttableProxy, startProxy } from "../../src/testing/proxy.ts";
 import { createPair } from "../harness/pair.ts";

@@ -1,8 +1,8 @@
 /** What a client is doing can be read. */
 import { afterEach, expect, test } from "vitest";
 import { type Client, type ClientExtension, connect } from "../../src/client/index.ts";
-import { type ConnectionState, stateOf, trackState } from "../../src/client/state/state.ts";
-import { connect as serve, type Transport } from "../../src/core/index.ts";
+import { type ConnectionState, getConnectionState, trackState } from "../../src/client/state/state.ts";
+import { serveTransport as serve, type Transport } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { until } from "../http/wire.ts";
 import { createServer } from "./fixtures/server.ts";
@@ -26,7 +26,7 @@ async function enter(canReopen: () => boolean) {
   };
   let first: ConnectionState | undefined;
   const peek: ClientExtension = ({ client }) => {
-    first = stateOf(client);
+    first = getConnectionState(client);
     return {};
   };
   const use = [trackState(), peek];
@@ -39,7 +39,7 @@ const FRESH = { resuming: [], requests: [], lastError: undefined };
 
 test("the state names the transport, the version, the last event, and the requests that are waiting with their age", async () => {
   const { client } = await enter(() => true);
-  expect(stateOf(client)).toEqual({
+  expect(getConnectionState(client)).toEqual({
     ...FRESH,
     phase: "connected",
     transport: "pipe",
@@ -51,11 +51,13 @@ test("the state names the transport, the version, the last event, and the reques
   const held = client
     .callTool("hold", { key: "state" }, { signal: controller.signal })
     .catch((error: unknown) => error);
-  expect(stateOf(client)?.requests).toEqual([{ method: "tools/call", ageMs: expect.any(Number) }]);
+  expect(getConnectionState(client)?.requests).toEqual([{ method: "tools/call", ageMs: expect.any(Number) }]);
   controller.abort(new Error("enough"));
   await held;
-  await until("the request is forgotten", () => stateOf(client)?.requests.length === 0);
-  expect(stateOf(client)).toMatchObject({ lastError: { error: { message: "enough" }, atMs: expect.any(Number) } });
+  await until("the request is forgotten", () => getConnectionState(client)?.requests.length === 0);
+  expect(getConnectionState(client)).toMatchObject({
+    lastError: { error: { message: "enough" }, atMs: expect.any(Number) },
+  });
 });
 
 test("the state says that the connection is being opened, opened again, and closed", async () => {
@@ -63,13 +65,16 @@ test("the state says that the connection is being opened, opened again, and clos
   const { client, ends, first } = await enter(() => canReopen);
   expect(first()).toMatchObject({ ...FRESH, phase: "connecting", transport: undefined, hasSession: false });
   await ends[0]?.close();
-  await until("the loss is noticed", () => stateOf(client)?.phase === "reconnecting");
+  await until("the loss is noticed", () => getConnectionState(client)?.phase === "reconnecting");
   await client.callTool("add", { a: 1, b: 2 });
-  expect(stateOf(client)).toMatchObject({ phase: "connected", lastEvent: { event: { type: "reconnected" } } });
+  expect(getConnectionState(client)).toMatchObject({
+    phase: "connected",
+    lastEvent: { event: { type: "reconnected" } },
+  });
   canReopen = false;
   await ends[1]?.close();
-  await until("the client gives up", () => stateOf(client)?.phase === "closed");
-  expect(String(stateOf(client)?.lastError?.error)).toContain("no server is there");
+  await until("the client gives up", () => getConnectionState(client)?.phase === "closed");
+  expect(String(getConnectionState(client)?.lastError?.error)).toContain("no server is there");
 });
 
 test("the state says whether a session exists, and which stream is being resumed", async () => {
@@ -86,25 +91,29 @@ test("the state says whether a session exists, and which stream is being resumed
   });
   const client = await connect(server.url, { ...ME, protocolVersions: ["2025-11-25"], use: [trackState()] });
   clients.push(client);
-  expect(stateOf(client)).toMatchObject({ phase: "connected", transport: "streamable-http", hasSession: true });
+  expect(getConnectionState(client)).toMatchObject({
+    phase: "connected",
+    transport: "streamable-http",
+    hasSession: true,
+  });
   const called = client.callTool("any").catch((error: unknown) => error);
-  await until("the stream breaks", () => stateOf(client)?.resuming.length === 1);
-  expect(stateOf(client)).toMatchObject({ resuming: ["tools/call"], requests: [{ method: "tools/call" }] });
+  await until("the stream breaks", () => getConnectionState(client)?.resuming.length === 1);
+  expect(getConnectionState(client)).toMatchObject({ resuming: ["tools/call"], requests: [{ method: "tools/call" }] });
   await client.close();
   expect(await called).toMatchObject({ code: "closed" });
-  await until("the request is forgotten", () => stateOf(client)?.requests.length === 0);
-  expect(stateOf(client)).toMatchObject({ phase: "closed", resuming: [] });
+  await until("the request is forgotten", () => getConnectionState(client)?.requests.length === 0);
+  expect(getConnectionState(client)).toMatchObject({ phase: "closed", resuming: [] });
 });
 
 test("a closed client says so, and a client without trackState() has no state", async () => {
   const { client } = await enter(() => true);
   await client.close();
-  expect(stateOf(client)?.phase).toBe("closed");
+  expect(getConnectionState(client)?.phase).toBe("closed");
   const [serverEnd, clientEnd] = createPair();
   await serve(createServer(), serverEnd, { onError: () => undefined });
   const other = await connect(clientEnd, ME);
   clients.push(other);
-  expect(stateOf(other)).toBeUndefined();
+  expect(getConnectionState(other)).toBeUndefined();
 });
 
 test("a hook for events that throws disturbs neither the client nor the other hooks", async () => {

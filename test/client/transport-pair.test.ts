@@ -4,7 +4,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer as OfficialServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, test } from "vitest";
 import { type ConnectTarget, connect } from "../../src/client/index.ts";
-import { createTransportPair, connect as serve } from "../../src/core/index.ts";
+import { createTransportPair, serveTransport as serve } from "../../src/core/index.ts";
 import type { JSONRPCMessage } from "../../src/core/protocol/jsonrpc.ts";
 import { createServer } from "./fixtures/server.ts";
 import { ME } from "./places.ts";

@@ -2,7 +2,7 @@
 import type { ClientAuth } from "../../src/client/index.ts";
 import {
   clientCredentials,
-  dpop,
+  dpopKeys,
   enterpriseManaged,
   jwtBearer,
   type OAuthOptions,
@@ -81,7 +81,7 @@ async function optionsOf(scenario: string, context: AuthScenarioContext, server:
       return { grant: jwtBearer(() => context.valid_jwt ?? ""), client: { id } };
     case "auth/dpop":
     case "auth/dpop-nonce":
-      return { redirect: BROWSER, dpop: dpop() };
+      return { redirect: BROWSER, dpop: dpopKeys() };
     default:
       return { redirect: BROWSER, clientMetadata: { client_name: "mcp-edge conformance" } };
   }

@@ -1,7 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { afterEach, describe, expect, test } from "vitest";
-import { CancelledError, connect, McpError, McpServer, type Transport } from "../../src/core/index.ts";
+import { CancelledError, McpError, McpServer, serveTransport, type Transport } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer, type Peer, resultOf } from "./peer.ts";
 
@@ -294,7 +294,7 @@ describe("transports", () => {
   test("a transport of the official SDK carries a server to the official client", async () => {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const onError = () => undefined;
-    const connection = await connect(createServer(), serverEnd as unknown as Transport, { onError });
+    const connection = await serveTransport(createServer(), serverEnd as unknown as Transport, { onError });
     const client = new Client({ name: "official", version: "1.0.0" });
     await client.connect(clientEnd);
     const called = await client.callTool({ name: "hello", arguments: {} });
@@ -306,7 +306,9 @@ describe("transports", () => {
   test("a transport that cannot start rejects connect", async () => {
     const [, end] = createPair();
     end.start = () => Promise.reject(new Error("the port is taken"));
-    await expect(connect(createServer(), end, { onError: () => undefined })).rejects.toThrow("the port is taken");
+    await expect(serveTransport(createServer(), end, { onError: () => undefined })).rejects.toThrow(
+      "the port is taken",
+    );
   });
 
   test("a send that fails is reported, and the next request is served", async () => {
@@ -317,7 +319,7 @@ describe("transports", () => {
     server.send = (message) => (failures-- > 0 ? Promise.reject(new Error("the pipe is full")) : send(message));
     const received: unknown[] = [];
     client.onmessage = (message) => received.push(message);
-    await connect(createServer(), server, { onError: (error) => void reports.push(error) });
+    await serveTransport(createServer(), server, { onError: (error) => void reports.push(error) });
     await client.send({ jsonrpc: "2.0", id: 1, method: "ping" });
     await client.send({ jsonrpc: "2.0", id: 2, method: "ping" });
     await expect.poll(() => received).toEqual([{ jsonrpc: "2.0", id: 2, result: {} }]);

@@ -1,6 +1,6 @@
 /** Opening, ids, notifications and closing, as far as `connection.test.ts` does not cover them. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type AroundHook, connect, type JSONRPCMessage, McpError, McpServer } from "../../src/core/index.ts";
+import { type AroundHook, type JSONRPCMessage, McpError, McpServer, serveTransport } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import {
   ALL_VERSIONS,
@@ -335,7 +335,7 @@ describe("the end of a connection", () => {
       const held = addHeld(server);
       const [serverEnd, clientEnd] = createPair();
       const reports: unknown[] = [];
-      const connection = await connect(server, serverEnd, { onError: (error) => void reports.push(error) });
+      const connection = await serveTransport(server, serverEnd, { onError: (error) => void reports.push(error) });
       const params = { name: "held", ...paramsOf(version) };
       await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
       await expect.poll(() => held.running).toBe(1);
@@ -365,7 +365,7 @@ describe("the end of a connection", () => {
           received.push(message);
           if ("method" in message && message.method === "roots/list") asked.resolve();
         };
-        const connection = await connect(server, serverEnd, { onError: () => undefined });
+        const connection = await serveTransport(server, serverEnd, { onError: () => undefined });
         const params = { ...CLIENT, capabilities: { roots: {} }, protocolVersion: "2025-11-25" };
         await clientEnd.send({ jsonrpc: "2.0", id: 0, method: "initialize", params });
         await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "asks" } });

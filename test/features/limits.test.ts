@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { connect, type Limits, McpServer } from "../../src/core/index.ts";
+import { type Limits, McpServer, serveTransport } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { edge } from "../../src/worker/edge.ts";
 import { expectLogs } from "../harness/logs.ts";
@@ -45,7 +45,7 @@ describe("limits", () => {
       expect(refused.status).toBe(500);
       expect(await refused.text()).toContain("limits.batchMax");
       const [end] = createPair();
-      await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
+      await expect(serveTransport(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
     },
   );
 });
@@ -59,8 +59,8 @@ test.each([Number.NaN, 0, 1.5, 2 ** 31])(
     expect(await refused.text()).toContain("edge(): heartbeatMs is ");
     const [end] = createPair();
     const limits: object = { heartbeatMs: 1_000 };
-    await expect(connect(createServer(), end, { limits, onError })).rejects.toThrow(
-      'connect(): limits has no option "heartbeatMs"',
+    await expect(serveTransport(createServer(), end, { limits, onError })).rejects.toThrow(
+      'serveTransport(): limits has no option "heartbeatMs"',
     );
   },
 );

@@ -5,13 +5,13 @@
 import {
   type ClientCapabilities,
   type Connection,
-  type ConnectOptions,
-  connect,
   type JSONRPCErrorResponse,
   type JSONRPCMessage,
   type JSONRPCRequest,
   type JSONRPCResultResponse,
   type McpServer,
+  type ServeTransportOptions,
+  serveTransport,
 } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { WireOracle } from "../oracle/oracle.ts";
@@ -23,7 +23,7 @@ export const ALL_VERSIONS = [...LEGACY_VERSIONS, MODERN_VERSION] as const;
 export type Json = { [key: string]: unknown };
 export type Response = JSONRPCResultResponse | JSONRPCErrorResponse;
 
-export interface PeerOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
+export interface PeerOptions<Env = unknown> extends Partial<ServeTransportOptions<Env>> {
   /** Capabilities that the client declares. @default {} */
   readonly capabilities?: ClientCapabilities;
   /** @default peer 1.0.0 */
@@ -121,7 +121,7 @@ export async function openPeer<Env>(
   clientEnd.onclose = () => {
     for (const { fail } of waiting.values()) fail(new Error("The connection closed before the answer."));
   };
-  const connection = await connect(server, serverEnd, {
+  const connection = await serveTransport(server, serverEnd, {
     onError: (error) => {
       reports.push(error);
     },

@@ -1,6 +1,6 @@
 /** Memory that is kept for a peer that does not read is limited. */
 import { expect, test } from "vitest";
-import { connect, McpServer, type Transport } from "../../src/core/index.ts";
+import { McpServer, serveTransport, type Transport } from "../../src/core/index.ts";
 
 /** A transport whose sends complete only when the test allows it. */
 function stalledTransport() {
@@ -29,7 +29,7 @@ function stalledTransport() {
 }
 
 async function openLegacy(server: McpServer, transport: Transport, sent: readonly string[], limits = {}) {
-  const connection = await connect(server, transport, { onError: () => undefined, limits });
+  const connection = await serveTransport(server, transport, { onError: () => undefined, limits });
   const clientInfo = { name: "slow", version: "1.0.0" };
   const params = { protocolVersion: "2025-11-25", capabilities: { roots: { listChanged: true } }, clientInfo };
   transport.onmessage?.({ jsonrpc: "2.0", id: 1, method: "initialize", params } as never);

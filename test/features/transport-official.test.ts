@@ -10,7 +10,7 @@ import { InMemoryTransport as InMemory1 } from "@modelcontextprotocol/sdk/inMemo
 import { StdioServerTransport as Stdio1 } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Transport as OfOne } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { connect, type JSONRPCMessage, McpServer, type Transport } from "../../src/core/index.ts";
+import { type JSONRPCMessage, McpServer, serveTransport, type Transport } from "../../src/core/index.ts";
 import { StdioServerTransport } from "../../src/node/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { WireOracle } from "../oracle/oracle.ts";
@@ -129,7 +129,7 @@ describe.each(PAIRS)("%s", (_, create) => {
     const [clientEnd, serverEnd] = create();
     const oracle = new WireOracle();
     watch(serverEnd, oracle);
-    const connection = await connect(server, serverEnd, { onError: (error) => void reports.push(error) });
+    const connection = await serveTransport(server, serverEnd, { onError: (error) => void reports.push(error) });
     const client = await connectClient(clientEnd);
 
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["version", "waits"]);

@@ -5,11 +5,11 @@ import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { afterEach, describe, expect, test } from "vitest";
 import { REGISTRY } from "../../src/core/define/server.ts";
 import {
-  type ConnectOptions,
-  connect,
   type JSONRPCMessage,
   KitError,
   McpServer,
+  type ServeTransportOptions,
+  serveTransport,
   type Transport,
 } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
@@ -123,8 +123,8 @@ describe("a transport of the official SDK with the official client", () => {
   async function open(server: McpServer) {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const reports: unknown[] = [];
-    const options: ConnectOptions<unknown> = { onError: (error) => void reports.push(error) };
-    const connection = await connect(server, serverEnd, options);
+    const options: ServeTransportOptions<unknown> = { onError: (error) => void reports.push(error) };
+    const connection = await serveTransport(server, serverEnd, options);
     const client = new Client({ name: "official", version: "1.0.0" });
     await client.connect(clientEnd);
     return { client, connection, reports };
@@ -208,7 +208,7 @@ describe("official clients of earlier revisions, each over its own in-memory tra
     const server = createServer();
     server.tool("version", {}, (_, ctx) => ctx.client.protocolVersion);
     const end = serverEnd as unknown as Transport;
-    const connection = await connect(server, end, { onError: (error) => Promise.reject(error) });
+    const connection = await serveTransport(server, end, { onError: (error) => Promise.reject(error) });
     const client = new sdk.Client({ name: "official", version: "1.0.0" });
     await client.connect(clientEnd as never);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["hello", "version"]);
@@ -227,7 +227,9 @@ describe("failures", () => {
       end.onerror?.(error);
       throw error;
     };
-    await expect(connect(createServer(), end, { onError: (heard) => void reports.push(heard) })).rejects.toBe(error);
+    await expect(serveTransport(createServer(), end, { onError: (heard) => void reports.push(heard) })).rejects.toBe(
+      error,
+    );
     expect(reports).toEqual([error]);
   });
 
@@ -236,10 +238,10 @@ describe("failures", () => {
     const heard: unknown[] = [];
     const received: JSONRPCMessage[] = [];
     client.onmessage = (message) => received.push(message);
-    const onError: ConnectOptions<unknown>["onError"] = (error, { method, correlationId }) => {
+    const onError: ServeTransportOptions<unknown>["onError"] = (error, { method, correlationId }) => {
       heard.push([(error as Error).message, method, correlationId.length > 0]);
     };
-    const connection = await connect(createServer(), end, { onError });
+    const connection = await serveTransport(createServer(), end, { onError });
     end.onerror?.(new Error("a bad frame"));
     expect(heard).toEqual([["a bad frame", "(transport)", true]]);
     await client.send({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -252,7 +254,7 @@ describe("failures", () => {
     const received: JSONRPCMessage[] = [];
     client.onmessage = (message) => received.push(message);
     end.start = async () => end.onmessage?.({ jsonrpc: "2.0", id: "early", method: "ping" });
-    await connect(createServer(), end, { onError: () => undefined });
+    await serveTransport(createServer(), end, { onError: () => undefined });
     await expect.poll(() => received).toMatchObject([{ id: "early", result: {} }]);
   });
 
@@ -262,7 +264,7 @@ describe("failures", () => {
     end.send = () => {
       throw new KitError("transport-closed", "not open");
     };
-    const connection = await connect(createServer(), end, { onError: (error) => void reports.push(error) });
+    const connection = await serveTransport(createServer(), end, { onError: (error) => void reports.push(error) });
     await client.send({ jsonrpc: "2.0", id: 1, method: "ping" });
     await expect.poll(() => reports).toMatchObject([{ message: "not open" }]);
     await connection.idle();
@@ -273,7 +275,7 @@ describe("failures", () => {
     const texts: string[] = [];
     end.sendText = async (text) => void texts.push(text);
     end.send = () => Promise.reject(new Error("not this one"));
-    const connection = await connect(createServer(), end, { onError: () => undefined });
+    const connection = await serveTransport(createServer(), end, { onError: () => undefined });
     await client.send({ jsonrpc: "2.0", id: "t", method: "ping" });
     await expect.poll(() => texts).toEqual(['{"jsonrpc":"2.0","id":"t","result":{}}']);
     await connection.close();
@@ -293,7 +295,7 @@ test("a transport that throws synchronously is reported to onError, for notifica
     throw new Error("no way out");
   });
   const server = createServer();
-  const connection = await connect(server, serverEnd, { onError: (error) => void errors.push(error) });
+  const connection = await serveTransport(server, serverEnd, { onError: (error) => void errors.push(error) });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
   await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
   await clientEnd.send({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -331,7 +333,7 @@ test("progress and logs for a peer that does not read are limited; answers and q
     return JSON.stringify(await ctx.listRoots());
   });
   const limits = { streamBufferBytesMax: 2_000 };
-  const connection = await connect(server, serverEnd, { limits, onError: () => undefined });
+  const connection = await serveTransport(server, serverEnd, { limits, onError: () => undefined });
   const params = {
     protocolVersion: "2025-11-25",
     capabilities: { roots: {} },

@@ -1,12 +1,12 @@
 /** Messages that cannot be delivered to a client: no other client is affected, and `onError` is called. */
 import { afterEach, describe, expect, test } from "vitest";
 import {
-  connect,
   type ErrorPlace,
   type ErrorReporter,
   type HandlerContext,
   type JSONRPCMessage,
   McpServer,
+  serveTransport,
 } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { WireOracle } from "../oracle/oracle.ts";
@@ -41,7 +41,7 @@ describe.each(LEGACY_VERSIONS)("in %s", (version) => {
       oracle.observe("client", whole);
       return clientEnd.send(whole as unknown as JSONRPCMessage);
     };
-    const connection = await connect(server, serverEnd, { onError: (error) => void runtime.push(error) });
+    const connection = await serveTransport(server, serverEnd, { onError: (error) => void runtime.push(error) });
     const clientInfo = { name: "deaf", version: "1.0.0" };
     await say({ id: 0, method: "initialize", params: { protocolVersion: version, capabilities: {}, clientInfo } });
     await expect.poll(() => answers.length).toBe(1);

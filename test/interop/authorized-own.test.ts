@@ -2,7 +2,7 @@
 /** Our client signs in at a real authorization server, `oidc-provider`, and uses endpoints with `bearer()` on workerd. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { clientCredentials, dpop, oauth } from "../../src/client/oauth/index.ts";
+import { clientCredentials, dpopKeys, oauth } from "../../src/client/oauth/index.ts";
 import { ignoreLogs } from "../harness/logs.ts";
 import { until } from "../http/wire.ts";
 import { issuer, setUp, statusOf, worker } from "./authorized.ts";
@@ -34,7 +34,7 @@ async function signIn({ versions, transport }: Way, id = "machine", path = "/mcp
   const auth = oauth({
     grant: clientCredentials(),
     client: { id, secret: "secret", issuer: issuer.url },
-    ...(id === "bound" ? { dpop: dpop() } : {}),
+    ...(id === "bound" ? { dpop: dpopKeys() } : {}),
   });
   const client = await connect(worker.url(path), {
     name: "own",

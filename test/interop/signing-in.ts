@@ -14,7 +14,7 @@ import {
 import { Client as SdkClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport as SdkSseTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { connect, type Client as OurClient } from "../../src/client/index.ts";
-import { dpop, memoryStore, oauth } from "../../src/client/oauth/index.ts";
+import { dpopKeys, memoryStore, oauth } from "../../src/client/oauth/index.ts";
 
 /** Lets a user sign in at a URL and allow the client. Returns the parameters with which the browser returns to the client. */
 export type Agree = (to: string) => Promise<URLSearchParams>;
@@ -177,7 +177,7 @@ export function ours(url: string, callback: string, agree: Agree, options: objec
   };
   const redirect = { url: callback, open: () => ({ url: callback, authorize, close: () => undefined }) };
   const join = async (): Promise<OurClient> => {
-    const auth = oauth({ redirect, store, ...(bound && { dpop: dpop() }) });
+    const auth = oauth({ redirect, store, ...(bound && { dpop: dpopKeys() }) });
     const client = await connect(url, { name: "ours", version: "1.0.0", onEvent: () => undefined, ...options, auth });
     clients.push(client);
     return client;

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { connect, DEFAULT_LIMITS, type JSONRPCMessage, type Limits, McpServer } from "../../src/core/index.ts";
+import { DEFAULT_LIMITS, type JSONRPCMessage, type Limits, McpServer, serveTransport } from "../../src/core/index.ts";
 import type { UnreadableMessage } from "../../src/core/protocol/transport.ts";
 import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
@@ -291,7 +291,7 @@ test("connect() gives its limits to the transport, which has none of its own", a
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = new StdioServerTransport({ input, output });
   const onError = () => undefined;
-  const connection = await connect(new McpServer({ name: "limits", version: "1.0.0" }), transport, {
+  const connection = await serveTransport(new McpServer({ name: "limits", version: "1.0.0" }), transport, {
     limits: { bodyBytesMax: 50 },
     onError,
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
-import { connectInMemory, createPair } from "../../src/testing/index.ts";
+import { McpServer } from "../../src/core/index.ts";
+import { connectInMemory } from "../../src/testing/index.ts";
 
 const VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
@@ -73,28 +73,4 @@ test("requests without an answer reject when the connection closes", async () =>
   const refused = expect(asked).rejects.toThrow("The connection closed before the answer.");
   await client.close();
   await refused;
-});
-
-test("a pair delivers copies in order and closes both ends once", async () => {
-  const [one, other] = createPair();
-  const got: JSONRPCMessage[] = [];
-  const closed: string[] = [];
-  other.onmessage = (message) => got.push(message);
-  one.onclose = () => closed.push("one");
-  other.onclose = () => closed.push("other");
-  await one.start();
-  await other.start();
-  const params = { n: 1 };
-  await one.send({ jsonrpc: "2.0", method: "first", params });
-  params.n = 2;
-  await one.send({ jsonrpc: "2.0", method: "second", params });
-  await Promise.resolve();
-  expect(got).toEqual([
-    { jsonrpc: "2.0", method: "first", params: { n: 1 } },
-    { jsonrpc: "2.0", method: "second", params: { n: 2 } },
-  ]);
-  await other.close();
-  await one.close();
-  expect(closed.sort()).toEqual(["one", "other"]);
-  await expect(one.send({ jsonrpc: "2.0", method: "third" })).rejects.toThrow("closed");
 });

@@ -1,6 +1,6 @@
 /** Event ids: the hash in them, and which texts are accepted. */
 import { expect, test } from "vitest";
-import { decodeCursor, encodeCursor, sipHash, tagsOf } from "../../src/worker/sessions/event-id.ts";
+import { createTags, decodeCursor, encodeCursor, sipHash } from "../../src/worker/sessions/event-id.ts";
 
 const OBJECT = "0123456789abcdef".repeat(4);
 const STREAM = Date.UTC(2026, 10, 22);
@@ -14,17 +14,17 @@ test("the tag is SipHash-2-4, according to its authors' test vectors", () => {
 
 test("a tag differs for each stream, session and object", () => {
   const tags = [
-    tagsOf(OBJECT, 1)(STREAM),
-    tagsOf(OBJECT, 1)(STREAM + 2),
-    tagsOf(OBJECT, 2)(STREAM),
+    createTags(OBJECT, 1)(STREAM),
+    createTags(OBJECT, 1)(STREAM + 2),
+    createTags(OBJECT, 2)(STREAM),
     // Each of the four words of the id affects the tag.
-    ...[0, 16, 32, 48].map((at) => tagsOf(`${OBJECT.slice(0, at)}f${OBJECT.slice(at + 1)}`, 1)(STREAM)),
+    ...[0, 16, 32, 48].map((at) => createTags(`${OBJECT.slice(0, at)}f${OBJECT.slice(at + 1)}`, 1)(STREAM)),
   ];
   expect(new Set(tags).size).toBe(tags.length);
 });
 
 test("an id has at most 64 characters and can be decoded again", () => {
-  const tagOf = tagsOf("f".repeat(64), 2 ** 48 - 1);
+  const tagOf = createTags("f".repeat(64), 2 ** 48 - 1);
   const cursor = { stream: Number.MAX_SAFE_INTEGER, seq: 36 ** 10 - 1 };
   const id = encodeCursor(tagOf(cursor.stream), cursor);
   expect(id.length).toBeLessThanOrEqual(64);

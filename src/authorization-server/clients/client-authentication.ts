@@ -6,7 +6,7 @@
  */
 import { encodeText } from "../../core/basics/bytes.ts";
 import type { Form } from "../routes/forms.ts";
-import { hashOf } from "../sealing.ts";
+import { hashText } from "../sealing.ts";
 import type { Visit } from "../server.ts";
 import type { TokenError } from "../users/grant-record.ts";
 
@@ -45,7 +45,7 @@ export async function authenticate(
 
 /** Compares a secret with the hash of the right one, in constant time. */
 async function isSecret(secret: string, hash: string): Promise<boolean> {
-  return crypto.subtle.timingSafeEqual(encodeText(await hashOf(secret)), encodeText(hash));
+  return crypto.subtle.timingSafeEqual(encodeText(await hashText(secret)), encodeText(hash));
 }
 
 /** Reads the credentials of a Basic header. Both parts are encoded like the values of a form. */

@@ -90,7 +90,7 @@ export class ClientDocuments {
       console.warn(`mcp-edge: the document of a client could not be requested: ${(error as Error).message}`);
       return "The document of the client could not be requested.";
     }
-    return document ? clientOf(id, document, this.#schemes) : "The document of the client is not a JSON object.";
+    return document ? toClient(id, document, this.#schemes) : "The document of the client is not a JSON object.";
   }
 }
 
@@ -109,7 +109,7 @@ function findUrlProblem(id: string, isLocal: boolean): string | undefined {
 }
 
 /** Reads a document. Returns why it cannot be used. */
-function clientOf(id: string, document: JsonObject, schemes: readonly string[]): OAuthClient | string {
+function toClient(id: string, document: JsonObject, schemes: readonly string[]): OAuthClient | string {
   const { client_id, client_name, redirect_uris } = document;
   if (client_id !== id) return "The document of the client names another client_id.";
   if (document.client_secret !== undefined) return "The document of the client contains a secret.";

@@ -10,7 +10,7 @@
  * @see MCP 2026-07-28, basic/authorization/client-registration
  */
 
-import { hashOf, type Sealing } from "../sealing.ts";
+import { hashText, type Sealing } from "../sealing.ts";
 import type { ClientDocuments } from "./client-document.ts";
 import { isDocumentUrl } from "./document-url.ts";
 import type { ClientAuthMethod, OAuthClient } from "./oauth-client.ts";
@@ -76,7 +76,7 @@ export class Clients {
     const known = this.#known.get(id);
     if (known) {
       const { secret, ...rest } = known;
-      const secretHash = secret === undefined ? undefined : await hashOf(secret);
+      const secretHash = secret === undefined ? undefined : await hashText(secret);
       return {
         ...rest,
         source: "author",

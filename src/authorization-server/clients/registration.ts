@@ -5,10 +5,10 @@
  * @see RFC 7591; MCP 2026-07-28, basic/authorization/client-registration (deprecated there)
  */
 import { parseObject } from "../../worker/access/auth/fetch-json.ts";
-import { destinationOf } from "../pages/client.ts";
+import { findDestination } from "../pages/client.ts";
 import { readText } from "../routes/forms.ts";
 import { errorAnswer, jsonAnswer, refuseMethod } from "../routes/json-answers.ts";
-import { hashOf, newSecret } from "../sealing.ts";
+import { hashText, newSecret } from "../sealing.ts";
 import type { Route } from "../server.ts";
 import type { Registration } from "./clients.ts";
 import { cleanName } from "./names.ts";
@@ -62,13 +62,13 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
   if (unsupported !== undefined)
     return refuse("invalid_client_metadata", "A grant type or response type is not supported.");
   const [first = ""] = redirectUris;
-  const name = cleanName(body.client_name) ?? destinationOf(first)?.host ?? "";
+  const name = cleanName(body.client_name) ?? findDestination(first)?.host ?? "";
   const secret = method === "none" ? undefined : newSecret();
   const registration: Registration = {
     name,
     redirectUris,
     method: method as ClientAuthMethod,
-    secretHash: secret && (await hashOf(secret)),
+    secretHash: secret && (await hashText(secret)),
     expiresAtMs: Date.now() + VALID_MS,
   };
   const id = await server.sealing.seal(env, "OAuth client", registration, issuer);

@@ -13,12 +13,12 @@ import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser, type UpstreamTokens } from "./provider.ts";
 import {
   checkProvider,
-  endpointOf,
-  failureOf,
+  getEndpoint,
   readCallback,
   refreshTokens,
   send,
-  tokensOf,
+  toFailure,
+  toTokens,
   type Upstream,
   upstreamAt,
 } from "./upstream.ts";
@@ -120,11 +120,11 @@ export function github(options: GithubOptions): IdentityProvider {
     finish: async (callbackUrl, kept) => {
       const code = readCallback(upstream, server, callbackUrl, kept).get("code") ?? "";
       const parameters = { code, redirect_uri: kept.redirectUri, code_verifier: kept.verifier };
-      const endpoint = endpointOf(upstream, server);
+      const endpoint = getEndpoint(upstream, server);
       const answer = await requestToken(endpoint, "authorization_code", parameters).catch((error: unknown) => {
-        throw failureOf(label, error);
+        throw toFailure(label, error);
       });
-      const tokens: UpstreamTokens = tokensOf(answer);
+      const tokens: UpstreamTokens = toTokens(answer);
       return { user: await read(tokens.accessToken), tokens };
     },
     refresh: (tokens) => refreshTokens(upstream, server, tokens),

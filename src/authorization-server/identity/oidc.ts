@@ -17,8 +17,8 @@ import {
   type TokenEndpointResponse,
   validateApplicationLevelSignature,
 } from "oauth4webapi";
-import { authenticationOf } from "../../client/oauth/client-authentication.ts";
-import { checkAddress, objectOf } from "../../client/oauth/guard.ts";
+import { createAuthentication } from "../../client/oauth/client-authentication.ts";
+import { checkAddress, findObject } from "../../client/oauth/guard.ts";
 import { quote } from "../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
@@ -27,12 +27,12 @@ import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import {
   checkProvider,
-  failureOf,
+  findSender,
   readCallback,
   refreshTokens,
   send,
-  senderOf,
-  tokensOf,
+  toFailure,
+  toTokens,
   type Upstream,
   upstreamAt,
 } from "./upstream.ts";
@@ -109,8 +109,8 @@ export function oidc(options: OidcOptions): IdentityProvider {
   if (own !== undefined) throw new KitError("options-invalid", `oidc(): parameters has ${quote(own)}; leave it out.`);
 
   const upstream = upstreamAt(issuer, label, clientId, clientSecret);
-  const metadata = metadataOf(upstream, issuer);
-  const toUser = (subject: string, claims: JsonObject) => userOf(issuer, subject, claims, organisationsClaim);
+  const metadata = createMetadata(upstream, issuer);
+  const toUser = (subject: string, claims: JsonObject) => readUser(issuer, subject, claims, organisationsClaim);
   return {
     id,
     label,
@@ -118,7 +118,7 @@ export function oidc(options: OidcOptions): IdentityProvider {
       const server = await metadata();
       const url = await checkAddress(upstream.net, "authorization_endpoint", server.authorization_endpoint).catch(
         (error: unknown) => {
-          throw failureOf(label, error);
+          throw toFailure(label, error);
         },
       );
       const kept = {
@@ -154,7 +154,7 @@ export function oidc(options: OidcOptions): IdentityProvider {
       if (azp !== clientId) throw new IdentityError("invalid", `The ID token of ${label} is for another client.`);
       const isComplete = typeof claims.email === "string" && typeof claims.name === "string";
       const more = isComplete ? {} : await userInfo(upstream, server, answer.access_token, subject);
-      return { user: toUser(subject, combined(claims, more)), tokens: tokensOf(answer) };
+      return { user: toUser(subject, combined(claims, more)), tokens: toTokens(answer) };
     },
     refresh: async (tokens) => refreshTokens(upstream, await metadata(), tokens),
     check: async ({ accessToken }, user) => {
@@ -171,14 +171,14 @@ export function oidc(options: OidcOptions): IdentityProvider {
 type Claims = JsonObject & { readonly sub?: string };
 
 /** Returns a function that requests the metadata, and keeps it for a while. */
-function metadataOf(upstream: Upstream, issuer: string): () => Promise<AuthorizationServer> {
+function createMetadata(upstream: Upstream, issuer: string): () => Promise<AuthorizationServer> {
   const { label } = upstream;
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   let known: { readonly server: AuthorizationServer; readonly requestedAtMs: number } | undefined;
   return async () => {
     if (known && Date.now() - known.requestedAtMs < METADATA_MS) return known.server;
     const requestedAtMs = Date.now();
-    const found = await objectOf(await send(upstream, url));
+    const found = await findObject(await send(upstream, url));
     if (!found) throw new IdentityError("misconfigured", `${label} has no metadata at ${url}.`);
     if (found.issuer !== issuer) {
       const named = quote(String(found.issuer));
@@ -204,9 +204,9 @@ async function redeem(
 ): Promise<TokenEndpointResponse> {
   const { clientId, clientSecret, label } = upstream;
   const client = { client_id: clientId };
-  const authentication = authenticationOf(server, { id: clientId, secret: clientSecret });
+  const authentication = createAuthentication(server, { id: clientId, secret: clientSecret });
   // The guard decides which addresses are requested: over plain HTTP only those of this machine.
-  const options = { [allowInsecureRequests]: true, [customFetch]: senderOf(upstream) };
+  const options = { [allowInsecureRequests]: true, [customFetch]: findSender(upstream) };
   try {
     const request = [server, client, authentication, code, redirectUri, verifier, options] as const;
     const response = await authorizationCodeGrantRequest(...request);
@@ -215,7 +215,7 @@ async function redeem(
     await validateApplicationLevelSignature(server, response, options);
     return answer;
   } catch (error) {
-    throw failureOf(label, error);
+    throw toFailure(label, error);
   }
 }
 
@@ -235,7 +235,7 @@ async function userInfo(
   const response = await send(upstream, userinfo_endpoint, { headers });
   const { label } = upstream;
   if (response.status === 401) throw new IdentityError("revoked", `${label} no longer accepts the user's token.`);
-  const claims = response.ok ? await objectOf(response) : undefined;
+  const claims = response.ok ? await findObject(response) : undefined;
   if (!claims) throw new IdentityError("unavailable", `${label} has no claims: status ${response.status}.`);
   // OpenID Connect Core 1.0, section 5.3.4: otherwise the claims are those of another user.
   if (claims.sub !== subject) throw new IdentityError("revoked", `${label} answered with the claims of another user.`);
@@ -252,7 +252,7 @@ function combined(claims: JsonObject, more: JsonObject): JsonObject {
   return { ...more, ...claims, email, email_verified } as JsonObject;
 }
 
-function userOf(issuer: string, subject: string, claims: JsonObject, organisationsClaim?: string): SignedInUser {
+function readUser(issuer: string, subject: string, claims: JsonObject, organisationsClaim?: string): SignedInUser {
   const { email, email_verified, name, preferred_username, ...others } = claims;
   const listed = organisationsClaim === undefined ? undefined : claims[organisationsClaim];
   const kept = Object.entries({ ...others, preferred_username }).filter(

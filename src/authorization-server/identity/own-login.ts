@@ -12,7 +12,7 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { KeyRing } from "../../core/seal/key-ring.ts";
 import { checkRate, type Rate } from "../../worker/access/rates/count.ts";
 import { readCookie, setCookie } from "../pages/cookies.ts";
-import { hostOf, spellingOf } from "../rates.ts";
+import { findHost, normalizeAccount } from "../rates.ts";
 import { newId } from "../sealing.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import { checkProvider } from "./upstream.ts";
@@ -141,9 +141,9 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
     id,
     label,
     attempt: async (request, account) => {
-      const host = hostOf(login);
+      const host = findHost(login);
       const known = await browsers?.open<KnownBrowser>(readCookie(request, KNOWN) ?? "");
-      const browser = known?.account === spellingOf(account) ? known.browser : undefined;
+      const browser = known?.account === normalizeAccount(account) ? known.browser : undefined;
       if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount }, browser);
       throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
     },
@@ -157,7 +157,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       if (typeof user.subject !== "string" || user.subject === "") throw invalid("The user has no subject.");
       const request = await requests?.open<LoginRequest>(text);
       if (!request) {
-        const host = hostOf(login);
+        const host = findHost(login);
         if (host) return host.showExpired();
         throw invalid("The login request was not made by this server, or is too old.");
       }
@@ -170,7 +170,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
         "Referrer-Policy": "no-referrer",
       });
       if (account !== undefined) {
-        const known = { account: spellingOf(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
+        const known = { account: normalizeAccount(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
         headers.set("Set-Cookie", setCookie(redirectUri, KNOWN, (await browsers?.seal(known)) ?? "", KNOWN_MS / 1000));
       }
       return new Response(null, { status: 303, headers });

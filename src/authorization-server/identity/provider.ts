@@ -64,7 +64,7 @@ export interface StartedSignIn {
 }
 
 /** A sign-in that has ended. */
-export interface FinishedSignIn {
+export interface UpstreamSignIn {
   /** The user. */
   readonly user: SignedInUser;
   /** The user's tokens, if the provider issues any. */
@@ -85,7 +85,7 @@ export interface IdentityProvider {
    * @param callbackUrl The URL with which the browser returned. The method checks `state`, `iss` and everything else.
    * @param kept What `begin()` returned for this browser and this state.
    */
-  finish(callbackUrl: string, kept: KeptSignIn): Promise<FinishedSignIn>;
+  finish(callbackUrl: string, kept: KeptSignIn): Promise<UpstreamSignIn>;
   /**
    * Returns new tokens, which replace all old ones. Never call it twice at the same time with the same tokens, because many
    * providers revoke everything when a refresh token is used twice. Absent if the provider's tokens cannot be refreshed.

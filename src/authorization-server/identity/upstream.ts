@@ -10,9 +10,9 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from "oauth4webapi";
-import { authenticationOf } from "../../client/oauth/client-authentication.ts";
+import { createAuthentication } from "../../client/oauth/client-authentication.ts";
 import { OAuthError } from "../../client/oauth/errors.ts";
-import { type Net, objectOf, request } from "../../client/oauth/guard.ts";
+import { findObject, type Net, request } from "../../client/oauth/guard.ts";
 import { requestToken } from "../../client/oauth/token-request.ts";
 import { quote } from "../../core/basics/quote.ts";
 import { KitError } from "../../core/protocol/errors.ts";
@@ -74,7 +74,7 @@ export function checkProvider(
 /** Sends a request for the provider, with the limits of the guard. @throws {IdentityError} `unavailable`, `misconfigured`. */
 export function send({ label, net }: Upstream, url: string, init: RequestInit = {}): Promise<Response> {
   return request(net, label, url, init).catch((error: unknown) => {
-    throw failureOf(label, error);
+    throw toFailure(label, error);
   });
 }
 
@@ -82,10 +82,10 @@ export function send({ label, net }: Upstream, url: string, init: RequestInit = 
  * Returns the function with which oauth4webapi sends its requests. It is new for each use, because the library shares the
  * promises of equal functions, and a promise of one request cannot be awaited in another one on Workers.
  */
-export function senderOf(upstream: Upstream): (url: string, init: object) => Promise<Response> {
+export function findSender(upstream: Upstream): (url: string, init: object) => Promise<Response> {
   return async (url, init) => {
     const response = await send(upstream, url, init);
-    const value = await objectOf(response);
+    const value = await findObject(response);
     const status = typeof value?.error === "string" && response.ok ? 400 : response.status;
     return new Response(JSON.stringify(value ?? {}), { status, headers: { "content-type": "application/json" } });
   };
@@ -121,7 +121,7 @@ export function readCallback(
     if (!(error instanceof AuthorizationResponseError))
       throw invalid(error instanceof Error ? error.message : "unknown");
     const description = error.error_description ? `: ${quote(error.error_description)}` : "";
-    throw new IdentityError(reasonOf(error.error), `${label} answered ${quote(error.error)}${description}.`);
+    throw new IdentityError(toReason(error.error), `${label} answered ${quote(error.error)}${description}.`);
   }
 }
 
@@ -141,7 +141,7 @@ const AUTHORS = new Set([
 ]);
 
 /** Returns what an error code of the authorization endpoint means. Unknown codes are refusals of the user. */
-function reasonOf(code: string): IdentityReason {
+function toReason(code: string): IdentityReason {
   if (TEMPORARY.has(code)) return "unavailable";
   return AUTHORS.has(code) ? "misconfigured" : "denied";
 }
@@ -164,19 +164,24 @@ export async function refreshTokens(
   }
   try {
     const parameters = { refresh_token: refreshToken };
-    return tokensOf(await requestToken(endpointOf(upstream, server), "refresh_token", parameters), tokens);
+    return toTokens(await requestToken(getEndpoint(upstream, server), "refresh_token", parameters), tokens);
   } catch (error) {
-    throw failureOf(label, error, "revoked");
+    throw toFailure(label, error, "revoked");
   }
 }
 
 /** The token endpoint of a provider. */
-export function endpointOf({ net, clientId, clientSecret }: Upstream, server: AuthorizationServer) {
-  return { net, server, clientId, authentication: authenticationOf(server, { id: clientId, secret: clientSecret }) };
+export function getEndpoint({ net, clientId, clientSecret }: Upstream, server: AuthorizationServer) {
+  return {
+    net,
+    server,
+    clientId,
+    authentication: createAuthentication(server, { id: clientId, secret: clientSecret }),
+  };
 }
 
 /** Returns the tokens of an answer. @param old The tokens that they replace. What the answer leaves out stays valid. */
-export function tokensOf(answer: TokenEndpointResponse, old?: UpstreamTokens): UpstreamTokens {
+export function toTokens(answer: TokenEndpointResponse, old?: UpstreamTokens): UpstreamTokens {
   const { access_token, refresh_token, expires_in, scope } = answer;
   const refreshSeconds = Number(answer.refresh_token_expires_in ?? Number.NaN);
   const refreshExpiresAtMs = Number.isFinite(refreshSeconds) ? Date.now() + refreshSeconds * 1000 : undefined;
@@ -195,7 +200,7 @@ export function tokensOf(answer: TokenEndpointResponse, old?: UpstreamTokens): U
  *
  * @param spent What it means that a code or token is refused.
  */
-export function failureOf(label: string, error: unknown, spent: IdentityReason = "invalid"): IdentityError {
+export function toFailure(label: string, error: unknown, spent: IdentityReason = "invalid"): IdentityError {
   if (error instanceof IdentityError) return error;
   if (error instanceof OAuthError) {
     if (error.error !== undefined) return refused(label, error.error, spent);

@@ -30,7 +30,7 @@ export interface Destination {
  * Returns where a redirect URI leads. Undefined if it must not be used: plain HTTP to other machines, where others could read
  * the code, and schemes that lead to no app.
  */
-export function destinationOf(redirectUri: string): Destination | undefined {
+export function findDestination(redirectUri: string): Destination | undefined {
   if (!URL.canParse(redirectUri)) return undefined;
   const { protocol, hostname, host, username, password } = new URL(redirectUri);
   // A name before "@" can look like the host.
@@ -41,7 +41,7 @@ export function destinationOf(redirectUri: string): Destination | undefined {
 }
 
 /** Returns the host that publishes the metadata of a client, if its id is a URL. */
-export function publisherOf(clientId: string): string | undefined {
+export function findPublisher(clientId: string): string | undefined {
   return clientId.startsWith("https://") && URL.canParse(clientId) ? new URL(clientId).host : undefined;
 }
 
@@ -53,7 +53,7 @@ const ALIKE = new Map(
 );
 
 /** Returns a form of a name that is equal for names that look alike. */
-export function skeletonOf(name: string): string {
+export function toSkeleton(name: string): string {
   const letters = plain(name, Number.MAX_SAFE_INTEGER).normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return [...letters]
     .map((letter) => ALIKE.get(letter) ?? letter)
@@ -80,17 +80,17 @@ export function findLookAlike(
   redirectUri: string,
   allowed: readonly KnownClient[],
 ): string | undefined {
-  const own = skeletonOf(client.name ?? "");
-  const place = placeOf(redirectUri);
-  const others = allowed.filter(({ id, name }) => own !== "" && id !== client.id && skeletonOf(name ?? "") === own);
+  const own = toSkeleton(client.name ?? "");
+  const place = toPlace(redirectUri);
+  const others = allowed.filter(({ id, name }) => own !== "" && id !== client.id && toSkeleton(name ?? "") === own);
   // A client that registers itself again has another id, and the same host.
-  if (others.some((other) => placeOf(other.redirectUri) === place)) return undefined;
-  return others.map((other) => destinationOf(other.redirectUri)?.host).find((host) => host !== undefined);
+  if (others.some((other) => toPlace(other.redirectUri) === place)) return undefined;
+  return others.map((other) => findDestination(other.redirectUri)?.host).find((host) => host !== undefined);
 }
 
 /** Returns what stays the same about a redirect URI: programs on this computer use any port. */
-function placeOf(redirectUri: string): string | undefined {
-  const destination = destinationOf(redirectUri);
+function toPlace(redirectUri: string): string | undefined {
+  const destination = findDestination(redirectUri);
   return destination?.kind === "loopback" ? "loopback" : destination?.host;
 }
 
@@ -99,6 +99,6 @@ const SERVICE_MIN = 4;
 
 /** Whether the name of a client contains that of the service, as it looks. */
 export function isImitation(client: ShownClient, service: string): boolean {
-  const own = skeletonOf(service);
-  return client.isVerified !== true && own.length >= SERVICE_MIN && skeletonOf(client.name ?? "").includes(own);
+  const own = toSkeleton(service);
+  return client.isVerified !== true && own.length >= SERVICE_MIN && toSkeleton(client.name ?? "").includes(own);
 }

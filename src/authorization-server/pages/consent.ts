@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Destination, isImitation, publisherOf, type ShownClient } from "./client.ts";
+import { type Destination, findPublisher, isImitation, type ShownClient } from "./client.ts";
 import { fill, type Html, html, isolated } from "./html.ts";
 import { type Brand, clientName, type Scope, scopeList } from "./parts.ts";
 
@@ -35,7 +35,7 @@ export interface ConsentData {
 export function consentBody(data: ConsentData, { kind, host }: Destination, { name, texts }: Brand): Html {
   const { client, scopes, user, switchUrl, lookAlikeHost, action, request, code } = data;
   const shown = clientName(client, texts);
-  const publisher = publisherOf(client.id);
+  const publisher = findPublisher(client.id);
   const warnings = [
     client.isVerified === true ? undefined : fill(texts.unverified),
     isImitation(client, name) ? fill(texts.imitation, { service: name }) : undefined,

@@ -71,7 +71,7 @@ export interface Browser {
  * @param isNew Whether the browser gets a new secret. Use it after a sign-in, so that nobody who knew the old one shares the
  *   session. @default false
  */
-export async function browserOf(request: Request, isNew = false): Promise<Browser> {
+export async function readBrowser(request: Request, isNew = false): Promise<Browser> {
   const known = isNew ? undefined : decodeBase64Url(readCookie(request, COOKIE) ?? "");
   const isKnown = known?.length === SECRET_BYTES;
   const secret = isKnown ? known : crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
@@ -110,7 +110,7 @@ export async function readForm(
   const text = await readText(request, FORM_MAX);
   if (text === undefined) return undefined;
   const fields = new URLSearchParams(text);
-  const { cookie, codeFor } = await browserOf(request);
+  const { cookie, codeFor } = await readBrowser(request);
   // A browser without its cookie has not seen the page.
   if (cookie !== undefined) return undefined;
   return isSame(fields.get("code") ?? "", await codeFor(purposeOf(fields))) ? fields : undefined;

@@ -8,10 +8,10 @@
 import { quote } from "../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { type Destination, destinationOf, type ShownClient } from "./client.ts";
+import { type Destination, findDestination, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
 import { fill, Html, html, isolated, type Page, plain, respond } from "./html.ts";
-import { type AllowedClient, clientName, entriesOf } from "./parts.ts";
+import { type AllowedClient, clientName, listEntries } from "./parts.ts";
 import { type PageTexts, TEXTS } from "./texts.ts";
 
 /** Options of {@link signInPages}. */
@@ -121,7 +121,7 @@ function checkPagesOptions(options: SignInPagesOptions): void {
 export function signInPages(options: SignInPagesOptions): SignInPages {
   checkPagesOptions(options);
   const { name, logo, links = [] } = options;
-  const imageSource = logo === undefined ? undefined : imageSourceOf(logo);
+  const imageSource = logo === undefined ? undefined : toImageSource(logo);
   const texts: PageTexts = { ...TEXTS, ...options.texts };
   const brand = { name, texts };
 
@@ -140,7 +140,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
     html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
   const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
     const text = fill(texts[why], { service: name, user: isolated(user ?? "") });
-    const next = destinationOf(continueUrl);
+    const next = findDestination(continueUrl);
     const more =
       detail === undefined ? undefined : html`<p>${fill(texts.detail, { detail: isolated(detail, 300) })}</p>`;
     const retry = retryUrl === undefined ? undefined : html`<p><a href="${retryUrl}">${texts.tryAgain}</a></p>`;
@@ -150,7 +150,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
   };
   return {
     signIn: ({ client, redirectUri, providers, cookies }) => {
-      const destination = destinationOf(redirectUri ?? "");
+      const destination = findDestination(redirectUri ?? "");
       const asked = { client: client && clientName(client, texts), host: html`<strong>${destination?.host}</strong>` };
       const why = client && destination ? html`<p>${fill(texts.signInFor, asked)}</p>` : undefined;
       const choices = providers.map(
@@ -160,7 +160,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       return show(heading, html`${why}<ul class="choice">${choices}</ul>`, { cookies });
     },
     consent: (data) => {
-      const destination = destinationOf(data.redirectUri);
+      const destination = findDestination(data.redirectUri);
       if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
       const client = clientName(data.client, texts);
       const heading = fill(texts.consent, { client, service: name });
@@ -169,7 +169,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
     allowed: ({ user, clients, action, code, cookies }) => {
       const form = (field: string, value: string, label: Html) =>
         html`<form method="post" action="${action}"><input type="hidden" name="code" value="${code}"><button name="${field}" value="${value}">${label}</button></form>`;
-      const entries = entriesOf(clients, brand, (id, label) => form("revoke", id, label));
+      const entries = listEntries(clients, brand, (id, label) => form("revoke", id, label));
       const body = html`<p>${texts.signedInAs} ${isolated(user)}</p>${entries}${form("sign-out", "1", fill(texts.signOut))}`;
       return show(fill(texts.allowed, { service: name }), body, { hasForms: true, cookies });
     },
@@ -178,7 +178,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       return show(fill(texts.signedOut), html`<p>${meaning}</p>`, { cookies });
     },
     goTo: (redirectUrl, cookies) => {
-      const destination = destinationOf(redirectUrl);
+      const destination = findDestination(redirectUrl);
       if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
       const { href } = new URL(redirectUrl);
       const head = html`<meta http-equiv="refresh" content="0;url=${href}">`;
@@ -198,7 +198,7 @@ function isLink(url: unknown): boolean {
 }
 
 /** Returns the source of a logo for the policy of the pages. */
-function imageSourceOf(logo: string): string {
+function toImageSource(logo: string): string {
   if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/.test(logo)) return "data:";
   if (!isLink(logo)) throw invalid("logo", logo, "use an https URL, a path that begins with /, or a data:image/ URL");
   if (logo.startsWith("/")) return "'self'";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { destinationOf, type ShownClient } from "./client.ts";
+import { findDestination, type ShownClient } from "./client.ts";
 import { fill, type Html, html, isolated, plain } from "./html.ts";
 import type { PageTexts } from "./texts.ts";
 
@@ -47,7 +47,7 @@ export function scopeList(scopes: readonly Scope[], none: Html): Html {
 }
 
 /** The list of allowed clients. @param form Returns the form with a button for an entry. */
-export function entriesOf(
+export function listEntries(
   clients: readonly AllowedClient[],
   { texts, name: service }: Brand,
   form: (id: string, label: Html) => Html,
@@ -58,7 +58,7 @@ export function entriesOf(
     const date = new Date(sinceMs).toISOString().slice(0, 10);
     const since = fill(texts.since, { date: html`<time datetime="${date}">${date}</time>` });
     const list = scopeList(scopes, fill(texts.noScopes, { service }));
-    return html`<section class="entry"><h2>${name}</h2><p><strong>${destinationOf(redirectUri)?.host}</strong><br>${since}</p>${list}${form(id, fill(texts.revoke, { client: name }))}</section>`;
+    return html`<section class="entry"><h2>${name}</h2><p><strong>${findDestination(redirectUri)?.host}</strong><br>${since}</p>${list}${form(id, fill(texts.revoke, { client: name }))}</section>`;
   });
   return html`${entries}`;
 }

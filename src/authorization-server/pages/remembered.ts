@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { destinationOf } from "./client.ts";
+import { findDestination } from "./client.ts";
 
 /** What a user is asked to allow. */
 export interface ConsentRequest {
@@ -27,7 +27,7 @@ export interface RememberedConsent {
 
 /** Returns what to remember after the user has allowed a request. Undefined if the user must be asked each time. */
 export function rememberConsent({ clientId, redirectUri, scopes }: ConsentRequest): RememberedConsent | undefined {
-  const destination = destinationOf(redirectUri);
+  const destination = findDestination(redirectUri);
   if (destination?.kind !== "site") return undefined;
   return { clientId, redirectHost: destination.host, scopes: [...new Set(scopes)] };
 }

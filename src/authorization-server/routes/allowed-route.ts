@@ -4,9 +4,9 @@
  * @module
  */
 
-import { browserOf, readForm } from "../pages/cookies.ts";
+import { readBrowser, readForm } from "../pages/cookies.ts";
 import type { AllowedClient } from "../pages/parts.ts";
-import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import { findObject, PATHS, type Route, type Visit } from "../server.ts";
 import { endedSession } from "./browser-session.ts";
 import { beginSignIn, type CurrentUser, currentUser, seeOther, shownUser } from "./sign-in.ts";
 
@@ -19,12 +19,12 @@ export const allowedRoute: Route = async (visit) => {
   const user = await currentUser(visit);
   if (user instanceof Response) return user;
   if (!user) return beginSignIn(visit);
-  const browser = await browserOf(request);
+  const browser = await readBrowser(request);
   return server.pages.allowed({
     user: shownUser(user),
-    clients: clientsOf(visit, user),
+    clients: listClients(visit, user),
     action: PATHS.allowed,
-    code: await browser.codeFor(purposeOf(user)),
+    code: await browser.codeFor(getPurpose(user)),
     cookies: browser.cookie === undefined ? [] : [browser.cookie],
   });
 };
@@ -36,12 +36,12 @@ async function change(visit: Visit): Promise<Response> {
   const user = await currentUser(visit);
   if (user instanceof Response) return user;
   if (!user) return pages.error("expired", { retryUrl: PATHS.allowed });
-  const form = await readForm(request, () => purposeOf(user));
+  const form = await readForm(request, () => getPurpose(user));
   if (!form) {
     visit.refused({ reason: "consent-refused", status: 403, userId: user.userId });
     return pages.error("formRefused");
   }
-  const object = objectOf(visit, user.userId);
+  const object = findObject(visit, user.userId);
   if (form.has("sign-out")) {
     await users.call(object, "signOut", user.session);
     return pages.signedOut([endedSession(visit)]);
@@ -52,12 +52,12 @@ async function change(visit: Visit): Promise<Response> {
   return seeOther(PATHS.allowed);
 }
 
-function purposeOf({ session }: CurrentUser): string {
+function getPurpose({ session }: CurrentUser): string {
   return `allowed:${session}`;
 }
 
 /** Returns the clients that have access, each once: a client may have several grants, such as one for each computer. */
-function clientsOf({ server }: Visit, { grants }: CurrentUser): AllowedClient[] {
+function listClients({ server }: Visit, { grants }: CurrentUser): AllowedClient[] {
   const ids = new Set(grants.map(({ client }) => client.id));
   return [...ids].flatMap((id) => {
     const own = grants.filter(({ client }) => client.id === id);

@@ -7,12 +7,12 @@
  */
 import { networkName } from "../../worker/access/rates/count.ts";
 import { withParameters } from "../clients/redirects.ts";
-import { destinationOf, findLookAlike, type ShownClient } from "../pages/client.ts";
-import { browserOf, readForm } from "../pages/cookies.ts";
+import { findDestination, findLookAlike, type ShownClient } from "../pages/client.ts";
+import { readBrowser, readForm } from "../pages/cookies.ts";
 import { needsConsent, rememberConsent } from "../pages/remembered.ts";
 import { CODE_MS } from "../policy.ts";
 import { newId } from "../sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import { findObject, PATHS, type Route, type Visit } from "../server.ts";
 import type { AnsweredQuestion, Handle } from "../users/grant-record.ts";
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
@@ -69,7 +69,7 @@ async function ask(visit: Visit): Promise<Response> {
     untilMs: Date.now() + ANSWER_MS,
   };
   const sealed = await sealing.seal(visit.env, "OAuth consent", question, visit.issuer);
-  const browser = await browserOf(visit.request);
+  const browser = await readBrowser(visit.request);
   const allowed = user.grants.map(({ client, redirectUri }) => ({ ...client, redirectUri }));
   return pages.consent({
     client: shownClient(request),
@@ -80,7 +80,7 @@ async function ask(visit: Visit): Promise<Response> {
     lookAlikeHost: findLookAlike(shownClient(request), redirectUri, allowed),
     action: PATHS.authorize,
     request: sealed,
-    code: await browser.codeFor(purposeOf(sealed)),
+    code: await browser.codeFor(getPurpose(sealed)),
     cookies: browser.cookie === undefined ? [] : [browser.cookie],
   });
 }
@@ -89,7 +89,7 @@ async function ask(visit: Visit): Promise<Response> {
 async function answer(visit: Visit): Promise<Response> {
   const { request, env, server, issuer } = visit;
   const { pages, sealing } = server;
-  const form = await readForm(request, (fields) => purposeOf(fields.get("request") ?? ""));
+  const form = await readForm(request, (fields) => getPurpose(fields.get("request") ?? ""));
   if (!form) {
     visit.refused({ reason: "consent-refused", status: 403 });
     return pages.error("formRefused");
@@ -110,7 +110,7 @@ async function answer(visit: Visit): Promise<Response> {
   return approve(visit, asked, user, scopes, show, { id: question.id, untilMs: question.untilMs });
 }
 
-function purposeOf(sealed: string): string {
+function getPurpose(sealed: string): string {
   return `consent:${sealed}`;
 }
 
@@ -160,7 +160,7 @@ async function approve(
     resource,
     code: { challenge, redirectUri, jkt },
   };
-  const created = await server.users.call(objectOf(visit, userId), "approve", session, approval, question);
+  const created = await server.users.call(findObject(visit, userId), "approve", session, approval, question);
   if (!created) return server.pages.error("expired");
   const handle: Handle = { ...created, user: userId, expiresAtMs: Date.now() + CODE_MS };
   const code = await server.sealing.seal(env, "OAuth code", handle, issuer);
@@ -196,7 +196,7 @@ function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show)
   const location = withParameters(redirectUri, { error, error_description: description, state, iss: issuer });
   if (show) return show(location);
   // A program on the user's machine, or an app, would wait for the answer, and deceives nobody with its address (decision 011).
-  const isElsewhere = (destinationOf(redirectUri)?.kind ?? "site") === "site";
+  const isElsewhere = (findDestination(redirectUri)?.kind ?? "site") === "site";
   return client.source === "author" || !isElsewhere
     ? seeOther(location)
     : pages.error("refused", { continueUrl: location, detail: description });

@@ -60,7 +60,7 @@ export function endedSession({ url }: Visit): string {
 /** Returns the cookie of a sign-in. */
 export async function signInCookie({ url, env, server, issuer }: Visit, pending: PendingSignIn): Promise<string> {
   const value = await server.sealing.seal(env, "OAuth sign-in", pending, issuer);
-  return setCookie(url.href, slotOf(pending.state), value, ANSWER_MS / 1000);
+  return setCookie(url.href, getSlot(pending.state), value, ANSWER_MS / 1000);
 }
 
 /** Returns the sign-in of this browser with a state, and the cookie that ends it. Undefined if this browser has none. */
@@ -68,13 +68,13 @@ export async function readSignIn(
   { request, url, env, server, issuer }: Visit,
   state: string,
 ): Promise<{ readonly pending: PendingSignIn; readonly ended: string } | undefined> {
-  const slot = slotOf(state);
+  const slot = getSlot(state);
   const text = readCookie(request, slot);
   const pending = text && (await server.sealing.open<PendingSignIn>(env, "OAuth sign-in", text, issuer));
   if (!pending || pending.state !== state || Date.now() >= pending.untilMs) return undefined;
   return { pending, ended: setCookie(url.href, slot, "", 0) };
 }
 
-function slotOf(state: string): string {
+function getSlot(state: string): string {
   return `mcp-edge-signin-${(state.codePointAt(0) ?? 0) % SLOTS}`;
 }

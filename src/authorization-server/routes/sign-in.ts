@@ -5,10 +5,10 @@
  */
 
 import { IdentityError, type IdentityProvider, type IdentityReason } from "../identity/provider.ts";
-import { browserOf, canSignIn } from "../pages/cookies.ts";
+import { canSignIn, readBrowser } from "../pages/cookies.ts";
 import type { PageError, SignInData } from "../pages/index.ts";
-import { newSecret, userIdOf } from "../sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import { hashUserId, newSecret } from "../sealing.ts";
+import { findObject, PATHS, type Route, type Visit } from "../server.ts";
 import type { SignedIn } from "../users/user-object.ts";
 import {
   ANSWER_MS,
@@ -32,7 +32,7 @@ export interface CurrentUser extends SignedIn, BrowserSession {
 export async function currentUser(visit: Visit): Promise<CurrentUser | undefined | Response> {
   const { server } = visit;
   const session = await readSession(visit);
-  const signedIn = session && (await server.users.call(objectOf(visit, session.userId), "visit", session.session));
+  const signedIn = session && (await server.users.call(findObject(visit, session.userId), "visit", session.session));
   if (!signedIn) return undefined;
   const offered = await server.policy.offeredTo(signedIn.user);
   return offered
@@ -78,7 +78,7 @@ async function redirectTo(visit: Visit, provider: IdentityProvider): Promise<Res
     const pending = { state, provider: provider.id, kept: started.kept, returnTo, untilMs: Date.now() + ANSWER_MS };
     return seeOther(started.url, [await signInCookie(visit, pending)]);
   } catch (error) {
-    return server.pages.error(errorPageOf(error), { retryUrl: pathWith(url, {}) });
+    return server.pages.error(chooseErrorPage(error), { retryUrl: pathWith(url, {}) });
   }
 }
 
@@ -97,15 +97,15 @@ export const callbackRoute: Route = async (visit) => {
   try {
     const finished = await provider.finish(url.href, pending.kept);
     const { user } = finished;
-    const id = await userIdOf(user);
+    const id = await hashUserId(user);
     if (!(await policy.offeredTo(user))) return notAdmitted(visit, { user }, pending.returnTo);
-    const session = await server.users.call(objectOf(visit, id), "signIn", finished, provider.id);
+    const session = await server.users.call(findObject(visit, id), "signIn", finished, provider.id);
     const untilMs = Date.now() + policy.sessionMs;
-    const { cookie } = await browserOf(request, true);
+    const { cookie } = await readBrowser(request, true);
     const cookies = [ended, await sessionCookie(visit, { userId: id, session, untilMs }), ...(cookie ? [cookie] : [])];
     return seeOther(pending.returnTo, cookies);
   } catch (error) {
-    return pages.error(errorPageOf(error), { retryUrl: pending.returnTo });
+    return pages.error(chooseErrorPage(error), { retryUrl: pending.returnTo });
   }
 };
 
@@ -122,7 +122,7 @@ const PAGES: Readonly<Record<IdentityReason, PageError>> = {
 };
 
 /** Logs why a sign-in failed, and returns the page for it. */
-function errorPageOf(error: unknown): PageError {
+function chooseErrorPage(error: unknown): PageError {
   if (!IdentityError.is(error)) throw error;
   console.warn(`mcp-edge: ${error.message}`);
   return PAGES[error.reason];

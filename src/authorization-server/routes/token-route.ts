@@ -9,8 +9,8 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { Refused } from "../../http/refusal.ts";
 import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { authenticate } from "../clients/client-authentication.ts";
-import { hashOf } from "../sealing.ts";
-import { objectOf, PATHS, type Route, type Visit } from "../server.ts";
+import { hashText } from "../sealing.ts";
+import { findObject, PATHS, type Route, type Visit } from "../server.ts";
 import type { AccessTerms, Handle, TokenAnswer, TokenError, TokenSender } from "../users/grant-record.ts";
 import { isSameUrl } from "./authorization-request.ts";
 import { type Form, readForm } from "./forms.ts";
@@ -46,7 +46,7 @@ export const revokeRoute: Route = async (visit) => {
   if (handle) {
     const { user, grant } = handle;
     const { clientId } = read.sender;
-    await retryOnReset(() => server.users.call(objectOf(visit, user), "revoke", grant, clientId));
+    await retryOnReset(() => server.users.call(findObject(visit, user), "revoke", grant, clientId));
   }
   return jsonAnswer({});
 };
@@ -108,10 +108,10 @@ async function redeem(visit: Visit, form: Form, sender: Client): Promise<Outcome
     return { clientId, answer: { error: "invalid_grant", description: "The code is not valid, or has expired." } };
   const jkt = await proveKey(visit);
   if (jkt instanceof Response) return { clientId, answer: jkt };
-  const request = { ...sender, jkt, redirectUri: form.get("redirect_uri"), challenge: await hashOf(verifier) };
+  const request = { ...sender, jkt, redirectUri: form.get("redirect_uri"), challenge: await hashText(verifier) };
   // A repeated call gets the same answer for a while.
   const answer = await retryOnReset(() =>
-    server.users.call(objectOf(visit, handle.user), "redeem", handle.grant, handle.secret, request),
+    server.users.call(findObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
   );
   return { answer, clientId, userId: handle.user };
 }
@@ -133,11 +133,11 @@ async function refresh(visit: Visit, form: Form, sender: Client): Promise<Outcom
   if (jkt instanceof Response) return { clientId, answer: jkt };
   const credentials = request.headers.get("Authorization") ?? form.get("client_secret");
   // Without `resource`: a request that names it, and one that does not, ask for the same.
-  const fingerprint = await hashOf(JSON.stringify([clientId, credentials, jkt, scopes]));
+  const fingerprint = await hashText(JSON.stringify([clientId, credentials, jkt, scopes]));
   const asked = { ...sender, jkt, scopes, fingerprint };
   // A repeated call gets the same answer.
   const answer = await retryOnReset(() =>
-    server.users.call(objectOf(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
+    server.users.call(findObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
   );
   return { answer, clientId, userId: handle.user };
 }

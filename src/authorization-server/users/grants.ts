@@ -6,7 +6,7 @@
 import { Turns } from "../../core/basics/turns.ts";
 import type { SignedInUser } from "../identity/provider.ts";
 import type { UserHost } from "../policy.ts";
-import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "../sealing.ts";
+import { hashText, hashUserId, newId, newSecret, TEXT_MAX } from "../sealing.ts";
 import type {
   AccessTerms,
   Approval,
@@ -77,7 +77,7 @@ export class Grants {
     isAllowed: () => boolean,
   ): Promise<{ grant: string; secret: string } | undefined> {
     const [grant, secret] = [newId(), newSecret()];
-    const hash = await hashOf(secret);
+    const hash = await hashText(secret);
     if (!isAllowed()) return undefined;
     const nowMs = Date.now();
     const { code, ...given } = approval;
@@ -108,7 +108,7 @@ export class Grants {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const { code } = grant ?? {};
-      if (!grant || code?.hash !== (await hashOf(secret))) return invalid("The code is not valid, or has expired.");
+      if (!grant || code?.hash !== (await hashText(secret))) return invalid("The code is not valid, or has expired.");
       if (grant.client.id !== request.clientId) return invalid("The code was issued to another client.");
       if (code.redirectUri !== request.redirectUri)
         return invalid("redirect_uri is not that of the authorization request.");
@@ -118,7 +118,7 @@ export class Grants {
       if (problem) return problem;
       if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
-      const used = { secret, presented: code.hash, request: fingerprintOf(request), usedAtMs: Date.now() };
+      const used = { secret, presented: code.hash, request: computeFingerprint(request), usedAtMs: Date.now() };
       return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
         keepAnswer(grant, used, answer),
       );
@@ -133,7 +133,7 @@ export class Grants {
     request: RedeemRequest,
   ): Promise<TokenAnswer | TokenError> {
     const kept = findCodeAnswer(grant, Date.now());
-    const answer = kept?.request === fingerprintOf(request) ? await openAnswer(secret, kept) : undefined;
+    const answer = kept?.request === computeFingerprint(request) ? await openAnswer(secret, kept) : undefined;
     if (answer && this.get(id)) return answer;
     // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
     this.#delete(id);
@@ -144,7 +144,7 @@ export class Grants {
   refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
-      const presented = await hashOf(secret);
+      const presented = await hashText(secret);
       if (grant?.refresh === undefined) return invalid("The refresh token was revoked, or has expired.");
       if (grant.client.id !== request.clientId) return invalid("The refresh token was issued to another client.");
       if (grant.jkt !== undefined && grant.jkt !== request.jkt)
@@ -202,7 +202,7 @@ export class Grants {
     if (!confirmed) return invalid("The user has no access any more.");
     const scopes = (asked ?? grant.scopes).filter((scope) => confirmed.offered.includes(scope));
     const secret = newSecret();
-    const refresh = await hashOf(secret);
+    const refresh = await hashText(secret);
     const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
     if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
     const kept = await keep(answer);
@@ -224,7 +224,7 @@ export class Grants {
   ): Promise<TokenAnswer> {
     const { env, host } = this.#place;
     // The name of the object has it too, but an object that an alarm has woken does not know its name.
-    const id = await userIdOf(user);
+    const id = await hashUserId(user);
     const { sealing, policy } = host;
     const nowMs = Date.now();
     const expiresAtMs = nowMs + policy.accessTokenMs;
@@ -302,7 +302,7 @@ export class Grants {
 }
 
 /** Identifies equal exchanges of a code. Code, redirect URI, client and verifier are compared before. */
-function fingerprintOf({ jkt = "" }: RedeemRequest): string {
+function computeFingerprint({ jkt = "" }: RedeemRequest): string {
   return `code ${jkt}`;
 }
 

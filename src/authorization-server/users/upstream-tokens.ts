@@ -6,7 +6,7 @@
  */
 
 import { IdentityError, type SignedInUser, type UpstreamTokens } from "../identity/provider.ts";
-import { userIdOf } from "../sealing.ts";
+import { hashUserId } from "../sealing.ts";
 import type { StoredUser } from "./grant-record.ts";
 import type { GrantPlace } from "./grants.ts";
 
@@ -60,7 +60,7 @@ export class Upstream {
 
   async #seal(tokens: UpstreamTokens, user: SignedInUser): Promise<string> {
     const { env, host } = this.#place;
-    return host.sealing.seal(env, "OAuth upstream tokens", tokens, await userIdOf(user));
+    return host.sealing.seal(env, "OAuth upstream tokens", tokens, await hashUserId(user));
   }
 
   /** Returns a token that is valid for a minute at least. */
@@ -93,7 +93,7 @@ export class Upstream {
     const { env, host } = this.#place;
     const { upstream, user } = this.#me.get() ?? {};
     if (upstream === undefined || user === undefined) return undefined;
-    return host.sealing.open(env, "OAuth upstream tokens", upstream, await userIdOf(user));
+    return host.sealing.open(env, "OAuth upstream tokens", upstream, await hashUserId(user));
   }
 
   /** Refreshes the tokens. Callers at the same time share one refresh. */

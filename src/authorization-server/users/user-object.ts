@@ -13,7 +13,7 @@
  * @module
  */
 import type { RoleObject } from "../../worker/object.ts";
-import type { FinishedSignIn, SignedInUser } from "../identity/provider.ts";
+import type { SignedInUser, UpstreamSignIn } from "../identity/provider.ts";
 import { CODE_MS, type UserHost } from "../policy.ts";
 import { newId } from "../sealing.ts";
 import type {
@@ -38,7 +38,7 @@ export interface SignedIn {
 /** The methods that the Worker calls. */
 export interface UserRpc {
   /** Stores a user who has signed in. Returns the id of the sessions of the user's browsers. */
-  signIn(finished: FinishedSignIn, provider: string): Promise<string>;
+  signIn(finished: UpstreamSignIn, provider: string): Promise<string>;
   /** Returns the user of a browser, or undefined if it is not signed in any more. */
   visit(session: string): Promise<SignedIn | undefined>;
   /** Signs all browsers of the user out. Clients keep their access. */
@@ -94,7 +94,7 @@ export class UserObject implements RoleObject, UserRpc {
     return this.#storage.kv.get<StoredUser>(ME);
   }
 
-  async signIn({ user, tokens }: FinishedSignIn, provider: string): Promise<string> {
+  async signIn({ user, tokens }: UpstreamSignIn, provider: string): Promise<string> {
     const upstream = tokens && (await this.#upstream.sealAfter(tokens, user, provider));
     const nowMs = Date.now();
     const session = this.#me?.session ?? newId();

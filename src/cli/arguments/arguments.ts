@@ -7,7 +7,7 @@ import { Command, Option } from "commander";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { usageError } from "../exit.ts";
 import { oneLine } from "../terminal/terminal.ts";
-import { targetOf } from "./schema-pointer.ts";
+import { toTarget } from "./schema-pointer.ts";
 
 /** The type to which the text of an option is converted. `json` is for objects and all other types. */
 export type Kind = "string" | "number" | "integer" | "boolean" | "json";
@@ -28,7 +28,7 @@ export interface Argument {
 }
 
 /** Returns the arguments that an input schema describes, in its order; none if it is not a schema. */
-export function argumentsOf(inputSchema: unknown): Argument[] {
+export function listArguments(inputSchema: unknown): Argument[] {
   const schema = isObject(inputSchema) ? inputSchema : {};
   const whole = resolve(schema, schema);
   const properties = isObject(whole.properties) ? whole.properties : {};
@@ -45,10 +45,10 @@ function describe(name: string, isRequired: boolean, property: JsonObject, root:
   const description = [property.description, schema.description, property.title].find(
     (text) => typeof text === "string",
   );
-  const choices = Array.isArray(item.enum) ? item.enum : choicesOf(item);
+  const choices = Array.isArray(item.enum) ? item.enum : findChoices(item);
   return {
     name,
-    kind: kindOf(item),
+    kind: detectKind(item),
     isList,
     isRequired,
     isNullable,
@@ -59,7 +59,7 @@ function describe(name: string, isRequired: boolean, property: JsonObject, root:
 }
 
 /** Titled choices are written as `oneOf` with `const`. */
-function choicesOf({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
+function findChoices({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
   const options = oneOf ?? anyOf;
   if (!Array.isArray(options) || options.length === 0) return undefined;
   const values = options.map((option) => (isObject(option) ? option.const : undefined));
@@ -71,7 +71,7 @@ function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema;
   for (let steps = 0; steps < 8 && typeof at.$ref === "string"; steps += 1) {
     const { $ref, ...rest } = at;
-    const found = targetOf($ref, root);
+    const found = toTarget($ref, root);
     at = { ...(isObject(found) ? found : {}), ...rest };
   }
   return at;
@@ -92,9 +92,9 @@ function withoutNull(schema: JsonObject, root: JsonObject): { schema: JsonObject
   return { schema: resolve(isObject(others[0]) ? others[0] : {}, root), isNullable: true };
 }
 
-function kindOf({ type, enum: choices, oneOf, anyOf }: JsonObject): Kind {
+function detectKind({ type, enum: choices, oneOf, anyOf }: JsonObject): Kind {
   if (type === "string" || type === "number" || type === "integer" || type === "boolean") return type;
-  const listed = Array.isArray(choices) ? choices : choicesOf({ oneOf, anyOf });
+  const listed = Array.isArray(choices) ? choices : findChoices({ oneOf, anyOf });
   return listed?.every((choice) => typeof choice === "string") ? "string" : "json";
 }
 
@@ -129,19 +129,19 @@ export function commandFor(title: string, args: readonly Argument[], taken: read
     .configureOutput({ writeErr: () => undefined });
   for (const argument of args) {
     if (!OPTION_NAME.test(argument.name)) continue;
-    for (const option of optionsOf(argument, flagOf(argument.name, taken))) command.addOption(option);
+    for (const option of listOptions(argument, createFlag(argument.name, taken))) command.addOption(option);
   }
   return command;
 }
 
 /** The name of the option for an argument. */
-export function flagOf(name: string, taken: readonly string[]): string {
+export function createFlag(name: string, taken: readonly string[]): string {
   return taken.includes(name) || /^(no-|arg-)/.test(name) ? `arg-${name}` : name;
 }
 
-function optionsOf(argument: Argument, flag: string): Option[] {
+function listOptions(argument: Argument, flag: string): Option[] {
   const { kind, isList, description } = argument;
-  const words = [description, argument.isRequired ? "(required)" : "", defaultOf(argument)].filter(Boolean).join(" ");
+  const words = [description, argument.isRequired ? "(required)" : "", findDefault(argument)].filter(Boolean).join(" ");
   const value = valueName(argument);
   if (kind === "boolean" && !isList) {
     const on = new ArgumentOption(`--${flag} [boolean]`, argument, words);
@@ -154,7 +154,7 @@ function optionsOf(argument: Argument, flag: string): Option[] {
   return [option];
 }
 
-function defaultOf(argument: Argument): string {
+function findDefault(argument: Argument): string {
   return argument.default === undefined ? "" : `(default: ${oneLine(JSON.stringify(argument.default), 60)})`;
 }
 
@@ -169,7 +169,7 @@ function valueName({ kind, choices, isNullable }: Argument): string {
  *
  * @throws {CliError} naming the option and what it allows.
  */
-export function valuesOf(
+export function readValues(
   args: readonly Argument[],
   parsed: Readonly<Record<string, unknown>>,
   taken: readonly string[],
@@ -177,14 +177,14 @@ export function valuesOf(
   const given = args.filter(({ name }) => Object.hasOwn(parsed, name) && parsed[name] !== undefined);
   return Object.fromEntries(
     given.map((argument) => {
-      const flag = `--${flagOf(argument.name, taken)}`;
+      const flag = `--${createFlag(argument.name, taken)}`;
       const text = parsed[argument.name];
-      return [argument.name, argument.isList ? listOf(argument, flag, text) : convert(argument, flag, String(text))];
+      return [argument.name, argument.isList ? toList(argument, flag, text) : convert(argument, flag, String(text))];
     }),
   );
 }
 
-function listOf(argument: Argument, flag: string, texts: unknown): unknown {
+function toList(argument: Argument, flag: string, texts: unknown): unknown {
   const list = [texts].flat().map(String);
   const [only = ""] = list;
   if (list.length === 1 && argument.isNullable && only === "null") return null;

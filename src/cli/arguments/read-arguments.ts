@@ -8,7 +8,7 @@ import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { usageError } from "../exit.ts";
 import type { ConnectionOptions } from "../server/options.ts";
 import { clean, oneLine, type Terminal } from "../terminal/terminal.ts";
-import { type Argument, commandFor, flagOf, readJsonArguments, valuesOf } from "./arguments.ts";
+import { type Argument, commandFor, createFlag, readJsonArguments, readValues } from "./arguments.ts";
 
 /** The options of `call` and `prompt` themselves. An argument of the same name is written with the prefix `arg-`. */
 export const OWN = ["json", "as", "header", "env", "timeout", "debug", "device", "json-args", "yes", "task", "help"];
@@ -43,14 +43,14 @@ export async function readArguments(given: Given, terminal: Terminal): Promise<J
   }
   const piped = source === "-" ? readJsonArguments(await readInput(), "standard input") : {};
   const json = options.jsonArgs === undefined ? {} : readJsonArguments(options.jsonArgs, "--json-args");
-  const values = { ...piped, ...json, ...valuesOf(known, command.opts(), OWN) };
+  const values = { ...piped, ...json, ...readValues(known, command.opts(), OWN) };
   const missing = known.filter(({ name, isRequired }) => isRequired && !Object.hasOwn(values, name));
   for (const { name } of known) {
     if (!isUsed(name, options) || Object.hasOwn(values, name)) continue;
-    terminal.note(`Note: --${name} is an option of mcp-edge. The argument is --${flagOf(name, OWN)}.`);
+    terminal.note(`Note: --${name} is an option of mcp-edge. The argument is --${createFlag(name, OWN)}.`);
   }
   if (missing.length === 0) return values;
-  const list = missing.map(({ name }) => `--${flagOf(name, OWN)}`).join(", ");
+  const list = missing.map(({ name }) => `--${createFlag(name, OWN)}`).join(", ");
   throw usageError(`Missing: ${oneLine(list, MISSING_CHARS_MAX)}. ${hintAt(of)}`);
 }
 

@@ -1,7 +1,7 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
 /** Returns the schema that a reference such as `#/$defs/Node` names, or undefined. No reference leaves the schema. */
-export function targetOf(reference: string, root: unknown): unknown {
+export function toTarget(reference: string, root: unknown): unknown {
   if (!reference.startsWith("#/")) return undefined;
   let at: unknown = root;
   for (const step of reference.slice(2).split("/")) {

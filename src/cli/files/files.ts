@@ -38,7 +38,9 @@ export interface TargetRules {
  */
 export function findTarget(path: string, { within, links = "followed" }: TargetRules = {}): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  const real = found ? realPathOf(path) : join(realFolderOf(dirname(resolve(path))), relative(dirname(path), path));
+  const real = found
+    ? resolveRealPath(path)
+    : join(resolveRealFolder(dirname(resolve(path))), relative(dirname(path), path));
   if (within !== undefined && !isWithin(real, realpathSync(within))) {
     throw usageError(`${path} leads to ${real}, outside of this project. Nothing was changed. Remove the link first.`);
   }
@@ -50,7 +52,7 @@ export function findTarget(path: string, { within, links = "followed" }: TargetR
 }
 
 /** @throws {CliError} for a link to something that does not exist. */
-function realPathOf(path: string): string {
+function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
@@ -59,10 +61,10 @@ function realPathOf(path: string): string {
 }
 
 /** Returns the real path of a folder that may not exist yet. */
-function realFolderOf(folder: string): string {
-  if (lstatSync(folder, { throwIfNoEntry: false })) return realPathOf(folder);
+function resolveRealFolder(folder: string): string {
+  if (lstatSync(folder, { throwIfNoEntry: false })) return resolveRealPath(folder);
   const parent = dirname(folder);
-  return parent === folder ? folder : join(realFolderOf(parent), relative(parent, folder));
+  return parent === folder ? folder : join(resolveRealFolder(parent), relative(parent, folder));
 }
 
 function isWithin(path: string, folder: string): boolean {

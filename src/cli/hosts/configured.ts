@@ -63,25 +63,25 @@ export function readHosts(around: Surroundings): ReadFile[] {
       return [{ file, servers: [], problem: (error as Error).message }];
     }
     try {
-      return [{ file, servers: serversOf(parseJsonc(text), file, around) }];
+      return [{ file, servers: listServers(parseJsonc(text), file, around) }];
     } catch {
       return [{ file, servers: [], problem: "The file is not JSON." }];
     }
   });
 }
 
-function serversOf(whole: unknown, file: HostFile, around: Surroundings): Configured[] {
+function listServers(whole: unknown, file: HostFile, around: Surroundings): Configured[] {
   if (!isObject(whole)) return [];
-  const entries = entriesOf(whole[file.member]);
+  const entries = listEntries(whole[file.member]);
   // Claude Code also keeps the servers that a person added for one project.
   const { projects } = whole;
   const own = file.host === "claude-code" && isObject(projects) ? projects[around.cwd] : undefined;
   // Its own entry of a project takes the place of the general one.
-  const all = new Map([...entries, ...entriesOf(isObject(own) ? own.mcpServers : undefined)]);
+  const all = new Map([...entries, ...listEntries(isObject(own) ? own.mcpServers : undefined)]);
   return [...all].map(([name, entry]) => readEntry(name, entry, file, around));
 }
 
-function entriesOf(servers: unknown): [string, JsonObject][] {
+function listEntries(servers: unknown): [string, JsonObject][] {
   return Object.entries(isObject(servers) ? servers : {}).filter((entry): entry is [string, JsonObject] =>
     isObject(entry[1]),
   );
@@ -92,8 +92,8 @@ function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surr
   try {
     const server = parseServer(name, entry);
     const variables = variablesIn(server).filter((variable) => !isOfHost(variable));
-    const resolve = () => checked(targetOf(fillServer(name, server, (variable) => lookUp(variable, around))));
-    return { ...common, written: targetOf(server), variables, resolve };
+    const resolve = () => checked(toTarget(fillServer(name, server, (variable) => lookUp(variable, around))));
+    return { ...common, written: toTarget(server), variables, resolve };
   } catch (error) {
     const resolve = () => {
       throw error;
@@ -102,7 +102,7 @@ function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surr
   }
 }
 
-function targetOf(server: ConfiguredServer): Target {
+function toTarget(server: ConfiguredServer): Target {
   return "url" in server ? { kind: "http", ...server } : { kind: "stdio", ...server };
 }
 

@@ -13,7 +13,7 @@ import { readJsonc } from "../../node/jsonc.ts";
  * @throws {SyntaxError} if the text is not a JSON object, apart from comments and trailing commas, or has a member twice.
  */
 export function setEntry(text: string, object: string, name: string, value: unknown): string {
-  const style = styleOf(text);
+  const style = detectStyle(text);
   if (text.trim() === "") return `${JSON.stringify({ [object]: { [name]: value } }, undefined, 2)}\n`;
   const { root } = readJsonc(text);
   if (root.type !== "object") throw new SyntaxError("The file is not a JSON object.");
@@ -36,7 +36,7 @@ function checkOnce(object: Node, name: string): void {
   if (found.length > 1) throw new SyntaxError(`The member ${JSON.stringify(name)} occurs twice.`);
 }
 
-function styleOf(text: string): FormattingOptions {
+function detectStyle(text: string): FormattingOptions {
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   return indent.startsWith("\t")

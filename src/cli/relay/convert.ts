@@ -7,7 +7,7 @@ import { shapeQuestion } from "../../core/ask/questions.ts";
 import { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { encodeBlock, encodeContents, isContentBlock, pick } from "../../core/protocol/content.ts";
 import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { META, metaOf } from "../../core/protocol/lifecycle.ts";
+import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { Era, VersionRules } from "../../core/protocol/versions.ts";
 
 /** "Resource not found" in legacy versions. */
@@ -33,7 +33,7 @@ export function resultFor(
 ): JsonObject {
   const fitting = isSame ? result : shapeResult(result, method, rules);
   if (rules.era === "legacy") return fitting;
-  const meta = metaOf(fitting);
+  const meta = readMeta(fitting);
   const named = info === undefined ? meta : { [META.serverInfo]: info, ...meta };
   return {
     resultType: "complete",
@@ -48,19 +48,25 @@ function shapeResult(result: JsonObject, method: string, rules: VersionRules): J
   const rest = rules.era === "modern" ? result : withoutEnvelope(result);
   switch (method) {
     case "tools/list":
-      return { ...rest, tools: eachOf(rest.tools, (tool) => shapeTool(tool, rules)) };
+      return { ...rest, tools: convertEach(rest.tools, (tool) => shapeTool(tool, rules)) };
     case "prompts/list":
-      return { ...rest, prompts: eachOf(rest.prompts, (prompt) => pick(prompt, rules.promptFields)) };
+      return { ...rest, prompts: convertEach(rest.prompts, (prompt) => pick(prompt, rules.promptFields)) };
     case "resources/list":
-      return { ...rest, resources: eachOf(rest.resources, (each) => pick(each, rules.resourceFields)) };
+      return { ...rest, resources: convertEach(rest.resources, (each) => pick(each, rules.resourceFields)) };
     case "resources/templates/list":
-      return { ...rest, resourceTemplates: eachOf(rest.resourceTemplates, (each) => pick(each, rules.templateFields)) };
+      return {
+        ...rest,
+        resourceTemplates: convertEach(rest.resourceTemplates, (each) => pick(each, rules.templateFields)),
+      };
     case "resources/read":
-      return { ...rest, contents: eachOf(rest.contents, (each) => orSame(each, () => encodeContents(each, rules))) };
+      return {
+        ...rest,
+        contents: convertEach(rest.contents, (each) => orSame(each, () => encodeContents(each, rules))),
+      };
     case "prompts/get":
       return {
         ...rest,
-        messages: eachOf(rest.messages, (each) => ({ ...each, content: shapeBlock(each.content, rules) })),
+        messages: convertEach(rest.messages, (each) => ({ ...each, content: shapeBlock(each.content, rules) })),
       };
     case "tools/call":
       return shapeCall(rest, rules);
@@ -71,11 +77,11 @@ function shapeResult(result: JsonObject, method: string, rules: VersionRules): J
 
 function withoutEnvelope(result: JsonObject): JsonObject {
   const { resultType: _, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result;
-  const { [META.serverInfo]: _info, ...meta } = metaOf(result);
+  const { [META.serverInfo]: _info, ...meta } = readMeta(result);
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
-function eachOf(items: unknown, shape: (item: JsonObject) => unknown): unknown {
+function convertEach(items: unknown, shape: (item: JsonObject) => unknown): unknown {
   return Array.isArray(items) ? items.map((item) => (isObject(item) ? shape(item) : item)) : items;
 }
 
@@ -89,7 +95,7 @@ function shapeCall({ structuredContent, ...rest }: JsonObject, rules: VersionRul
   const isFit = rules.structured === "any" || (rules.structured === "object" && isObject(structuredContent));
   return {
     ...rest,
-    content: eachOf(rest.content, (block) => shapeBlock(block, rules)),
+    content: convertEach(rest.content, (block) => shapeBlock(block, rules)),
     ...(isFit && structuredContent !== undefined ? { structuredContent } : {}),
   };
 }

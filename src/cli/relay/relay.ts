@@ -19,7 +19,7 @@ import {
   type JSONRPCRequest,
   type JsonObject,
 } from "../../core/protocol/jsonrpc.ts";
-import { hasEnvelope, META, metaOf, readEnvelope, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import { hasEnvelope, META, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
 import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
 import { toJson } from "../terminal/terminal.ts";
 import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
@@ -176,8 +176,8 @@ export class Relay {
   /** Sends a request on to the server, by the method of the client that knows most about it. */
   async #forward(client: Client, { request, sink, signal }: Serving): Promise<JsonObject> {
     const { method, params = {} } = request;
-    const { progressToken } = metaOf(params);
-    const meta = metaOf(withoutEnvelope(params));
+    const { progressToken } = readMeta(params);
+    const meta = readMeta(withoutEnvelope(params));
     const options: RequestOptions = {
       ...NO_LIMITS,
       signal,
@@ -323,6 +323,6 @@ const HOP = [META.protocolVersion, META.clientInfo, META.clientCapabilities, MET
 
 function withoutEnvelope(params: JsonObject): JsonObject {
   const { _meta, ...rest } = params;
-  const kept = Object.entries(metaOf(params)).filter(([name]) => !HOP.includes(name));
+  const kept = Object.entries(readMeta(params)).filter(([name]) => !HOP.includes(name));
   return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
 }

@@ -9,7 +9,7 @@ import { listenForSignals, untilInterrupted } from "../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
 import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
-import { nameOf, readTarget } from "./target.ts";
+import { findName, readTarget } from "./target.ts";
 
 /** The connection that a command uses, and its terminal and signals. */
 export interface Session {
@@ -54,7 +54,7 @@ export async function withClient(
   const work: Promise<unknown>[] = [];
   const beforeClose = (each: Promise<unknown>) => void work.push(each);
   try {
-    return await useOpened(opened, own(terminal, signal, nameOf(target)), signal, async (client) => {
+    return await useOpened(opened, own(terminal, signal, findName(target)), signal, async (client) => {
       try {
         return await untilInterrupted(
           run({ client, terminal, signal, lost: opened.lost, beforeClose, log: opened.log }),

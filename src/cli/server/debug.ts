@@ -32,13 +32,13 @@ export function describeMessage(direction: "->" | "<-", text: string): string {
 }
 
 function describeValue(head: string, text: string, value: unknown): string {
-  const facts = [value].flat().map(factsOf).join(", ");
+  const facts = [value].flat().map(listFacts).join(", ");
   const shown = toJson(redact(value));
   const cut = shown.length > SHOWN_MAX ? `${shown.slice(0, SHOWN_MAX)}…` : shown;
   return `${head} ${facts} ${new TextEncoder().encode(text).length}B ${cut}`;
 }
 
-function factsOf(message: unknown): string {
+function listFacts(message: unknown): string {
   if (!isObject(message)) return "not a message";
   const { id, method, params, error } = message;
   const era = isObject(params) && hasEnvelope(params) ? "modern " : "";
@@ -52,7 +52,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
   const outer: Transport = {
     start() {
       inner.onmessage = (message) => {
-        log(describeMessage("<-", textOf(message)));
+        log(describeMessage("<-", toText(message)));
         outer.onmessage?.(message);
       };
       inner.onclose = () => outer.onclose?.();
@@ -61,7 +61,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
       return inner.start();
     },
     send(message: JSONRPCMessage) {
-      log(describeMessage("->", textOf(message)));
+      log(describeMessage("->", toText(message)));
       return inner.send(message);
     },
     close: () => inner.close(),
@@ -72,7 +72,7 @@ export function watchTransport(inner: Transport, log: Log): Transport {
   return Object.assign(outer, { reopen: () => watchTransport(reopen.call(inner), log) });
 }
 
-function textOf(message: JSONRPCMessage): string {
+function toText(message: JSONRPCMessage): string {
   try {
     return JSON.stringify(message);
   } catch {

@@ -51,10 +51,12 @@ export async function openTarget(
   };
   if (target.kind === "http") {
     if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
-    const headers = { ...target.headers, ...headersOf(options.header) };
+    const headers = { ...target.headers, ...readHeaders(options.header) };
     for (const value of Object.values(headers)) keepCredentials(value);
     const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
-    const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
+    const auth = mayHoldTokens(target.url, headers)
+      ? { auth: await openAuth(target.url, options, terminal, rules) }
+      : {};
     const all = { ...common, headers, fetch: times.fetch, ...auth };
     const explain = (error: unknown) => times.explain(error);
     return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, log: () => "" };
@@ -109,7 +111,7 @@ function mayHoldTokens(url: string, headers: Readonly<Record<string, string>>): 
   return !isGiven && (protocol === "https:" || isLoopback(hostname));
 }
 
-async function authOf(url: string, options: ConnectionOptions, terminal: Terminal, rules: SignInRules) {
+async function openAuth(url: string, options: ConnectionOptions, terminal: Terminal, rules: SignInRules) {
   // Commands for local servers start without it.
   const { signInFor } = await import("./sign-in.ts");
   return signInFor(url, options, terminal, rules);
@@ -122,7 +124,7 @@ function keepCredentials(value: string): void {
 }
 
 /** @throws {CliError} if a header is not `Name: value`. */
-function headersOf(lines: readonly string[] = []): Record<string, string> {
+function readHeaders(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
@@ -141,7 +143,7 @@ export function checkCredentials(target: Target, header: readonly string[] = [])
   if (target.kind !== "http") return;
   const { protocol, hostname } = new URL(target.url);
   if (protocol === "https:" || isLoopback(hostname)) return;
-  const secret = Object.keys({ ...target.headers, ...headersOf(header) }).find(isSecretName);
+  const secret = Object.keys({ ...target.headers, ...readHeaders(header) }).find(isSecretName);
   if (secret === undefined) return;
   throw usageError(
     `The header ${secret} would be sent over http: to ${hostname}, readable for everyone on the way. Use https:.`,

@@ -31,7 +31,7 @@ export class RetryTimes {
   explain(error: unknown): unknown {
     const value = this.#retryAfter;
     if (value === undefined) return error;
-    const seconds = secondsOf(value, Date.now());
+    const seconds = toSeconds(value, Date.now());
     const facts = { httpStatus: TOO_MANY_REQUESTS, ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }) };
     const when = seconds === undefined ? "later. The server does not say when" : `in ${describe(seconds)}`;
     return withMore(
@@ -44,7 +44,7 @@ export class RetryTimes {
 }
 
 /** Reads a number of seconds of at most nine digits, or a date. Returns undefined if the value is neither. */
-export function secondsOf(value: string | null, nowMs: number): number | undefined {
+export function toSeconds(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value);
   const ms = Date.parse(value);

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { ClientError, type Transport } from "../../client/index.ts";
 import { stdio } from "../../node/index.ts";
-import { endOf } from "../../node/last-output.ts";
+import { toEnd } from "../../node/last-output.ts";
 import { CliError, Exit, usageError, withMore } from "../exit.ts";
 import { isSecretName, keepSecret, redactText } from "../terminal/redact.ts";
 import { oneLine, quoted, type Terminal } from "../terminal/terminal.ts";
@@ -35,7 +35,7 @@ export class ServerProcess {
     this.transport = stdio({
       command,
       args,
-      env: { ...env, ...variablesOf(given) },
+      env: { ...env, ...readVariables(given) },
       ...(cwd === undefined ? {} : { cwd }),
       // The log of a server would mix with the output; it is shown if the server fails.
       stderr: debug
@@ -46,7 +46,7 @@ export class ServerProcess {
 
   /** Says why the process could not be started, or adds the end of its log to the error of a connection that failed. */
   explain(error: unknown): unknown {
-    const { code, syscall } = originOf(error);
+    const { code, syscall } = findOrigin(error);
     if (syscall?.startsWith("spawn")) return new CliError(Exit.connection, this.#whyNotStarted(code), { cause: error });
     const { log } = this;
     const mayTell = ClientError.is(error) && (error.source === "transport" || error.source === "limit");
@@ -60,7 +60,7 @@ export class ServerProcess {
   }
 
   #keep(text: string): void {
-    this.#log = endOf(this.#log + text, KEPT_CHARS);
+    this.#log = toEnd(this.#log + text, KEPT_CHARS);
   }
 
   #whyNotStarted(code: string | undefined): string {
@@ -82,7 +82,7 @@ export const logNote = (log: string): string =>
   `The server's log ends with:\n${quoted(log, { linesMax: LOG_LINES_MAX })}`;
 
 /** The error of the system that led to an error. */
-function originOf(error: unknown): NodeJS.ErrnoException {
+function findOrigin(error: unknown): NodeJS.ErrnoException {
   let origin = error;
   while (origin instanceof Error && origin.cause instanceof Error) origin = origin.cause;
   return origin as NodeJS.ErrnoException;
@@ -107,7 +107,7 @@ function byLine(print: (line: string) => void): (text: string) => void {
  *
  * @throws {CliError} if one is not `NAME=VALUE`, or names a variable that is not set.
  */
-function variablesOf(lines: readonly string[] = []): Record<string, string> {
+function readVariables(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", given] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(line) ?? [];

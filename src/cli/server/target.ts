@@ -39,9 +39,9 @@ export async function readTarget(text: string, consent: { readonly yes?: boolean
     const { findConfigured } = await import("../hosts/find.ts");
     return findConfigured(text, consent.yes ?? false);
   }
-  if (text.startsWith(COMMAND)) return commandOf(JSON.parse(text.slice(COMMAND.length)) as string[]);
+  if (text.startsWith(COMMAND)) return toCommandTarget(JSON.parse(text.slice(COMMAND.length)) as string[]);
   if (/^https?:\/\//i.test(text)) return { kind: "http", url: checkedUrl(text) };
-  return commandOf(splitCommand(text));
+  return toCommandTarget(splitCommand(text));
 }
 
 /** Whether `<server>` is the name under which a host has it. */
@@ -56,7 +56,7 @@ function checkedUrl(text: string): string {
   throw usageError('A URL must not contain a password. Write --header "Authorization: Basic ..." instead.');
 }
 
-function commandOf([command = "", ...args]: readonly string[]): Target {
+function toCommandTarget([command = "", ...args]: readonly string[]): Target {
   return { kind: "stdio", command, args };
 }
 
@@ -92,7 +92,7 @@ export function splitCommand(text: string): string[] {
 }
 
 /** Describes a target in one line, without its arguments' values, which may be secrets. */
-export function nameOf(target: Target): string {
+export function findName(target: Target): string {
   if (target.kind === "stdio") return [target.command, ...target.args].join(" ");
   const { origin, pathname } = new URL(target.url);
   return origin + pathname;

@@ -40,7 +40,7 @@ export async function fillIn(
     if (!isObject(schema)) continue;
     const isRequired = required.includes(name);
     const filled = await fillField(
-      { schema, isRequired, label: `${oneLine(server, SERVER_CHARS_MAX)}: ${labelOf(name, schema, isRequired)}` },
+      { schema, isRequired, label: `${oneLine(server, SERVER_CHARS_MAX)}: ${createLabel(name, schema, isRequired)}` },
       signal,
     );
     if (filled === "cancelled") return undefined;
@@ -49,7 +49,7 @@ export async function fillIn(
   return content;
 }
 
-function labelOf(name: string, { title, description }: JsonObject, isRequired: boolean): string {
+function createLabel(name: string, { title, description }: JsonObject, isRequired: boolean): string {
   const heading = oneLine(typeof title === "string" ? title : name);
   const more = typeof description === "string" ? `: ${oneLine(description, 200)}` : "";
   return `${heading}${isRequired ? "" : " (optional)"}${more}`;
@@ -58,7 +58,7 @@ function labelOf(name: string, { title, description }: JsonObject, isRequired: b
 async function fillField(field: Field, signal: AbortSignal): Promise<Filled> {
   const { schema } = field;
   if (schema.type === "array") return fillChoices(field, signal);
-  const choices = schema.type === "boolean" ? BOOLEANS : choicesOf(schema);
+  const choices = schema.type === "boolean" ? BOOLEANS : findChoices(schema);
   if (choices) return fillChoice(field, choices, signal);
   return fillText(field, signal);
 }
@@ -88,7 +88,7 @@ async function fillChoice(
 }
 
 async function fillChoices({ schema, label, isRequired }: Field, signal: AbortSignal): Promise<Filled> {
-  const choices = (choicesOf(isObject(schema.items) ? schema.items : {}) ?? []) as readonly Choice<string>[];
+  const choices = (findChoices(isObject(schema.items) ? schema.items : {}) ?? []) as readonly Choice<string>[];
   const initial = Array.isArray(schema.default) ? (schema.default as string[]) : [];
   const chosen = await askChoices(label, choices, signal, {
     initial,
@@ -99,7 +99,7 @@ async function fillChoices({ schema, label, isRequired }: Field, signal: AbortSi
 }
 
 /** The choices of a field: `oneOf` or `anyOf` with titles, or `enum`, in older versions with `enumNames`. */
-function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): Choice<Value>[] | undefined {
+function findChoices({ oneOf, anyOf, enum: values, enumNames }: JsonObject): Choice<Value>[] | undefined {
   const titled = oneOf ?? anyOf;
   if (Array.isArray(titled)) {
     return titled.filter(isObject).map((each) => choice(each.const as Value, each.title));

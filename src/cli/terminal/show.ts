@@ -16,7 +16,7 @@ import type {
   Tool,
 } from "../../client/index.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
-import { argumentsOf } from "../arguments/arguments.ts";
+import { listArguments } from "../arguments/arguments.ts";
 import { Exit } from "../exit.ts";
 import { oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
 
@@ -128,8 +128,12 @@ export function printOffer(terminal: Terminal, offer: Offer): void {
       `${oneLine(info?.name ?? "a server without a name")} ${oneLine(info?.version ?? "")} (${protocolVersion})`,
     ),
   );
-  section(terminal, "Tools", offer.tools, (tool) => [signatureOf(tool, out), hintsOf(tool, out), tool.description]);
-  section(terminal, "Prompts", offer.prompts, (prompt) => [promptSignatureOf(prompt, out), "", prompt.description]);
+  section(terminal, "Tools", offer.tools, (tool) => [
+    describeSignature(tool, out),
+    describeHints(tool, out),
+    tool.description,
+  ]);
+  section(terminal, "Prompts", offer.prompts, (prompt) => [describePrompt(prompt, out), "", prompt.description]);
   section(terminal, "Resources", offer.resources, ({ uri, name, description }) => {
     return [out.bold(oneLine(uri, 500)), "", description ?? (name === uri ? undefined : name)];
   });
@@ -156,25 +160,25 @@ function section<T>(
   }
 }
 
-function signatureOf(tool: Tool, out: Paint): string {
-  const args = argumentsOf(tool.inputSchema).map(({ name, kind, isList, isRequired }) => {
+function describeSignature(tool: Tool, out: Paint): string {
+  const args = listArguments(tool.inputSchema).map(({ name, kind, isList, isRequired }) => {
     return `${oneLine(name, 60)}${isRequired ? "" : "?"}: ${kind === "json" ? "object" : kind}${isList ? "[]" : ""}`;
   });
   return `${out.bold(oneLine(tool.name))}(${args.join(", ")})`;
 }
 
-function promptSignatureOf(prompt: Prompt, out: Paint): string {
+function describePrompt(prompt: Prompt, out: Paint): string {
   const { name } = prompt;
-  const args = parametersOf(prompt).map((each) => `${oneLine(each.name, 60)}${each.required ? "" : "?"}`);
+  const args = getParameters(prompt).map((each) => `${oneLine(each.name, 60)}${each.required ? "" : "?"}`);
   return `${out.bold(oneLine(name))}(${args.join(", ")})`;
 }
 
 /** The parameters of a prompt; none if the server sends no list of them. */
-export function parametersOf({ arguments: parameters = [] }: Prompt): NonNullable<Prompt["arguments"]> {
+export function getParameters({ arguments: parameters = [] }: Prompt): NonNullable<Prompt["arguments"]> {
   return Array.isArray(parameters) ? parameters.filter((each) => typeof each === "object" && each !== null) : [];
 }
 
-function hintsOf({ annotations }: Tool, out: Paint): string {
+function describeHints({ annotations }: Tool, out: Paint): string {
   if (annotations?.readOnlyHint === true) return out.green("read-only");
   return annotations?.destructiveHint === false ? "" : out.yellow("may destroy");
 }

@@ -1,15 +1,15 @@
 import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { metaOf } from "../../core/protocol/lifecycle.ts";
-import { textOf } from "../errors.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
+import { toText } from "../errors.ts";
 import type { ClientExtension, ExtensionContext } from "../extensions.ts";
 import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
 import { FROM_ROUNDS } from "../requests/rounds.ts";
-import { type CacheStore, memoryStore } from "./store.ts";
+import { type CacheStore, memoryCache } from "./store.ts";
 
 /** Options of {@link cache}. */
-export interface CacheOptions {
+export interface ClientCacheOptions {
   /** Where results are kept. Name the `server` as well, because clients of several servers may share a store. @default memory of this client */
   readonly store?: CacheStore;
   /** What identifies the server in the store, such as its URL. */
@@ -36,7 +36,7 @@ export interface CacheOptions {
 
 const DAY_MS = 86_400_000;
 
-const OPTIONS: OptionTable<CacheOptions> = {
+const OPTIONS: OptionTable<ClientCacheOptions> = {
   store: null,
   server: null,
   principal: null,
@@ -87,7 +87,7 @@ interface Slot {
  * @throws {KitError} `options-invalid` naming the option.
  * @see MCP 2026-07-28, server/utilities/caching
  */
-export function cache(options: CacheOptions = {}): ClientExtension {
+export function cache(options: ClientCacheOptions = {}): ClientExtension {
   checkOptions("cache(): ", options, OPTIONS);
   if (options.store && options.server === undefined) {
     throw new KitError("options-invalid", "cache(): a store needs the name of the server; pass server: its URL.");
@@ -110,20 +110,20 @@ export function cache(options: CacheOptions = {}): ClientExtension {
 /** The kept results of one client. */
 class Results {
   readonly #context: ExtensionContext;
-  readonly #options: CacheOptions;
-  readonly #own = memoryStore();
+  readonly #options: ClientCacheOptions;
+  readonly #own = memoryCache();
   /** How often something was forgotten, so that an answer from before is not kept. */
   #changes = 0;
   #forgetting: Promise<unknown> = Promise.resolve();
 
-  constructor(context: ExtensionContext, options: CacheOptions) {
+  constructor(context: ExtensionContext, options: ClientCacheOptions) {
     this.#context = context;
     this.#options = options;
   }
 
   async request(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
     const { method, params = {}, options } = request;
-    const meta = Object.keys({ ...metaOf(params), ...options.meta });
+    const meta = Object.keys({ ...readMeta(params), ...options.meta });
     if (!KEPT.includes(method) || !meta.every((name) => NEUTRAL_META.includes(name))) return this.#send(request, next);
     await this.#forgetting;
     const { uri, ...others } = params;
@@ -167,11 +167,11 @@ class Results {
     const { store = this.#own, server = "", principal } = this.#options;
     const who = typeof principal === "function" ? await principal() : principal;
     const { protocolVersion } = this.#context.client.server;
-    const keyOf = (...scope: unknown[]) => JSON.stringify(["mcp-edge", server, protocolVersion, method, uri, ...scope]);
+    const toKey = (...scope: unknown[]) => JSON.stringify(["mcp-edge", server, protocolVersion, method, uri, ...scope]);
     return {
-      public: { store, key: keyOf("public") },
+      public: { store, key: toKey("public") },
       // Without a principal, the results of another client in the same store could belong to somebody else.
-      private: { store: who === undefined ? this.#own : store, key: keyOf("private", who) },
+      private: { store: who === undefined ? this.#own : store, key: toKey("private", who) },
     };
   }
 
@@ -207,7 +207,7 @@ class Results {
     try {
       return await run();
     } catch (error) {
-      this.#context.report({ type: "warning", message: `The store of cache() failed: ${textOf(error)}` });
+      this.#context.report({ type: "warning", message: `The store of cache() failed: ${toText(error)}` });
       return undefined;
     }
   }

@@ -13,21 +13,21 @@ export interface CacheStore {
   delete(key: string): void | Promise<void>;
 }
 
-/** Options of {@link memoryStore}. */
-export interface MemoryStoreOptions {
+/** Options of {@link memoryCache}. */
+export interface MemoryCacheOptions {
   /** The most characters that all keys and texts have together. The entries that were used least recently go first. @default 8,388,608 */
   readonly charsMax?: number;
 }
 
-const OPTIONS: OptionTable<MemoryStoreOptions> = { charsMax: SIZE };
+const OPTIONS: OptionTable<MemoryCacheOptions> = { charsMax: SIZE };
 
 /**
  * Creates a store in memory.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
-export function memoryStore(options: MemoryStoreOptions = {}): CacheStore {
-  checkOptions("memoryStore(): ", options, OPTIONS);
+export function memoryCache(options: MemoryCacheOptions = {}): CacheStore {
+  checkOptions("memoryCache(): ", options, OPTIONS);
   const { charsMax = 8 * 1024 * 1024 } = options;
   /** In the order of their last use. */
   const texts = new Map<string, string>();

@@ -6,8 +6,8 @@
 import type { Implementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
 import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
-import { metaOf } from "../../core/protocol/lifecycle.ts";
-import { callOf } from "../../core/protocol/methods.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
+import { toCall } from "../../core/protocol/methods.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
 import type { Client } from "../client.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -225,7 +225,7 @@ export class Connection implements ClientConnection {
   /** Sends a request, answers the questions that its results ask, and returns the last result. */
   async #rounds(request: Sending): Promise<JsonObject> {
     const { method, params, options, deadline } = request;
-    const meta = { ...metaOf(params), ...options.meta };
+    const meta = { ...readMeta(params), ...options.meta };
     const own = Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params;
     let round: JsonObject = {};
     for (let rounds = 0; ; rounds += 1) {
@@ -255,7 +255,7 @@ export class Connection implements ClientConnection {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
     // Progress is to be expected of requests that run a handler of the server's author.
-    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && callOf(method).length > 0);
+    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && toCall(method).length > 0);
     for (let repeats = 0; ; repeats += 1) {
       await untilAborted(this.#settled(), deadline.signal);
       this.checkOpen(method);

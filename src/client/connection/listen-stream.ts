@@ -8,7 +8,7 @@
 
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import type { EventHook } from "../events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import { isInterruption } from "./recovery.ts";
@@ -123,7 +123,7 @@ export class ListenStream {
       const attempt = this.#attempts;
       if (attempt > reconnectsMax) {
         this.#stream = undefined;
-        const text = `The listen stream was lost: ${textOf(failure)}`;
+        const text = `The listen stream was lost: ${toText(failure)}`;
         return report({ type: "stream-lost", error: new ClientError("stream-lost", text, { cause: failure }) });
       }
       const delayMs = backoffMs(attempt, undefined);

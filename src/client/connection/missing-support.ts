@@ -3,7 +3,7 @@ import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ServerCapabilities } from "../requests/results.ts";
 
 /** Returns the capability that a method needs, as a path; undefined if it needs none. */
-function capabilityOf(method: string): string | undefined {
+function findCapability(method: string): string | undefined {
   if (/^resources\/(un)?subscribe$/.test(method)) return "resources.subscribe";
   if (method === "completion/complete") return "completions";
   if (method === "logging/setLevel") return "logging";
@@ -28,7 +28,7 @@ export function missingSupport(
   capabilities: ServerCapabilities,
 ): MissingSupport | undefined {
   if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
-  const capability = capabilityOf(method);
+  const capability = findCapability(method);
   // Servers of versions without the capability "completions" complete without declaring it.
   if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
   const declared = capability

@@ -12,7 +12,7 @@ import { type Implementation, readImplementation } from "../../core/protocol/cli
 import { pick } from "../../core/protocol/content.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { META, metaOf } from "../../core/protocol/lifecycle.ts";
+import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { SpokenVersion, SpokenVersions } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../errors.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
@@ -67,7 +67,7 @@ export async function negotiate(negotiation: Negotiation, isLegacy = false): Pro
       reason = outcome;
     }
     if (versions.legacy.length > 0) return initialize(attempt);
-    const text = `The server does not speak ${namesOf(versions.modern)}, and protocolVersions allows no other: ${reason}`;
+    const text = `The server does not speak ${listNames(versions.modern)}, and protocolVersions allows no other: ${reason}`;
     throw new ClientError("version-unsupported", text);
   };
   let facts: ServerFacts;
@@ -135,7 +135,7 @@ async function probe(attempt: Attempt): Promise<ServerFacts | string> {
 /** Returns the modern version to use after -32022, if client and server have one in common. */
 function supportedBy(error: unknown, versions: SpokenVersions): SpokenVersion | undefined {
   if (!McpError.is(error) || error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
-  const supported = listOf(isObject(error.data) ? error.data.supported : undefined);
+  const supported = toList(isObject(error.data) ? error.data.supported : undefined);
   return versions.modern.find(({ version }) => supported.includes(version));
 }
 
@@ -148,7 +148,7 @@ function reasonForLegacy(error: unknown, versions: SpokenVersions): string | und
   if (McpError.is(error)) {
     if (!MODERN_CODES.includes(error.code)) return `server/discover failed with ${error.code}: ${error.message}`;
     if (error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
-    const supported = listOf(isObject(error.data) ? error.data.supported : undefined);
+    const supported = toList(isObject(error.data) ? error.data.supported : undefined);
     // Servers that list modern versions only have none of them if the list is empty.
     const isOffered = supported.length === 0 || versions.legacy.some(({ version }) => supported.includes(version));
     if (!isOffered) throw noCommonVersion(versions, supported);
@@ -171,7 +171,7 @@ function reasonForLegacy(error: unknown, versions: SpokenVersions): string | und
 function discovered({ link, versions }: Attempt, result: JsonObject): ServerFacts | string {
   // Some legacy servers answer every unknown method with an empty result.
   if (!Array.isArray(result.supportedVersions)) return "the answer to server/discover names no versions";
-  const supported = listOf(result.supportedVersions);
+  const supported = toList(result.supportedVersions);
   const rules = versions.modern.find(({ version }) => supported.includes(version));
   if (!rules) {
     if (versions.legacy.some(({ version }) => supported.includes(version)))
@@ -179,8 +179,8 @@ function discovered({ link, versions }: Attempt, result: JsonObject): ServerFact
     throw noCommonVersion(versions, supported);
   }
   link.rules = rules;
-  const info = readImplementation(metaOf(result)[META.serverInfo]);
-  return factsOf(link, rules, result, info);
+  const info = readImplementation(readMeta(result)[META.serverInfo]);
+  return listFacts(link, rules, result, info);
 }
 
 async function initialize(attempt: Attempt): Promise<ServerFacts> {
@@ -201,7 +201,7 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
     if (!ClientError.is(error) || error.code !== "http-status") throw error;
     sender.report({ type: "warning", message: error.message });
   });
-  return factsOf(link, rules, result, readImplementation(result.serverInfo));
+  return listFacts(link, rules, result, readImplementation(result.serverInfo));
 }
 
 /**
@@ -233,7 +233,12 @@ async function limited<T>(
   }
 }
 
-function factsOf(link: Link, rules: SpokenVersion, result: JsonObject, info: Implementation | undefined): ServerFacts {
+function listFacts(
+  link: Link,
+  rules: SpokenVersion,
+  result: JsonObject,
+  info: Implementation | undefined,
+): ServerFacts {
   const { capabilities, instructions } = result;
   return {
     protocolVersion: rules.version,
@@ -245,15 +250,15 @@ function factsOf(link: Link, rules: SpokenVersion, result: JsonObject, info: Imp
 }
 
 function noCommonVersion(versions: SpokenVersions, offered: readonly string[]): ClientError {
-  const own = namesOf([...versions.modern, ...versions.legacy]);
+  const own = listNames([...versions.modern, ...versions.legacy]);
   const text = `No common protocol version: the server offers ${offered.join(", ") || "none"}, this client speaks ${own}.`;
   return new ClientError("version-unsupported", text);
 }
 
-function namesOf(versions: readonly SpokenVersion[]): string {
+function listNames(versions: readonly SpokenVersion[]): string {
   return versions.map(({ version }) => version).join(", ");
 }
 
-function listOf(value: unknown): string[] {
+function toList(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

@@ -7,7 +7,7 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { metaOf } from "../../core/protocol/lifecycle.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEvent } from "../events.ts";
@@ -39,7 +39,7 @@ function isRepeatable(
   knowsKeys: boolean,
 ): boolean {
   if (HARMLESS.test(method)) return true;
-  if (knowsKeys && metaOf(params)[IDEMPOTENCY_KEY] !== undefined) return true;
+  if (knowsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
   const { readOnlyHint, idempotentHint } = tool?.annotations ?? {};
   return method === "tools/call" && (readOnlyHint === true || idempotentHint === true);
 }

@@ -1,6 +1,6 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import type { EventHook } from "../events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
@@ -59,7 +59,7 @@ export class Reopening {
         failure = error;
       }
     }
-    const reason = failure === undefined ? "" : ` ${textOf(failure)}`;
+    const reason = failure === undefined ? "" : ` ${toText(failure)}`;
     const text = `The connection has closed, and ${this.#attempts} attempts to open it again did not last (reconnectsMax).`;
     throw new ClientError("closed", text + reason, { cause: failure });
   }

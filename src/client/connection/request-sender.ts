@@ -7,7 +7,7 @@ import type { Implementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
-import { META, metaOf } from "../../core/protocol/lifecycle.ts";
+import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ClientEvent, EventHook } from "../events.ts";
@@ -190,7 +190,7 @@ export class RequestSender {
 
   /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
   #withMeta(link: Link, params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
-    const meta = metaOf(params);
+    const meta = readMeta(params);
     const whole: JsonObject = {
       ...meta,
       ...this.#envelope(link),
@@ -229,7 +229,7 @@ export class RequestSender {
   }
 
   #acknowledged(link: Link, params: JsonObject): void {
-    const id = metaOf(params)["io.modelcontextprotocol/subscriptionId"];
+    const id = readMeta(params)["io.modelcontextprotocol/subscriptionId"];
     this.#find(link, "id", id)?.options.onAcknowledged?.(params);
   }
 

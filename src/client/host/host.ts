@@ -10,8 +10,8 @@ import {
   type CommandServer,
   type ConfiguredServer,
   type ConfigVariables,
+  listServers,
   readServer,
-  serversOf,
 } from "./server-config.ts";
 import { nameFor } from "./tool-names.ts";
 
@@ -47,7 +47,7 @@ export interface HostTool {
  * @throws {KitError} `options-invalid` if the configuration has no servers.
  */
 export async function openHost(config: unknown, options: HostOptions): Promise<Host> {
-  const entries = serversOf(config);
+  const entries = listServers(config);
   const clients = new Map<string, Client>();
   const failures = new Map<string, unknown>();
   const opening = [...entries].map(async ([server, entry]) => {

@@ -44,7 +44,7 @@ const VARIABLE = /\$\{([^}:]+(?::(?!-)[^}]*?)?)(?::-([^}]*))?\}/g;
  *
  * @throws {KitError} `options-invalid` if it has neither `mcpServers` nor `servers`.
  */
-export function serversOf(config: unknown): ReadonlyMap<string, unknown> {
+export function listServers(config: unknown): ReadonlyMap<string, unknown> {
   const { mcpServers, servers = mcpServers } = isObject(config) ? config : {};
   if (!isObject(servers)) {
     const text = 'The configuration has no servers. Write { "mcpServers": { "name": { "url": "https://..." } } }.';

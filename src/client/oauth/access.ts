@@ -13,7 +13,7 @@
  */
 import type { AuthContext } from "../auth.ts";
 import { untilAborted } from "../requests/deadline.ts";
-import { challengeOf } from "./challenge.ts";
+import { readChallenge } from "./challenge.ts";
 import { OAuthError } from "./errors.ts";
 import { type Renewal, type RenewalReason, renew, type ServerSignIn } from "./renewal.ts";
 import { isDue, isStillValid, type TokenRecord } from "./tokens.ts";
@@ -73,7 +73,7 @@ export class ServerAccess {
     for (;;) {
       signal?.throwIfAborted();
       const response = await this.#transmit(used, outgoing);
-      const challenge = challengeOf(response);
+      const challenge = readChallenge(response);
       if (!challenge || !mayRenew) return response;
       const isStepUp = response.status === 403;
       if (isStepUp ? stepUps >= STEP_UPS_MAX : isGranted || refusals >= REFUSALS_MAX) return response;

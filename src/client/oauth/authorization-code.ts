@@ -11,7 +11,7 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from "oauth4webapi";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import { untilAborted } from "../requests/deadline.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
@@ -96,7 +96,7 @@ export async function showing<T>(call: () => Promise<T>): Promise<T> {
     return await call();
   } catch (cause) {
     if (ClientError.is(cause)) throw cause;
-    throw new OAuthError("redirect-failed", `The redirect handler failed: ${textOf(cause)}`, { cause });
+    throw new OAuthError("redirect-failed", `The redirect handler failed: ${toText(cause)}`, { cause });
   }
 }
 
@@ -114,7 +114,7 @@ export async function redeem(request: GrantRequest, pending: Pending, answer: st
     code = validateAuthResponse(server, { client_id: client.id }, new URL(answer), state).get("code");
   } catch (error) {
     if (!(error instanceof AuthorizationResponseError)) {
-      throw new OAuthError("answer-invalid", `The answer to the sign-in was not accepted: ${textOf(error)}.`);
+      throw new OAuthError("answer-invalid", `The answer to the sign-in was not accepted: ${toText(error)}.`);
     }
     const detail = error.error_description ? ` (${error.error_description.slice(0, 200)})` : "";
     const text = `${server.issuer} refused the sign-in with ${error.error}${detail}.`;

@@ -22,7 +22,7 @@ export function parseChallenges(header: string | null): Challenge[] {
 }
 
 /** Returns the parameters of the challenge in a refusal, or undefined if a new token would not help. */
-export function challengeOf({ status, headers }: Response): Readonly<Record<string, string>> | undefined {
+export function readChallenge({ status, headers }: Response): Readonly<Record<string, string>> | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const challenges = parseChallenges(headers.get("www-authenticate"));
   const found = challenges.find(({ scheme }) => scheme === "bearer" || scheme === "dpop");

@@ -27,7 +27,7 @@ export interface OAuthClient {
 }
 
 /** Returns the function that authenticates a client at an authorization server. */
-export function authenticationOf(server: AuthorizationServer, client: OAuthClient): ClientAuthentication {
+export function createAuthentication(server: AuthorizationServer, client: OAuthClient): ClientAuthentication {
   const { secret } = client;
   if (secret === undefined || client.method === "none") return None();
   const supported = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
@@ -79,13 +79,13 @@ export function privateKeyJwt({ key, algorithm = "ES256", keyId }: ClientKey): C
 
 async function importKey(key: ClientKey["key"], algorithm: string): Promise<CryptoKey> {
   if (key instanceof CryptoKey) return key;
-  const parameters = parametersOf(algorithm);
+  const parameters = getParameters(algorithm);
   if (typeof key !== "string") return crypto.subtle.importKey("jwk", key as JsonWebKey, parameters, false, ["sign"]);
   const der = Uint8Array.from(atob(key.replaceAll(/-----[^-]+-----|\s/g, "")), (character) => character.charCodeAt(0));
   return crypto.subtle.importKey("pkcs8", der, parameters, false, ["sign"]);
 }
 
-function parametersOf(algorithm: string): { name: string; hash?: string; namedCurve?: string } {
+function getParameters(algorithm: string): { name: string; hash?: string; namedCurve?: string } {
   const bits = algorithm.slice(2);
   const hash = `SHA-${bits}`;
   switch (algorithm.slice(0, 2)) {

@@ -1,8 +1,8 @@
 import { pause } from "../../core/basics/pause.ts";
 import { OAuthError } from "./errors.ts";
 import type { Grant, Granted, GrantRequest } from "./grant.ts";
-import { checkAddress, objectOf, request as send } from "./guard.ts";
-import { failureOf, given } from "./token-request.ts";
+import { checkAddress, findObject, request as send } from "./guard.ts";
+import { given, toFailure } from "./token-request.ts";
 
 /** The page to open on another device, and the code to enter there. */
 export interface DevicePrompt {
@@ -48,7 +48,7 @@ export function deviceCode(show: (prompt: DevicePrompt) => void | Promise<void>)
 }
 
 /** Returns the times of an answer in milliseconds, within the limits. @see RFC 8628, section 3.2 */
-export function timesOf({ expires_in: expiresIn, interval }: Readonly<Record<string, unknown>>) {
+export function readTimes({ expires_in: expiresIn, interval }: Readonly<Record<string, unknown>>) {
   const expiresInMs = typeof expiresIn === "number" ? expiresIn * 1_000 : EXPIRES_MS;
   const intervalMs = typeof interval === "number" ? interval * 1_000 : INTERVAL_MS;
   return {
@@ -64,7 +64,7 @@ async function authorize({ net, server, resource, scope }: GrantRequest, clientI
     headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams(given({ client_id: clientId, resource, scope })).toString(),
   });
-  const found = (await objectOf(response)) ?? {};
+  const found = (await findObject(response)) ?? {};
   const { device_code: deviceCode, user_code: code, verification_uri: url } = found;
   if (typeof deviceCode !== "string" || typeof code !== "string" || typeof url !== "string") {
     const error = typeof found.error === "string" ? found.error : undefined;
@@ -82,7 +82,7 @@ async function authorize({ net, server, resource, scope }: GrantRequest, clientI
       .slice(0, CODE_CHARACTERS_MAX),
     url: (await checkAddress(net, "verification_uri", url)).href,
     completeUrl: isComplete ? (await checkAddress(net, "verification_uri_complete", complete)).href : undefined,
-    ...timesOf(found),
+    ...readTimes(found),
   };
 }
 
@@ -103,7 +103,7 @@ async function poll(
     } catch (error) {
       const code = error instanceof OAuthError ? error.error : undefined;
       if (code === "slow_down") intervalMs += INTERVAL_MS;
-      else if (code !== "authorization_pending") throw failureOf(error, server.issuer, []);
+      else if (code !== "authorization_pending") throw toFailure(error, server.issuer, []);
     }
   }
   throw new OAuthError("expired", `The user did not enter the code within ${expiresInMs} ms.`);

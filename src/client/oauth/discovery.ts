@@ -6,7 +6,7 @@
  */
 import type { AuthorizationServer } from "oauth4webapi";
 import { OAuthError } from "./errors.ts";
-import { type Net, objectOf, request } from "./guard.ts";
+import { findObject, type Net, request } from "./guard.ts";
 
 /** The metadata of an MCP server that concerns its authorization. */
 export interface ProtectedServer {
@@ -37,7 +37,7 @@ export async function discoverResource(net: Net, announced: string | undefined):
   const { origin, pathname, search } = net.server;
   const path = pathname === "/" ? "" : pathname;
   const places = [`${origin}${RESOURCE}${path}${search}`, `${origin}${RESOURCE}`];
-  const found = await firstOf(net, "The metadata of the MCP server", announced ? [announced, ...places] : places);
+  const found = await fetchFirst(net, "The metadata of the MCP server", announced ? [announced, ...places] : places);
   if (!found) return { resource: `${origin}${path}${search}`, issuers: [origin], scopes: undefined, isSilent: true };
   const { resource, authorization_servers: servers, scopes_supported: scopes } = found;
   if (typeof resource !== "string" || !covers(resource, net.server)) {
@@ -67,7 +67,7 @@ export async function discoverIssuer(net: Net, issuer: string, isSilent: boolean
   const path = pathname.replace(/\/$/, "");
   const inserted = [`${origin}${OAUTH}${path}`, `${origin}${OPENID}${path}`];
   const places = path ? [...inserted, `${origin}${path}${OPENID}`] : inserted;
-  const found = await firstOf(net, "The metadata of the authorization server", places);
+  const found = await fetchFirst(net, "The metadata of the authorization server", places);
   if (found) {
     // Compared as text, because two issuers can differ only in a slash.
     const isExpected = found.issuer === issuer || (isSilent && found.issuer === `${issuer}/`);
@@ -92,12 +92,12 @@ export async function discoverIssuer(net: Net, issuer: string, isSilent: boolean
 }
 
 /** Returns the first JSON object at one of the URLs. The first failure is thrown only if none of them has an object. */
-async function firstOf(net: Net, what: string, places: readonly string[]): Promise<Json | undefined> {
+async function fetchFirst(net: Net, what: string, places: readonly string[]): Promise<Json | undefined> {
   let failure: unknown;
   for (const place of places) {
     try {
       const response = await request(net, what, place);
-      const found = response.ok ? await objectOf(response) : undefined;
+      const found = response.ok ? await findObject(response) : undefined;
       if (found) return found;
       if (response.status >= 500) {
         failure ??= new OAuthError("unreachable", `${what} could not be read: ${place} has status ${response.status}.`);

@@ -17,8 +17,8 @@ import type { FetchFunction } from "../transports/fetch-options.ts";
 import type { Proof, ProofKeys } from "./grant.ts";
 import type { WebKeyPair } from "./keys.ts";
 
-/** The options of {@link dpop}. */
-export interface DpopOptions {
+/** The options of {@link dpopKeys}. */
+export interface DpopKeysOptions {
   /**
    * An ES256 key pair, such as one that cannot be exported. It is used for all tokens, and it is not stored.
    *
@@ -35,10 +35,10 @@ const PARAMETERS = { name: "ECDSA", namedCurve: "P-256" };
  *
  * @see RFC 9449
  */
-export function dpop({ keyPair }: DpopOptions = {}): ProofKeys {
+export function dpopKeys({ keyPair }: DpopKeysOptions = {}): ProofKeys {
   // Each key keeps the nonces that servers have sent.
   const known = new Map<string, Promise<Proof>>();
-  const own = keyPair && proofOf(keyPair, "");
+  const own = keyPair && createProof(keyPair, "");
   return {
     algorithm: ALGORITHM,
     async key(stored) {
@@ -46,7 +46,7 @@ export function dpop({ keyPair }: DpopOptions = {}): ProofKeys {
       if (stored === undefined) {
         const pair = await generateKeyPair(ALGORITHM, { extractable: true });
         const text = JSON.stringify(await crypto.subtle.exportKey("jwk", pair.privateKey));
-        const made = proofOf(pair, text);
+        const made = createProof(pair, text);
         known.set(text, Promise.resolve(made));
         return made;
       }
@@ -60,7 +60,7 @@ export function dpop({ keyPair }: DpopOptions = {}): ProofKeys {
 async function imported(stored: string): Promise<Proof> {
   const { d, ...point } = JSON.parse(stored) as JsonWebKey;
   const publicJwk = { ...point, key_ops: ["verify"] };
-  return proofOf(
+  return createProof(
     {
       privateKey: await crypto.subtle.importKey("jwk", { ...point, d: d ?? "" }, PARAMETERS, false, ["sign"]),
       publicKey: await crypto.subtle.importKey("jwk", publicJwk, PARAMETERS, true, ["verify"]),
@@ -69,7 +69,7 @@ async function imported(stored: string): Promise<Proof> {
   );
 }
 
-function proofOf(pair: WebKeyPair, stored: string): Proof {
+function createProof(pair: WebKeyPair, stored: string): Proof {
   const handle = DPoP({}, pair);
   return {
     handle,

@@ -1,4 +1,4 @@
-import { authenticationOf, type OAuthClient } from "./client-authentication.ts";
+import { createAuthentication, type OAuthClient } from "./client-authentication.ts";
 import { discoverIssuer } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
 import type { Grant, GrantRequest } from "./grant.ts";
@@ -44,7 +44,7 @@ async function exchange(options: EnterpriseOptions, { net, server, resource, sco
   const own = { ...net, server: new URL(tokenEndpoint ?? issuer) };
   const provider =
     tokenEndpoint === undefined ? await discoverIssuer(own, issuer, false) : { issuer, token_endpoint: tokenEndpoint };
-  const authentication = authenticationOf(provider, client);
+  const authentication = createAuthentication(provider, client);
   const endpoint = { net: own, server: provider, clientId: client.id, authentication };
   const answer = await requestToken(endpoint, "urn:ietf:params:oauth:grant-type:token-exchange", {
     requested_token_type: ID_JAG,

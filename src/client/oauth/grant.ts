@@ -66,7 +66,7 @@ export interface Proof {
   send(accessToken: string, url: string, init: RequestInit, fetch: FetchFunction): Promise<Response>;
 }
 
-/** Creates and restores the keys that tokens are bound to. Returned by `dpop()`. */
+/** Creates and restores the keys that tokens are bound to. Returned by `dpopKeys()`. */
 export interface ProofKeys {
   /** The signature algorithm of the proofs, such as `ES256`. */
   readonly algorithm: string;

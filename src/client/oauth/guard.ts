@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, docs/tutorials/security/security_best_practices, "Server-Side Request Forgery (SSRF)"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import { readText } from "../transports/event-reader.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
 import { OAuthError } from "./errors.ts";
@@ -56,16 +56,16 @@ export async function checkAddress(net: Pick<Net, "server" | "resolve">, what: s
   if (url.username || url.password) throw refuse("it contains credentials");
   // Only a sign-in needs the rules for addresses, so they are loaded on demand.
   const { isPublicHost } = await import("../../core/basics/addresses.ts");
-  const zoneOf = (hostname: string) => {
+  const findZone = (hostname: string) => {
     if (THIS_MACHINE.test(hostname)) return LOOPBACK;
     return isPublicHost(hostname.replace(/\.$/, "")) ? PUBLIC : PRIVATE;
   };
-  const own = zoneOf(net.server.hostname);
+  const own = findZone(net.server.hostname);
   // A public server must not lead requests into the client's network.
   const names = [url.hostname];
   // A name that cannot be looked up cannot be requested either.
   if (net.resolve && own === PUBLIC) names.push(...(await net.resolve(url.hostname).catch(() => [])));
-  if (names.some((name) => zoneOf(name) > own)) throw refuse(`${net.server.host} is outside this network`);
+  if (names.some((name) => findZone(name) > own)) throw refuse(`${net.server.host} is outside this network`);
   return url;
 }
 
@@ -87,13 +87,13 @@ export async function request(net: Net, what: string, address: unknown, init: Re
     const nonce = response.headers.get("dpop-nonce");
     return new Response(text, { status, headers: nonce === null ? {} : { "dpop-nonce": nonce } });
   } catch (cause) {
-    const problem = ClientError.is(cause) ? `more than ${ANSWER_BYTES_MAX} bytes` : textOf(cause);
+    const problem = ClientError.is(cause) ? `more than ${ANSWER_BYTES_MAX} bytes` : toText(cause);
     throw new OAuthError("unreachable", `${what} (${url.origin}) did not answer: ${problem}.`, { cause });
   }
 }
 
 /** Returns the JSON object in the body of an answer, or undefined if there is none. */
-export async function objectOf(response: Response): Promise<JsonObject | undefined> {
+export async function findObject(response: Response): Promise<JsonObject | undefined> {
   try {
     const value: unknown = await response.json();
     return isObject(value) ? value : undefined;

@@ -54,7 +54,7 @@ export interface OAuthOptions {
    * @default the first one that the MCP server names, or the MCP server itself if it names none
    */
   readonly issuer?: string | undefined;
-  /** `dpop()` binds tokens to a key, if the authorization server supports this. @default tokens are not bound */
+  /** `dpopKeys()` binds tokens to a key, if the authorization server supports this. @default tokens are not bound */
   readonly dpop?: ProofKeys | undefined;
   /** The time limit of each request to an authorization server, in milliseconds. @default 15,000 */
   readonly timeoutMs?: number | undefined;
@@ -140,7 +140,7 @@ const OPTIONS: OptionTable<OAuthOptions> = {
  * @see MCP 2026-07-28, basic/authorization
  */
 export function oauth(options: OAuthOptions): OAuth {
-  const settings = settingsOf(options);
+  const settings = readSettings(options);
   const serverSignIns = new Map<string, { serverSignIn: ServerSignIn; access: ServerAccess }>();
   const of = (server: string | URL) => {
     const { href } = new URL(server);
@@ -185,7 +185,7 @@ export function oauth(options: OAuthOptions): OAuth {
 }
 
 /** Checks options, and adds their defaults. @throws {KitError} `options-invalid` naming the option. */
-export function settingsOf(options: OAuthOptions): Settings {
+export function readSettings(options: OAuthOptions): Settings {
   checkOptions("oauth(): ", options, OPTIONS);
   const { redirect, grant, client, clientMetadataUrl, clientMetadata, dpop, scope, issuer, resolve } = options;
   const way = grant ?? redirect;

@@ -8,7 +8,7 @@ import type { AuthorizationServer } from "oauth4webapi";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { ClientAuthentication, OAuthClient } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
-import { type Net, objectOf, request } from "./guard.ts";
+import { findObject, type Net, request } from "./guard.ts";
 import type { OAuthStore } from "./store.ts";
 import { readStored } from "./tokens.ts";
 
@@ -129,12 +129,12 @@ async function claim({ store, server, net }: Applicant, client: RegisteredClient
 }
 
 /** Returns the key of a registration. It leaves out the port of a redirect URL on this machine, which can change. */
-function keyOf(server: AuthorizationServer, purpose: string): string {
+function toKey(server: AuthorizationServer, purpose: string): string {
   return JSON.stringify(["client", server.issuer, purpose.replace(/^(http:\/\/[^/]+?):\d+/, "$1")]);
 }
 
 async function load({ store, server }: Pick<Applicant, "store" | "server">, purpose: string) {
-  const found = readStored<Registration>(await store.get(keyOf(server, purpose)));
+  const found = readStored<Registration>(await store.get(toKey(server, purpose)));
   return found && (found.expiresAtMs ?? Number.POSITIVE_INFINITY) > Date.now() ? found : undefined;
 }
 
@@ -152,7 +152,7 @@ async function registered(applicant: Applicant, purpose: string): Promise<OAuthC
 }
 
 /** Returns the metadata for a registration. @param purpose The redirect URL or, without one, the grant type. */
-function metadataOf({ server, options, name, redirectUrl }: Applicant, purpose: string): ClientMetadata {
+function createMetadata({ server, options, name, redirectUrl }: Applicant, purpose: string): ClientMetadata {
   const supported = server.token_endpoint_auth_methods_supported ?? ["none"];
   const isNative = !/^https:/.test(purpose) || new URL(purpose).hostname === "localhost";
   const uses =
@@ -174,9 +174,9 @@ async function register(applicant: Applicant, purpose: string): Promise<OAuthCli
   const response = await request(net, "The registration endpoint", server.registration_endpoint, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify(metadataOf(applicant, purpose)),
+    body: JSON.stringify(createMetadata(applicant, purpose)),
   });
-  const found = (await objectOf(response)) ?? {};
+  const found = (await findObject(response)) ?? {};
   const { client_id: id, client_secret: secret, client_secret_expires_at: expiresAt } = found;
   if (!response.ok || typeof id !== "string" || id === "") throw refusal(server.issuer, response.status, found);
   const { token_endpoint_auth_method: given } = found;
@@ -188,7 +188,7 @@ async function register(applicant: Applicant, purpose: string): Promise<OAuthCli
     // Zero means that the secret does not expire. Some servers leave it out.
     expiresAtMs: typeof expiresAt === "number" && expiresAt > 0 ? expiresAt * 1_000 : undefined,
   };
-  await store.set(keyOf(server, purpose), JSON.stringify(registration));
+  await store.set(toKey(server, purpose), JSON.stringify(registration));
   return registration;
 }
 
@@ -207,7 +207,7 @@ export async function forgetRegistration(
   { store, server }: Pick<Applicant, "store" | "server">,
   redirectUrl: string,
 ): Promise<void> {
-  await store.set(keyOf(server, redirectUrl), undefined);
+  await store.set(toKey(server, redirectUrl), undefined);
 }
 
 /** @throws {KitError} `options-invalid` if a client with credentials does not say which issuer they belong to. */

@@ -7,7 +7,7 @@ import type { AuthorizationServer } from "oauth4webapi";
 import type { AuthContext } from "../auth.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
 import { type Pending, redeem, showing, signIn } from "./authorization-code.ts";
-import { authenticationOf, type ClientAuthentication, type OAuthClient } from "./client-authentication.ts";
+import { type ClientAuthentication, createAuthentication, type OAuthClient } from "./client-authentication.ts";
 import { discoverIssuer, discoverResource } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
 import type { Grant, GrantRequest, Proof, ProofKeys } from "./grant.ts";
@@ -16,7 +16,7 @@ import type { RedirectHandler } from "./redirect.ts";
 import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
-import { isDue, readStored, recordOf, TOKEN, type TokenRecord, type TokenSource, unionOf } from "./tokens.ts";
+import { isDue, joinScopes, readStored, TOKEN, type TokenRecord, type TokenSource, toRecord } from "./tokens.ts";
 
 /** The options of `oauth()`, with their defaults. */
 export interface Settings extends ClientChoice {
@@ -191,7 +191,7 @@ class Attempt {
     const server = await discoverIssuer(this.#net, source.issuer, source.isSilent);
     const proof = source.key === undefined ? undefined : await this.#serverSignIn.settings.proof?.key(source.key);
     const granted = await redeem(this.#request(server, source, proof), pending, answer);
-    await this.#serverSignIn.save(recordOf(source, granted));
+    await this.#serverSignIn.save(toRecord(source, granted));
   }
 
   /** Returns where to request tokens. Its `requested` has the scopes that the MCP server names. */
@@ -220,7 +220,7 @@ class Attempt {
     try {
       const request = this.#request(server, stored, proof);
       const answer = await request.token(client, "refresh_token", { refresh_token, resource });
-      const record = recordOf(stored, { client, answer }, stored);
+      const record = toRecord(stored, { client, answer }, stored);
       await this.#serverSignIn.save(record);
       return record;
     } catch (error) {
@@ -241,7 +241,7 @@ class Attempt {
     const source: TokenSource = { ...target, key: proof?.stored };
     const request = this.#request(server, source, proof);
     const granted = "run" in grant ? await grant.run(request) : await this.#signIn(request, grant, source, proof);
-    const record = recordOf(source, granted);
+    const record = toRecord(source, granted);
     await this.#serverSignIn.save(record);
     return record;
   }
@@ -283,10 +283,10 @@ class Attempt {
     const { scope, grant } = this.#serverSignIn.settings;
     const { challenge } = this.#need;
     const stored = this.#stored?.issuer === server.issuer ? this.#stored : undefined;
-    const need = scope === undefined ? named : unionOf(scope, challenge?.scope);
-    const all = unionOf(stored?.requested, stored?.scope, need);
+    const need = scope === undefined ? named : joinScopes(scope, challenge?.scope);
+    const all = joinScopes(stored?.requested, stored?.scope, need);
     const hasOffline = !("run" in grant) && server.scopes_supported?.includes("offline_access");
-    return all !== undefined && hasOffline ? unionOf(all, "offline_access") : all;
+    return all !== undefined && hasOffline ? joinScopes(all, "offline_access") : all;
   }
 
   #request(server: AuthorizationServer, source: TokenSource, proof: Proof | undefined): GrantRequest {
@@ -318,8 +318,8 @@ export function authenticationFor(
   server: AuthorizationServer,
   client: OAuthClient,
 ): ClientAuthentication {
-  if (given?.id !== client.id || given.issuer !== server.issuer) return authenticationOf(server, client);
-  return given.authentication ?? authenticationOf(server, given);
+  if (given?.id !== client.id || given.issuer !== server.issuer) return createAuthentication(server, client);
+  return given.authentication ?? createAuthentication(server, given);
 }
 
 /** Whether the authorization server refused a token request, and did not fail by a fault of its own. */

@@ -8,9 +8,9 @@ import { allowInsecureRequests, customFetch, processRevocationResponse, revocati
 import { discoverIssuer } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
 import type { Net } from "./guard.ts";
-import { type OAuthOptions, settingsOf } from "./oauth.ts";
+import { type OAuthOptions, readSettings } from "./oauth.ts";
 import { authenticationFor, ServerSignIn, type Settings } from "./renewal.ts";
-import { failureOf, given, sender } from "./token-request.ts";
+import { given, sender, toFailure } from "./token-request.ts";
 import type { TokenRecord } from "./tokens.ts";
 
 /** The outcome for the tokens: there were none, they were removed from the store, or they were also revoked. */
@@ -26,7 +26,7 @@ export type RevocationOutcome = "no-tokens" | "removed" | "revoked";
  * @throws {OAuthError} if the tokens could not be revoked. They are removed in any case.
  */
 export async function revokeTokens(server: string | URL, options: OAuthOptions): Promise<RevocationOutcome> {
-  const settings = settingsOf(options);
+  const settings = readSettings(options);
   const serverSignIn = new ServerSignIn(new URL(server).href, settings);
   const record = await settings.store.exclusive(serverSignIn.key, async () => {
     const stored = await serverSignIn.load();
@@ -64,7 +64,7 @@ async function revoke(net: Net, record: TokenRecord, settings: Pick<Settings, "c
     try {
       await processRevocationResponse(await revocationRequest(server, client, authentication, token, options));
     } catch (error) {
-      const failure = failureOf(error, server.issuer, [token]);
+      const failure = toFailure(error, server.issuer, [token]);
       // A server need not revoke access tokens, which end soon, or with the refresh token (RFC 7009, 2.1).
       const isOptional = index > 0 && failure instanceof OAuthError && failure.error === "unsupported_token_type";
       if (!isOptional) throw failure;

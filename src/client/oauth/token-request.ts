@@ -14,10 +14,10 @@ import {
   ResponseBodyError,
   type TokenEndpointResponse,
 } from "oauth4webapi";
-import { textOf } from "../errors.ts";
+import { toText } from "../errors.ts";
 import type { ClientAuthentication } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
-import { type Net, objectOf, request } from "./guard.ts";
+import { findObject, type Net, request } from "./guard.ts";
 
 /** A token endpoint, and the client that requests tokens there. */
 export interface TokenEndpoint {
@@ -61,7 +61,7 @@ export async function requestToken(
       });
     } catch (error) {
       if (!isRepeat && isDPoPNonceError(error)) continue;
-      throw failureOf(error, server.issuer, Object.values(body));
+      throw toFailure(error, server.issuer, Object.values(body));
     }
   }
 }
@@ -78,7 +78,7 @@ export function given(members: Readonly<Record<string, string | undefined>>): Re
 export function sender(net: Net): (url: string, init: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const response = await request(net, "The authorization server", url, init);
-    const { id_token: _, ...members } = (await objectOf(response)) ?? {};
+    const { id_token: _, ...members } = (await findObject(response)) ?? {};
     const headers = new Headers(response.headers);
     headers.set("content-type", "application/json");
     let { status } = response;
@@ -93,10 +93,10 @@ export function sender(net: Net): (url: string, init: RequestInit) => Promise<Re
 }
 
 /** Returns the error to throw in place of one of the library, whose cause can contain tokens. */
-export function failureOf(error: unknown, issuer: string, secrets: readonly string[]): unknown {
+export function toFailure(error: unknown, issuer: string, secrets: readonly string[]): unknown {
   if (error instanceof OAuthError) return error;
   if (!(error instanceof ResponseBodyError)) {
-    return new OAuthError("token-invalid", `The answer of ${issuer} could not be used: ${textOf(error)}.`);
+    return new OAuthError("token-invalid", `The answer of ${issuer} could not be used: ${toText(error)}.`);
   }
   let text = String(error.error_description ?? "").slice(0, TEXT_MAX);
   // Some servers quote the parameters that they refuse.

@@ -60,7 +60,7 @@ export function readStored<T>(text = "null"): T | null {
  * @param before The tokens that were refreshed.
  * @throws {OAuthError} `token-invalid` for a token that could not be sent in a header.
  */
-export function recordOf(source: TokenSource, { client, answer }: Granted, before?: TokenRecord): TokenRecord {
+export function toRecord(source: TokenSource, { client, answer }: Granted, before?: TokenRecord): TokenRecord {
   const { access_token: accessToken, refresh_token, expires_in: expiresIn, scope, token_type: type } = answer;
   // They could not be sent. The text does not contain them.
   if (!TOKEN.test(accessToken + (refresh_token ?? "")))
@@ -90,7 +90,7 @@ export function isStillValid({ expiresAtMs }: TokenRecord): boolean {
 }
 
 /** Returns the scopes of all lists, each scope once. Undefined if there is none. */
-export function unionOf(...lists: readonly (string | undefined)[]): string | undefined {
+export function joinScopes(...lists: readonly (string | undefined)[]): string | undefined {
   const scopes = new Set(lists.flatMap((list) => list?.split(" ") ?? []).filter((scope) => scope !== ""));
   return scopes.size > 0 ? [...scopes].join(" ") : undefined;
 }

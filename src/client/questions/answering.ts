@@ -15,8 +15,8 @@ import {
   type JsonObject,
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
-import { callOf } from "../../core/protocol/methods.ts";
-import { ClientError, invalidAnswer, textOf } from "../errors.ts";
+import { toCall } from "../../core/protocol/methods.ts";
+import { ClientError, invalidAnswer, toText } from "../errors.ts";
 import { wrap } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
 import { Lanes } from "../requests/lanes.ts";
@@ -132,7 +132,7 @@ export class Answering {
   async answerRound(method: string, result: JsonObject, deadline: Deadline): Promise<JsonObject> {
     const { inputRequests, requestState } = result;
     const state = typeof requestState === "string" ? { requestState } : {};
-    if (callOf(method).length === 0) throw invalidAnswer(method, "this request must not be answered with questions");
+    if (toCall(method).length === 0) throw invalidAnswer(method, "this request must not be answered with questions");
     if (inputRequests === undefined && requestState === undefined) {
       throw invalidAnswer(method, "it has neither inputRequests nor requestState");
     }
@@ -175,7 +175,7 @@ export class Answering {
       } catch (error) {
         // Nobody waits for an answer after the client was closed.
         if (!over?.aborted)
-          report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
+          report({ type: "warning", message: `The answer to ${method} could not be sent: ${toText(error)}` });
       } finally {
         deadline.stop();
       }
@@ -209,7 +209,7 @@ export class Answering {
     } catch (cause) {
       signal.throwIfAborted();
       // A modern answer cannot say that it failed, so the request ends here.
-      throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${textOf(cause)}`, {
+      throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${toText(cause)}`, {
         cause,
         // The handler of the server has run up to its question.
         mayHaveRun: true,

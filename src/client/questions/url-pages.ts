@@ -7,7 +7,7 @@
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { tooManyRounds } from "../connection/refused-requests.ts";
-import { afterOtherAttempt, ClientError, textOf } from "../errors.ts";
+import { afterOtherAttempt, ClientError, toText } from "../errors.ts";
 import type { ClientExtension, ExtensionContext } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
 import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
@@ -121,7 +121,7 @@ async function visit(
   } catch (cause) {
     // Without a handler, the caller needs the addresses.
     if (McpError.is(cause)) throw required;
-    const text = `A request needs a visit to ${url}, and onElicitUrl failed: ${textOf(cause)}`;
+    const text = `A request needs a visit to ${url}, and onElicitUrl failed: ${toText(cause)}`;
     throw new ClientError("question-failed", text, { cause, mayHaveRun: true });
   }
   if (answered.action !== "accept") throw required;

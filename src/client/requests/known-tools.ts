@@ -18,9 +18,9 @@ export class KnownTools {
   async remember(tools: readonly Tool[], warn: ((message: string) => void) | undefined): Promise<Tool[]> {
     // Few tools have such headers, so what reads them is loaded on demand.
     const hasHeaders = warn !== undefined && JSON.stringify(tools).includes('"x-mcp-header"');
-    const read = hasHeaders ? (await import("../on-demand.ts")).paramHeadersOf : () => [];
+    const read = hasHeaders ? (await import("../on-demand.ts")).listParamHeaders : () => [];
     return tools.filter((tool) => {
-      const headers = warn ? headersOf(tool, read) : [];
+      const headers = warn ? readHeaders(tool, read) : [];
       this.#tools.set(tool.name, { tool, headers });
       if (typeof headers === "string") warn?.(`The tool ${JSON.stringify(tool.name)} is left out: ${headers}`);
       return typeof headers !== "string";
@@ -45,7 +45,7 @@ export class KnownTools {
 }
 
 /** Returns the headers that a tool declares, or why its declaration is invalid. */
-function headersOf(
+function readHeaders(
   { name, inputSchema }: Tool,
   read: (name: string, schema: JsonObject) => readonly ParamHeader[],
 ): readonly ParamHeader[] | string {

@@ -5,7 +5,7 @@
  * @see io.modelcontextprotocol/skills, "Skill Entries"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { rootOf } from "./paths.ts";
+import { findRoot } from "./paths.ts";
 
 /** A file of a skill, with what its content must be. */
 export interface SkillResource {
@@ -33,10 +33,10 @@ const NAME_LENGTH_MAX = 64;
 const DIGEST = /^sha256:[\da-f]{64}$/;
 
 /** Returns what is wrong with an entry, or undefined if it may be used. */
-export function problemOf(entry: unknown): string | undefined {
+export function describeProblem(entry: unknown): string | undefined {
   if (!isObject(entry)) return "the entry is not an object";
   const { uri, frontmatter, resources } = entry;
-  const root = typeof uri === "string" ? rootOf(uri) : undefined;
+  const root = typeof uri === "string" ? findRoot(uri) : undefined;
   if (root === undefined) return "its uri is not that of a SKILL.md";
   if (!isObject(frontmatter) || typeof frontmatter.name !== "string" || typeof frontmatter.description !== "string") {
     return "its frontmatter has no name or no description";

@@ -21,7 +21,7 @@ export function splitManifest(text: string): Manifest | undefined {
 }
 
 /** Returns the name of the first field in which two frontmatters differ, or undefined. */
-export function differenceOf(one: JsonObject, other: JsonObject): string | undefined {
+export function findDifference(one: JsonObject, other: JsonObject): string | undefined {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].find((name) => !isEqual(own(one, name), own(other, name)));
 }
@@ -36,5 +36,5 @@ function isEqual(one: unknown, other: unknown): boolean {
     return one.length === other.length && one.every((item, at) => isEqual(item, other[at]));
   }
   if (!isObject(one) || !isObject(other)) return Object.is(one, other) || one === other;
-  return differenceOf(one, other) === undefined && Object.keys(one).length === Object.keys(other).length;
+  return findDifference(one, other) === undefined && Object.keys(one).length === Object.keys(other).length;
 }

@@ -9,7 +9,7 @@ import { SkillError } from "./errors.ts";
 const MANIFEST = "/SKILL.md";
 
 /** Returns the root of a skill, without a slash at the end; undefined if the URI is not that of a `SKILL.md`. */
-export function rootOf(uri: string): string | undefined {
+export function findRoot(uri: string): string | undefined {
   return /^[a-z][a-z\d+.-]*:\/\/[^/]/i.test(uri) && uri.endsWith(MANIFEST) ? uri.slice(0, -MANIFEST.length) : undefined;
 }
 
@@ -19,7 +19,7 @@ export function rootOf(uri: string): string | undefined {
  * @throws {SkillError} `unlisted` if the file is outside the skill.
  */
 export function resolveFile(skillUri: string, file: string): string {
-  const root = rootOf(skillUri) ?? skillUri;
+  const root = findRoot(skillUri) ?? skillUri;
   const [name = ""] = file.split("#");
   const path = name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name;
   const segments: string[] = [];

@@ -1,13 +1,13 @@
 import { decodeBase64, encodeText, toHex } from "../../core/basics/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Client } from "../client.ts";
-import { ClientError, invalidAnswer, textOf } from "../errors.ts";
+import { ClientError, invalidAnswer, toText } from "../errors.ts";
 import { LISTING_LIMITS, Listing } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { Resource, ResourceContents } from "../requests/results.ts";
-import { problemOf, type Skill, type SkillResource } from "./entries.ts";
+import { describeProblem, type Skill, type SkillResource } from "./entries.ts";
 import { SkillError } from "./errors.ts";
-import { differenceOf, splitManifest } from "./frontmatter.ts";
+import { findDifference, splitManifest } from "./frontmatter.ts";
 import { normalize, resolveFile } from "./paths.ts";
 import { parseYaml } from "./yaml.ts";
 
@@ -98,7 +98,7 @@ export class Skills {
   async get(uri: string, options?: RequestOptions): Promise<Skill> {
     this.#require("skills/get");
     const { skill } = await this.#client.request("skills/get", { uri }, options);
-    const problem = problemOf(skill);
+    const problem = describeProblem(skill);
     if (problem !== undefined) throw new SkillError("invalid", uri, `${problem}.`);
     const entry = skill as Skill;
     if (normalize(entry.uri) === normalize(uri)) return entry;
@@ -113,7 +113,7 @@ export class Skills {
    * @throws {SkillError} if a check fails. The content must not be used then.
    */
   async read(skill: Skill, file = "SKILL.md", options?: RequestOptions): Promise<SkillFile> {
-    const problem = problemOf(skill);
+    const problem = describeProblem(skill);
     if (problem !== undefined) throw new SkillError("invalid", String(skill?.uri), `${problem}.`);
     const uri = resolveFile(skill.uri, file);
     const listed = skill.resources === "dynamic" ? undefined : listedAs(skill, skill.resources, uri);
@@ -173,7 +173,7 @@ export class Skills {
   }
 
   #check(entry: unknown): boolean {
-    const problem = problemOf(entry);
+    const problem = describeProblem(entry);
     if (problem === undefined) return true;
     const uri = isObject(entry) ? JSON.stringify(entry.uri) : "without a uri";
     this.#warn(`The skill ${uri} is left out: ${problem}.`);
@@ -193,7 +193,7 @@ export class Skills {
     const text = "text" in found && typeof found.text === "string" ? found.text : undefined;
     return {
       uri,
-      bytes: text === undefined ? bytesOf(found) : encodeText(text),
+      bytes: text === undefined ? toBytes(found) : encodeText(text),
       ...(text === undefined ? {} : { text }),
       ...(mimeType === undefined ? {} : { mimeType }),
     };
@@ -208,9 +208,9 @@ export class Skills {
     try {
       own = (this.#options.parseYaml ?? parseYaml)(manifest.yaml);
     } catch (cause) {
-      throw new SkillError("frontmatter", uri, `its frontmatter cannot be read: ${textOf(cause)}.`, { cause });
+      throw new SkillError("frontmatter", uri, `its frontmatter cannot be read: ${toText(cause)}.`, { cause });
     }
-    const field = differenceOf(own, frontmatter);
+    const field = findDifference(own, frontmatter);
     if (field === undefined) return { body: manifest.body };
     throw new SkillError("frontmatter", uri, `its field ${JSON.stringify(field)} differs from that of the entry.`);
   }
@@ -228,7 +228,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
 }
 
-function bytesOf(contents: ResourceContents): Uint8Array {
+function toBytes(contents: ResourceContents): Uint8Array {
   const { blob } = contents as { readonly blob?: unknown };
   try {
     return decodeBase64(String(blob));

@@ -88,7 +88,7 @@ class BlockReader {
       const content = rest.trimStart();
       const inner = indent + 1 + rest.length - content.length;
       // A mapping may begin on the line of its dash. It goes on at the indentation of its first key.
-      const isNested = /^-(\s|$)/.test(content) || keyOf(content) !== undefined;
+      const isNested = /^-(\s|$)/.test(content) || toKey(content) !== undefined;
       if (isNested) {
         this.#lines[this.#at] = " ".repeat(inner) + content;
         items.push(this.#node(inner));
@@ -100,7 +100,7 @@ class BlockReader {
   #mapping(indent: number): JsonObject {
     const map = new Map<string, unknown>();
     for (let line = this.#next(); line?.indent === indent; line = this.#next()) {
-      const found = keyOf(line.text);
+      const found = toKey(line.text);
       if (!found) throw new YamlError("it has no key");
       if (typeof plainValue(found.key) !== "string") throw new YamlError(`the key ${found.key} is not text`);
       if (map.has(found.key)) throw new YamlError(`${found.key} is there twice`);
@@ -197,7 +197,7 @@ class BlockReader {
 }
 
 /** Splits a line into its key and the text after the colon; undefined if it is not an entry of a mapping. */
-function keyOf(text: string): { readonly key: string; readonly rest: string } | undefined {
+function toKey(text: string): { readonly key: string; readonly rest: string } | undefined {
   if (/^["']/.test(text)) return new FlowReader(text).key();
   const at = text.search(/:(\s|$)/);
   if (at < 1 || !/^[^\s&*!|>'"%@`{}[\],#?:-]|^[?:-]\S/.test(text)) return undefined;

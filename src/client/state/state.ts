@@ -36,7 +36,7 @@ const LISTEN = "subscriptions/listen";
 
 const states = new WeakMap<Client, Tracked>();
 
-/** Tracks what a client is doing, for {@link stateOf}. Put it first in `use`, so that it sees every request. */
+/** Tracks what a client is doing, for {@link getConnectionState}. Put it first in `use`, so that it sees every request. */
 export function trackState(): ClientExtension {
   return (context) => {
     const tracked = new Tracked(context);
@@ -60,7 +60,7 @@ export function trackState(): ClientExtension {
 }
 
 /** Returns what a client is doing now; undefined if it does not use {@link trackState}. */
-export function stateOf(client: Client): ConnectionState | undefined {
+export function getConnectionState(client: Client): ConnectionState | undefined {
   return states.get(client)?.read();
 }
 

@@ -6,7 +6,7 @@
 
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { metaOf } from "../../core/protocol/lifecycle.ts";
+import { readMeta } from "../../core/protocol/lifecycle.ts";
 import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext, ExtensionHooks } from "../extensions.ts";
 import { randomKey } from "../requests/idempotency-keys.ts";
@@ -61,9 +61,9 @@ export class Background {
       resultTypes: ["task"],
       onRequest: (request, next) => this.#onRequest(request, next),
       onQuestion: async (question, next) => {
-        const related = metaOf(question.params)[RELATED];
+        const related = readMeta(question.params)[RELATED];
         const answer = await next(question);
-        return related === undefined ? answer : { ...answer, _meta: { ...metaOf(answer), [RELATED]: related } };
+        return related === undefined ? answer : { ...answer, _meta: { ...readMeta(answer), [RELATED]: related } };
       },
       filter: () => (this.#listened.size > 0 ? { taskIds: [...this.#listened].map(({ task }) => task.id) } : {}),
     };

@@ -4,9 +4,9 @@
  * @example
  * ```ts
  * import { connect } from "mcp-edge/client";
- * import { tasks } from "mcp-edge/client/tasks";
+ * import { clientTasks } from "mcp-edge/client/tasks";
  *
- * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [tasks()] });
+ * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [clientTasks()] });
  * console.log(await client.callTool("report", { year: 2026 }));
  * ```
  *
@@ -15,5 +15,5 @@
 export type { TaskErrorCode } from "./errors.ts";
 export { TaskError } from "./errors.ts";
 export type { ListedTask, TaskState, TaskStatus } from "./task-state.ts";
-export type { TaskOptions, TaskResultOptions, TasksOptions } from "./tasks.ts";
-export { listTasks, resumeTask, startTask, Task, tasks } from "./tasks.ts";
+export type { ClientTasksOptions, TaskOptions, TaskResultOptions } from "./tasks.ts";
+export { clientTasks, listTasks, resumeTask, startTask, Task } from "./tasks.ts";

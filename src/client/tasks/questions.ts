@@ -6,7 +6,7 @@
  * @see io.modelcontextprotocol/tasks, "Task Update Requests"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";
 import { Lanes } from "../requests/lanes.ts";
 import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
@@ -88,7 +88,7 @@ export class TaskQuestions {
     } catch (cause) {
       if (signal.aborted) return;
       // An answer of a task cannot say that it failed.
-      const text = `The task asked ${String(method)}, which failed: ${textOf(cause)}`;
+      const text = `The task asked ${String(method)}, which failed: ${toText(cause)}`;
       this.#failure = new ClientError("question-failed", text, { cause, mayHaveRun: true });
     }
     this.#onChange();

@@ -9,8 +9,8 @@ import { Background } from "./background.ts";
 import { TaskDriver } from "./driver.ts";
 import type { ListedTask, SeenTask, TaskState } from "./task-state.ts";
 
-/** The options of {@link tasks}. */
-export interface TasksOptions {
+/** The options of {@link clientTasks}. */
+export interface ClientTasksOptions {
   /**
    * Called with each call that became a task. Store its `id` to continue with {@link resumeTask} in another process.
    */
@@ -55,12 +55,12 @@ export class Task {
 
   /** What the server said last. It is read again while the result is awaited, and by {@link refresh}. */
   get state(): TaskState {
-    return this.#end instanceof TaskDriver ? stateOf(this.#end.task) : { status: "completed" };
+    return this.#end instanceof TaskDriver ? toTaskState(this.#end.task) : { status: "completed" };
   }
 
   /** Asks the server for the state. @throws {TaskError} `gone` if the server no longer has the task. */
   async refresh(options?: RequestOptions): Promise<TaskState> {
-    return this.#end instanceof TaskDriver ? stateOf(await this.#end.refresh(options)) : this.state;
+    return this.#end instanceof TaskDriver ? toTaskState(await this.#end.refresh(options)) : this.state;
   }
 
   /**
@@ -93,9 +93,9 @@ const backgrounds = new WeakMap<Client, Background>();
  *
  * ```ts
  * import { connect } from "mcp-edge/client";
- * import { startTask, tasks } from "mcp-edge/client/tasks";
+ * import { clientTasks, startTask } from "mcp-edge/client/tasks";
  *
- * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [tasks()] });
+ * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [clientTasks()] });
  * const { content } = await client.callTool("report", { year: 2026 });
  * const task = await startTask(client, "report", { year: 2027 });
  * console.log(task.id, task.state.status);
@@ -103,9 +103,9 @@ const backgrounds = new WeakMap<Client, Background>();
  *
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
-export function tasks({ onTask, ttlMs }: TasksOptions = {}): ClientExtension {
+export function clientTasks({ onTask, ttlMs }: ClientTasksOptions = {}): ClientExtension {
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs >= 0)) {
-    throw new KitError("options-invalid", `tasks(): ttlMs is ${ttlMs}; use a whole number of milliseconds.`);
+    throw new KitError("options-invalid", `clientTasks(): ttlMs is ${ttlMs}; use a whole number of milliseconds.`);
   }
   return (context) => {
     const background = new Background(context, { ttlMs, onTask: (driver) => onTask?.(new Task(driver)) });
@@ -120,7 +120,7 @@ export function tasks({ onTask, ttlMs }: TasksOptions = {}): ClientExtension {
  * already has the result.
  *
  * @param tool The name of a tool, or a tool from a list.
- * @throws {KitError} `options-invalid` if the client was connected without `tasks()`.
+ * @throws {KitError} `options-invalid` if the client was connected without `clientTasks()`.
  */
 export async function startTask(
   client: Client,
@@ -128,8 +128,8 @@ export async function startTask(
   args: JsonObject = {},
   { onStatus, ...options }: TaskOptions = {},
 ): Promise<Task> {
-  const background = backgroundOf(client, "startTask");
-  return handleOf(await background.start(options, (marked) => client.callTool(tool, args, marked)), onStatus);
+  const background = createBackground(client, "startTask");
+  return createHandle(await background.start(options, (marked) => client.callTool(tool, args, marked)), onStatus);
 }
 
 /**
@@ -143,7 +143,7 @@ export async function resumeTask(
   id: string,
   { onStatus, ...options }: TaskOptions = {},
 ): Promise<Task> {
-  return handleOf(await backgroundOf(client, "resumeTask").resume(id, options), onStatus);
+  return createHandle(await createBackground(client, "resumeTask").resume(id, options), onStatus);
 }
 
 /**
@@ -152,21 +152,21 @@ export async function resumeTask(
  * @throws {ClientError} `capability-missing` if the server does not list tasks.
  */
 export function listTasks(client: Client, options: RequestOptions = {}): Listing<ListedTask> {
-  return backgroundOf(client, "listTasks").list(options);
+  return createBackground(client, "listTasks").list(options);
 }
 
-function handleOf(end: TaskDriver | JsonObject, onStatus: TaskOptions["onStatus"]): Task {
-  if (end instanceof TaskDriver) end.onStatus = onStatus && ((task) => onStatus(stateOf(task)));
+function createHandle(end: TaskDriver | JsonObject, onStatus: TaskOptions["onStatus"]): Task {
+  if (end instanceof TaskDriver) end.onStatus = onStatus && ((task) => onStatus(toTaskState(task)));
   // What is not a task is the result of callTool().
   return new Task(end as TaskDriver | CallToolResult);
 }
 
-function backgroundOf(client: Client, name: string): Background {
+function createBackground(client: Client, name: string): Background {
   const background = backgrounds.get(client);
   if (background) return background;
-  throw new KitError("options-invalid", `${name}(): the client has no tasks. Pass use: [tasks()] to connect().`);
+  throw new KitError("options-invalid", `${name}(): the client has no tasks. Pass use: [clientTasks()] to connect().`);
 }
 
-function stateOf({ status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: SeenTask): TaskState {
+function toTaskState({ status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: SeenTask): TaskState {
   return { status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }

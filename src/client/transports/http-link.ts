@@ -12,7 +12,7 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import { ClientError, invalidAnswer, textOf } from "../errors.ts";
+import { ClientError, invalidAnswer, toText } from "../errors.ts";
 import { untilAborted } from "../requests/deadline.ts";
 import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { readEvents, readText } from "./event-reader.ts";
@@ -20,7 +20,7 @@ import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
 import { givenHeaders, standardHeaders } from "./request-headers.ts";
-import { contentTypeOf, isStream, parseBody, targetOf } from "./responses.ts";
+import { isStream, parseBody, readContentType, toTarget } from "./responses.ts";
 
 export interface HttpLinkOptions {
   readonly fetch: FetchFunction;
@@ -88,7 +88,7 @@ export class HttpLink implements Link {
     } catch (error) {
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
         // Nobody waits for the answer any more. A failure to say so changes nothing.
-        const params = { requestId: request.id, reason: textOf(signal.reason) };
+        const params = { requestId: request.id, reason: toText(signal.reason) };
         const sent = this.send(
           { jsonrpc: "2.0", method: "notifications/cancelled", params },
           AbortSignal.timeout(LAST_MS),
@@ -180,7 +180,7 @@ export class HttpLink implements Link {
     try {
       for (let redirects = 0; ; redirects += 1) {
         const response = await this.#options.fetch(url, { ...init, redirect: "manual" });
-        const next = redirects < REDIRECTS_MAX ? targetOf(response, url) : undefined;
+        const next = redirects < REDIRECTS_MAX ? toTarget(response, url) : undefined;
         if (next === undefined) return response;
         url = next;
         await response.body?.cancel();
@@ -189,7 +189,7 @@ export class HttpLink implements Link {
       init.signal?.throwIfAborted();
       // The request could not be authorized.
       if (ClientError.is(cause)) throw cause;
-      const text = `${init.method} ${this.#url} had no response: ${textOf(cause)}`;
+      const text = `${init.method} ${this.#url} had no response: ${toText(cause)}`;
       // The connection may have broken after the server had read the request, unless there was none.
       throw new ClientError("unreachable", text, { cause, mayHaveRun: !wasRefused(cause) });
     }
@@ -201,7 +201,7 @@ export class HttpLink implements Link {
     const text = await this.#read(response, request.method);
     // The JSON of a refusal need not be a message.
     const isMessage = response.ok || text.includes('"jsonrpc"');
-    const all = isMessage && contentTypeOf(response) === "application/json" ? parseBody(text) : [];
+    const all = isMessage && readContentType(response) === "application/json" ? parseBody(text) : [];
     // Servers refuse a POST with an error whose id is null.
     const messages = response.ok ? all : all.filter((each) => !isObject(each) || each.id !== null);
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
@@ -218,8 +218,8 @@ export class HttpLink implements Link {
 
   async #refusal(what: string, response: Response, text?: string): Promise<ClientError> {
     const body = text ?? (await this.#read(response, what));
-    const { refusalOf } = await import("../on-demand.ts");
-    return refusalOf(what, response, { body, given: this.#given, isGone: this.#isGone(response) });
+    const { toRefusal } = await import("../on-demand.ts");
+    return toRefusal(what, response, { body, given: this.#given, isGone: this.#isGone(response) });
   }
 
   async #read(response: Response, method: string): Promise<string> {
@@ -371,7 +371,7 @@ function afterStart(method: string | undefined, error: ClientError): ClientError
 
 function streamLost(method: string | undefined, cause: unknown): ClientError {
   const what = method === undefined ? "The stream of notifications" : `The stream of ${method}`;
-  const reason = cause === undefined ? "it ended" : textOf(cause);
+  const reason = cause === undefined ? "it ended" : toText(cause);
   return new ClientError("stream-lost", `${what} broke: ${reason}.`, {
     cause,
     mayHaveRun: true,

@@ -7,7 +7,7 @@
  */
 import type { JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import type { readEvents } from "./event-reader.ts";
 import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Link } from "./link.ts";
@@ -131,7 +131,7 @@ export class HttpSseTransport implements Transport {
     } catch (cause) {
       // The request could not be authorized.
       if (ClientError.is(cause)) throw cause;
-      const text = `${init.method} ${url} had no response: ${textOf(cause)}`;
+      const text = `${init.method} ${url} had no response: ${toText(cause)}`;
       throw new ClientError("unreachable", text, { cause, mayHaveRun: init.method === "POST" });
     }
   }

@@ -24,7 +24,7 @@ function withoutSecrets(text: string, values: readonly string[]): string {
 }
 
 /** Returns the error for a response that is not an answer. */
-export function refusalOf(what: string, response: Response, { body, given, isGone }: Refused): ClientError {
+export function toRefusal(what: string, response: Response, { body, given, isGone }: Refused): ClientError {
   const text = withoutSecrets(body, given);
   const { status, headers } = response;
   const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };

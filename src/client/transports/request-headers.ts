@@ -8,7 +8,7 @@
 import { encodeBase64, encodeText } from "../../core/basics/bytes.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { callOf } from "../../core/protocol/methods.ts";
+import { toCall } from "../../core/protocol/methods.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";
 import type { HeadersOption } from "./fetch-options.ts";
 
@@ -33,12 +33,12 @@ export async function givenHeaders(option: HeadersOption | undefined): Promise<H
 
 /** Returns `Mcp-Method`, and `Mcp-Name` for the methods that have it. */
 export function standardHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
-  const name = nameOf(method, params);
+  const name = findName(method, params);
   return { "mcp-method": method, ...(typeof name === "string" ? { "mcp-name": encodeHeaderValue(name) } : {}) };
 }
 
-function nameOf(method: string, params: JsonObject = {}): unknown {
-  const [, member = method.startsWith("tasks/") ? "taskId" : ""] = callOf(method);
+function findName(method: string, params: JsonObject = {}): unknown {
+  const [, member = method.startsWith("tasks/") ? "taskId" : ""] = toCall(method);
   return params[member];
 }
 

@@ -1,11 +1,11 @@
 /** Returns the media type of a response, without parameters. */
-export function contentTypeOf(response: Response): string {
+export function readContentType(response: Response): string {
   return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
 /** Whether a response is a success with a stream of events. */
 export function isStream(response: Response): boolean {
-  return response.ok && contentTypeOf(response) === "text/event-stream";
+  return response.ok && readContentType(response) === "text/event-stream";
 }
 
 /** Returns the messages of a body: one, or those of a batch (2025-03-26). */
@@ -20,7 +20,7 @@ export function parseBody(text: string): unknown[] {
 }
 
 /** Returns the address that a redirect leads to, if it is to be followed. */
-export function targetOf({ status, headers }: Response, url: string): string | undefined {
+export function toTarget({ status, headers }: Response, url: string): string | undefined {
   const location = headers.get("location");
   if (location === null || (status !== 307 && status !== 308)) return undefined;
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined;

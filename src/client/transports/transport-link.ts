@@ -8,7 +8,7 @@ import {
 } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, invalidAnswer, textOf } from "../errors.ts";
+import { ClientError, invalidAnswer, toText } from "../errors.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
 
@@ -57,7 +57,7 @@ export class TransportLink implements Link {
       this.#isStarted = true;
     } catch (cause) {
       if (ClientError.is(cause)) throw cause;
-      throw new ClientError("unreachable", `The transport could not be started: ${textOf(cause)}`, { cause });
+      throw new ClientError("unreachable", `The transport could not be started: ${toText(cause)}`, { cause });
     }
   }
 
@@ -103,7 +103,7 @@ export class TransportLink implements Link {
       await this.#channel.send(message);
     } catch (cause) {
       if (ClientError.is(cause)) throw cause;
-      const text = `${what} could not be sent: ${textOf(cause)}`;
+      const text = `${what} could not be sent: ${toText(cause)}`;
       throw new ClientError(this.#isClosed ? "closed" : "unreachable", text, { cause, mayHaveRun: true });
     }
   }
@@ -112,7 +112,7 @@ export class TransportLink implements Link {
     if (!this.#pending.delete(id)) return;
     // The specification forbids it for initialize, and a server that does not know a modern request would not expect it.
     if (method === "initialize") return;
-    const params = { requestId: id, reason: textOf(reason) };
+    const params = { requestId: id, reason: toText(reason) };
     // The request is given up in any case, so a failure changes nothing.
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, textOf } from "../errors.ts";
+import { ClientError, toText } from "../errors.ts";
 import type { ClientExtension, ExtensionContext } from "../extensions.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-schema.ts";
@@ -110,7 +110,7 @@ class Outputs {
     try {
       output.check ??= prepareOutput(output.schema);
     } catch (cause) {
-      const text = `The outputSchema of ${tool} cannot be used: ${textOf(cause)}.`;
+      const text = `The outputSchema of ${tool} cannot be used: ${toText(cause)}.`;
       if (this.#options.unusable !== "warn") throw new ClientError("tool-invalid", text, { cause });
       this.#context.report({ type: "warning", message: `${text} Its results are not checked.` });
       output.check = () => [];
@@ -120,13 +120,13 @@ class Outputs {
 
   /** @throws {OutputError} if a result does not fit. */
   async checked(tool: string, check: OutputCheck | undefined, result: JsonObject): Promise<JsonObject> {
-    const issues = issuesOf(result, check);
+    const issues = listIssues(result, check);
     if (issues.length === 0) return result;
     // The definition may have changed since it was listed.
     const renewed = await this.#list({ fresh: true })
       .then(() => this.checkFor(tool))
       .catch(() => check);
-    const remaining = issuesOf(result, renewed);
+    const remaining = listIssues(result, renewed);
     if (remaining.length > 0) throw new OutputError(tool, remaining, result);
     return result;
   }
@@ -141,7 +141,7 @@ class Outputs {
   }
 }
 
-function issuesOf(result: JsonObject, check: OutputCheck | undefined): readonly OutputIssue[] {
+function listIssues(result: JsonObject, check: OutputCheck | undefined): readonly OutputIssue[] {
   const { resultType = "complete", isError, structuredContent, task } = result;
   // A task that was created instead brings the result later.
   if (!check || isError === true || resultType !== "complete" || isObject(task)) return [];
@@ -149,6 +149,6 @@ function issuesOf(result: JsonObject, check: OutputCheck | undefined): readonly 
   try {
     return check(structuredContent);
   } catch (error) {
-    return [{ path: "", message: `it could not be checked: ${textOf(error)}` }];
+    return [{ path: "", message: `it could not be checked: ${toText(error)}` }];
   }
 }

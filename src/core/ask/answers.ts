@@ -39,7 +39,7 @@ export interface FailedQuestion {
 }
 
 /** Returns the answer. @throws {QuestionError} if the question ended without one. */
-export function answerOf(outcome: QuestionOutcome): unknown {
+export function toAnswer(outcome: QuestionOutcome): unknown {
   if (!("failed" in outcome)) return outcome.answer;
   const { reason, message, code } = outcome.failed;
   throw new QuestionError(reason, message, code);

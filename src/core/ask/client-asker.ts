@@ -8,7 +8,7 @@
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import { answerOf, type QuestionOutcome, type Root, readAnswer, readElicitResult, readRoots } from "./answers.ts";
+import { type QuestionOutcome, type Root, readAnswer, readElicitResult, readRoots, toAnswer } from "./answers.ts";
 import type { AskedBy } from "./asked-by.ts";
 import type { AskedOptions, Asker } from "./asker.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
@@ -139,7 +139,7 @@ export class ClientAsker implements Asker {
     const questions = this.#questions;
     if (!before || key === undefined || digest === undefined) return questions.ask(question, { ...common, timeoutMs });
     const outcome = before.outcome(key);
-    if (outcome) return answerOf(outcome);
+    if (outcome) return toAnswer(outcome);
     const onAsk = (id: string) => before.add(id, key, digest, timeoutMs);
     return questions.ask(question, { ...common, timeoutMs: undefined, askedAs: before.find(key), onAsk });
   }

@@ -156,7 +156,7 @@ function findMisfit(value: unknown, property: JsonObject): string | undefined {
 }
 
 function findStringMisfit(value: string, property: JsonObject): string | undefined {
-  const choices = choicesOf(property);
+  const choices = findChoices(property);
   if (choices && !choices.includes(value)) return "is none of the choices";
   if (typeof property.minLength === "number" && value.length < property.minLength)
     return `is shorter than ${property.minLength}`;
@@ -182,7 +182,7 @@ function findNumberMisfit(value: number, property: JsonObject): string | undefin
 
 function findListMisfit(value: unknown, property: JsonObject): string | undefined {
   if (!Array.isArray(value)) return "is not a list";
-  const choices = isObject(property.items) ? choicesOf(property.items) : undefined;
+  const choices = isObject(property.items) ? findChoices(property.items) : undefined;
   if (choices && !value.every((choice) => choices.includes(choice))) return "has a value that is none of the choices";
   if (typeof property.minItems === "number" && value.length < property.minItems)
     return `has fewer than ${property.minItems} values`;
@@ -191,7 +191,7 @@ function findListMisfit(value: unknown, property: JsonObject): string | undefine
   return undefined;
 }
 
-function choicesOf(property: JsonObject): unknown[] | undefined {
+function findChoices(property: JsonObject): unknown[] | undefined {
   if (Array.isArray(property.enum)) return property.enum;
   const titled = property.oneOf ?? property.anyOf;
   return Array.isArray(titled) ? titled.map((choice) => (isObject(choice) ? choice.const : undefined)) : undefined;

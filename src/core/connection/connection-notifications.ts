@@ -16,10 +16,10 @@ import type { LoggingLevel } from "../protocol/logging.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { Method } from "../run/request-context.ts";
 import {
-  elicitationIdOf,
   legacyNotification,
   listenMethods,
   localNotifications,
+  readElicitationId,
   releaseUris,
   subscribeMethods,
 } from "../serve/subscriptions.ts";
@@ -79,7 +79,7 @@ export class ConnectionNotifications {
 
   /** Remembers the URL elicitation of a question, so that the client is notified of its completion. */
   watch(message: JSONRPCNotification | JSONRPCRequest): void {
-    const id = elicitationIdOf(message);
+    const id = readElicitationId(message);
     if (id !== undefined) this.#elicitations.add(id);
   }
 

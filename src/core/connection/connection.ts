@@ -26,7 +26,7 @@ import {
   parseMessage,
   type RequestId,
 } from "../protocol/jsonrpc.ts";
-import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope, senderOf } from "../protocol/lifecycle.ts";
+import { findSender, hasEnvelope, negotiate, readEnvelope, readLogLevel, toClient } from "../protocol/lifecycle.ts";
 import { type Limits, resolveLimits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
@@ -40,8 +40,8 @@ import { type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempot
 import { RootsListener } from "../serve/roots.ts";
 import { ConnectionNotifications } from "./connection-notifications.ts";
 
-/** Options of {@link connect}. */
-export interface ConnectOptions<Env> {
+/** Options of {@link serveTransport}. */
+export interface ServeTransportOptions<Env> {
   /** The value that handlers see as `ctx.env`. */
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
@@ -64,10 +64,10 @@ export interface Connection {
 }
 
 /** Serves a server on a transport. Resolves when the transport has started, and rejects if it cannot start. */
-export async function connect<Env>(
+export async function serveTransport<Env>(
   server: McpServer<Env>,
   transport: Transport,
-  options: ConnectOptions<Env>,
+  options: ServeTransportOptions<Env>,
 ): Promise<Connection> {
   const connection = new ServerConnection(server[REGISTRY], transport, options);
   await connection.start();
@@ -77,7 +77,7 @@ export async function connect<Env>(
 class ServerConnection implements Connection {
   readonly #registry: Registry;
   readonly #transport: Transport;
-  readonly #options: ConnectOptions<unknown>;
+  readonly #options: ServeTransportOptions<unknown>;
   readonly #limits: Limits;
   /** The requests being served, by id, for cancellations. */
   readonly #inFlight = new Map<RequestId, AbortController>();
@@ -97,11 +97,11 @@ class ServerConnection implements Connection {
   /** The client from the handshake. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
-  constructor(registry: Registry, transport: Transport, options: ConnectOptions<unknown>) {
+  constructor(registry: Registry, transport: Transport, options: ServeTransportOptions<unknown>) {
     this.#registry = registry;
     this.#transport = transport;
     this.#options = options;
-    this.#limits = resolveLimits(options.limits, "connect(): limits.");
+    this.#limits = resolveLimits(options.limits, "serveTransport(): limits.");
     this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
     this.#notifications = new ConnectionNotifications(registry, {
       send: (notification) => this.#emit(notification),
@@ -211,7 +211,7 @@ class ServerConnection implements Connection {
 
   #takeCustomNotification(message: JSONRPCNotification): void {
     const { env, onError } = this.#options;
-    const client = senderOf(message, this.#registry.versions, this.#client);
+    const client = findSender(message, this.#registry.versions, this.#client);
     const common = { env, principal: undefined, execution: this.#execution };
     const call = { ...common, client, limits: this.#limits, onError };
     takeCustomNotification(this.#registry, message, call);
@@ -247,12 +247,12 @@ class ServerConnection implements Connection {
   /** @throws {McpError} if the request's version is not served, or if it repeats the handshake. */
   #clientFor(request: JSONRPCRequest): ClientFacts {
     const { versions } = this.#registry;
-    if (hasEnvelope(request.params)) return clientOf(readEnvelope(request.params), versions);
+    if (hasEnvelope(request.params)) return toClient(readEnvelope(request.params), versions);
     if (request.method === "initialize") return this.#introduce(request);
     const newest = versions.legacy[0];
     // Without legacy versions, this is a modern request that lacks required fields. Reading it throws an error that
     // names them.
-    if (!newest) return clientOf(readEnvelope(request.params), versions);
+    if (!newest) return toClient(readEnvelope(request.params), versions);
     return this.#client ?? new ClientFacts(newest, {});
   }
 
@@ -289,7 +289,7 @@ class ServerConnection implements Connection {
       awaitElicitations: (ids: readonly string[]) => this.#notifications.await(ids),
     };
     if (client.era === "modern")
-      return { ...common, asker: unavailableAsker(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
+      return { ...common, asker: unavailableAsker(ASK_BY_RETURNING), logLevel: readLogLevel(request) };
     const setLogLevel = (level: LoggingLevel) => {
       this.#notifications.logLevel = level;
     };

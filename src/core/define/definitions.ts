@@ -45,7 +45,7 @@ export function compile<Env>(definition: Definition<Env>): Compiled {
 }
 
 /** Returns the name of a tool or prompt, the URI of a resource, or the URI template. */
-export function keyOf(definition: Definition<never>): string {
+export function toKey(definition: Definition<never>): string {
   switch (definition.kind) {
     case "resource":
       return definition.uri;

@@ -20,7 +20,7 @@ import {
   type JsonObject,
   type RequestId,
 } from "../protocol/jsonrpc.ts";
-import { metaOf } from "../protocol/lifecycle.ts";
+import { readMeta } from "../protocol/lifecycle.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "../protocol/logging.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
@@ -119,7 +119,7 @@ export class HandlerContext<Env = unknown> {
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#server = server;
     this.requestId = id;
-    this.meta = metaOf(params);
+    this.meta = readMeta(params);
     this.#progressToken = this.meta.progressToken;
     this.inputResponses = input.inputResponses;
     this.requestState = input.requestState;

@@ -62,6 +62,8 @@ export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Pro
 
 /** Hooks of the endpoint that serves a request, in addition to those of the server. They run outside of the server's. */
 export interface EndpointHooks<Env = unknown> {
+  /** Run around each request, the first one outermost. */
   readonly around: readonly AroundHook<Env>[];
+  /** Called when a request has ended. */
   readonly onRequestEnd: readonly RequestEndHook<Env>[];
 }

@@ -142,7 +142,9 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
   const isList = Array.isArray(declared);
   const schema =
     declared && !isList ? compileSchema(`arguments of prompt "${name}"`, declared as AnySchema, "input") : undefined;
-  const list: readonly PromptArgument[] = isList ? (declared as readonly PromptArgument[]) : argumentsOf(schema?.json);
+  const list: readonly PromptArgument[] = isList
+    ? (declared as readonly PromptArgument[])
+    : listArguments(schema?.json);
   for (const completed of Object.keys(options.complete ?? {})) {
     if (list.some((argument) => argument.name === completed)) continue;
     throw new KitError(
@@ -172,7 +174,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
 }
 
 /** Returns the properties of a JSON Schema as arguments. */
-function argumentsOf(json: JsonObject | undefined): PromptArgument[] {
+function listArguments(json: JsonObject | undefined): PromptArgument[] {
   const properties = isObject(json?.properties) ? json.properties : {};
   const required: readonly unknown[] = Array.isArray(json?.required) ? json.required : [];
   return Object.entries(properties).map(([name, property]) => {
@@ -208,7 +210,7 @@ export async function readPromptArguments(prompt: CompiledPrompt, given: unknown
 
 /** Returns the result of `prompts/get`. @throws {KitError} `result-invalid` if a message is not valid. */
 export function toPromptResult(prompt: CompiledPrompt, returned: unknown, rules: VersionRules): JsonObject {
-  const result = isObject(returned) && Array.isArray(returned.messages) ? returned : { messages: listOf(returned) };
+  const result = isObject(returned) && Array.isArray(returned.messages) ? returned : { messages: toList(returned) };
   const description = result.description ?? prompt.options.description;
   const messages = (result.messages as readonly unknown[]).map((message) => encodeMessage(prompt.key, message, rules));
   return {
@@ -218,7 +220,7 @@ export function toPromptResult(prompt: CompiledPrompt, returned: unknown, rules:
   };
 }
 
-function listOf(returned: unknown): readonly unknown[] {
+function toList(returned: unknown): readonly unknown[] {
   if (typeof returned === "string") return [{ role: "user", content: returned }];
   return Array.isArray(returned) ? returned : [returned];
 }

@@ -18,7 +18,7 @@ import { type ServedVersions, serveVersions, type VersionRules } from "../protoc
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
 import { Catalog } from "./catalog.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom-methods.ts";
-import { type Compiled, compile, keyOf, LISTS } from "./definitions.ts";
+import { type Compiled, compile, LISTS, toKey } from "./definitions.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "./hook-types.ts";
 import type { CompiledPrompt } from "./prompt.ts";
@@ -163,13 +163,13 @@ export class Registry implements ServerIdentity, QuestionReporter {
    */
   #plan<Env>(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
     // A definition that is new here must not replace a foreign one in the other server.
-    const wasHere = this[LISTS[definition.kind].catalog].find(keyOf(definition)) !== undefined;
+    const wasHere = this[LISTS[definition.kind].catalog].find(toKey(definition)) !== undefined;
     const here = this.#planItem(compile(definition), place, isReplacing);
     return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
   }
 
   #planIn<Env>({ registry, prefix }: Mount, definition: Definition<Env>, isReplacing = false): (() => void)[] {
-    const place = `"${keyOf(definition)}" of the mounted server "${this.options.name}"`;
+    const place = `"${toKey(definition)}" of the mounted server "${this.options.name}"`;
     return registry.#plan(
       "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
       place,
@@ -286,7 +286,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
       const what = describeType(answer);
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
-        const text = `The option visible returned ${what} for "${keyOf(definition)}", so it is hidden. Return true or false, not a Promise.`;
+        const text = `The option visible returned ${what} for "${toKey(definition)}", so it is hidden. Return true or false, not a Promise.`;
         const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
         this.report(new KitError("options-invalid", text), where, runtime);
       }

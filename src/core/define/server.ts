@@ -6,7 +6,7 @@
 import { KitError } from "../protocol/errors.ts";
 import { type LoggingLevel, logData } from "../protocol/logging.ts";
 import type { CustomHandler, CustomNotificationHandler } from "./custom-methods.ts";
-import { keyOf } from "./definitions.ts";
+import { toKey } from "./definitions.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { PromptArguments, PromptHandler, PromptOptions } from "./prompt.ts";
 import { Registry } from "./registry.ts";
@@ -143,7 +143,7 @@ export class McpServer<Env = unknown> {
 
   /** Adds a definition, such as one created by `defineTool`. Throws like {@link McpServer.tool}. */
   add(definition: Definition<Env>): this {
-    return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
+    return this.#add(definition, `server.add() of "${toKey(definition)}"`);
   }
 
   /**

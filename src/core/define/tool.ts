@@ -10,7 +10,7 @@ import type { ClientCapabilityName } from "../protocol/client-capabilities.ts";
 import { type ContentBlock, type Icon, pick } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { type ParamHeader, paramHeadersOf } from "../protocol/param-headers.ts";
+import { listParamHeaders, type ParamHeader } from "../protocol/param-headers.ts";
 import {
   type AnySchema,
   type CompiledSchema,
@@ -74,6 +74,7 @@ export type ToolReturn =
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement has the type void.
   | void;
 
+/** A schema, or undefined where there is none. */
 export type AnySchemaOrNone = AnySchema | undefined;
 
 /** The arguments that a handler receives: the output of the input schema, or an empty object. */
@@ -240,8 +241,8 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   const handler = definition.handler as CompiledTool["handler"];
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
-  const paramHeaders = paramHeadersOf(name, inputJson);
-  const hints = hintsOf(options.annotations);
+  const paramHeaders = listParamHeaders(name, inputJson);
+  const hints = describeHints(options.annotations);
   // The bindings have no type from here on; see `compile`.
   return {
     key: name,
@@ -272,7 +273,7 @@ function toListEntry(
 }
 
 /** Fills in the specification's defaults of the hints. @see MCP 2026-07-28, schema, `ToolAnnotations` */
-export function hintsOf(annotations: ToolAnnotations | undefined): ToolHints {
+export function describeHints(annotations: ToolAnnotations | undefined): ToolHints {
   return {
     readOnly: annotations?.readOnlyHint ?? false,
     destructive: annotations?.destructiveHint ?? true,

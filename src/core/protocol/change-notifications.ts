@@ -38,7 +38,7 @@ export type ChangeListener = (notification: ChangeNotification) => void;
 export interface Claim {
   /** The principal that opened the stream; undefined for an anonymous one and for a session, which has one stream. */
   readonly principal: Principal | undefined;
-  /** Characters that are kept while the stream is open; see {@link sizeOf}. */
+  /** Characters that are kept while the stream is open; see {@link computeSize}. */
   readonly size: number;
 }
 
@@ -46,7 +46,7 @@ export interface Claim {
 const URI_OVERHEAD = 64;
 
 /** Estimates the memory that a subscription takes, in characters. */
-export function sizeOf(kept: unknown, uris: readonly string[]): number {
+export function computeSize(kept: unknown, uris: readonly string[]): number {
   return JSON.stringify(kept).length + uris.length * URI_OVERHEAD;
 }
 

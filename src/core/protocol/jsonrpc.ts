@@ -9,6 +9,7 @@
  */
 
 export type RequestId = string | number;
+/** An object whose members may be of any type. */
 export type JsonObject = { [key: string]: unknown };
 
 /** A request, which is answered once. @see MCP 2026-07-28, basic, "Requests" */
@@ -43,9 +44,13 @@ export interface JSONRPCResultResponse {
   readonly result: JsonObject;
 }
 
+/** The error of a response. @see JSON-RPC 2.0, section 5.1 */
 export interface JSONRPCErrorObject {
+  /** One of the codes of JSON-RPC or MCP, or one of the server's own. */
   readonly code: number;
+  /** A sentence for people. */
   readonly message: string;
+  /** What a program may need to know about the error. */
   readonly data?: unknown;
 }
 

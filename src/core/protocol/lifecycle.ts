@@ -23,13 +23,13 @@ export const META = {
 } as const;
 
 /** Returns the `_meta` of a message's params, or an empty object. */
-export function metaOf(params: JsonObject | undefined): JsonObject {
+export function readMeta(params: JsonObject | undefined): JsonObject {
   return isObject(params?._meta) ? params._meta : {};
 }
 
 /** Whether a message claims the modern era: its `_meta` has the protocol version or the client's capabilities. */
 export function hasEnvelope(params: JsonObject | undefined): boolean {
-  const meta = metaOf(params);
+  const meta = readMeta(params);
   return META.protocolVersion in meta || META.clientCapabilities in meta;
 }
 
@@ -50,7 +50,7 @@ export interface Envelope {
  * @see MCP 2026-07-28, basic, "Per-request protocol fields"
  */
 export function readEnvelope(params: JsonObject | undefined): Envelope {
-  const meta = metaOf(params);
+  const meta = readMeta(params);
   const version = meta[META.protocolVersion];
   const capabilities = meta[META.clientCapabilities];
   if (typeof version !== "string") throw missingField(META.protocolVersion, "a string");
@@ -69,7 +69,7 @@ function missingField(field: string, type: string): McpError {
  *
  * @throws {McpError} -32022 listing the served versions if the client's is not one of them.
  */
-export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFacts {
+export function toClient(envelope: Envelope, versions: ServedVersions): ClientFacts {
   const rules = versions.find(envelope.version);
   if (rules?.era !== "modern") throw unsupportedVersion(envelope.version, versions);
   return new ClientFacts(rules, envelope.capabilities, readImplementation(envelope.meta[META.clientInfo]));
@@ -80,13 +80,13 @@ export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFa
  *
  * @param known The client of the connection or session, if there is one.
  */
-export function senderOf(
+export function findSender(
   { params }: Pick<JSONRPCNotification, "params">,
   versions: ServedVersions,
   known?: ClientFacts,
 ): ClientFacts {
   try {
-    if (hasEnvelope(params)) return clientOf(readEnvelope(params), versions);
+    if (hasEnvelope(params)) return toClient(readEnvelope(params), versions);
   } catch {
     // A notification is not answered, so its error cannot be reported to the client.
   }
@@ -112,8 +112,8 @@ export function unsupportedVersion(requested: string, versions: ServedVersions):
  *
  * @throws {McpError} -32602 if it is not a level.
  */
-export function logLevelOf(request: { readonly params?: JsonObject | undefined }): LoggingLevel | undefined {
-  const level = metaOf(request.params)[META.logLevel];
+export function readLogLevel(request: { readonly params?: JsonObject | undefined }): LoggingLevel | undefined {
+  const level = readMeta(request.params)[META.logLevel];
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }
 
@@ -167,12 +167,12 @@ function initializeResult(server: ServerIdentity, rules: VersionRules, features:
     protocolVersion: rules.version,
     capabilities: server.capabilities(rules, features),
     serverInfo: server.info(rules),
-    ...instructionsOf(server),
+    ...getInstructions(server),
   };
 }
 
 /** Returns the member `instructions` of a result, if the server has instructions. */
-export function instructionsOf({ options: { instructions } }: ServerIdentity): JsonObject {
+export function getInstructions({ options: { instructions } }: ServerIdentity): JsonObject {
   return instructions === undefined ? {} : { instructions };
 }
 

@@ -26,6 +26,6 @@ const CALLS = {
 } as const satisfies Partial<Record<MethodName, readonly [string, string]>>;
 
 /** Returns what a method calls, and the member of its params with the name. Empty if it runs no handler that may ask. */
-export function callOf(method: string): readonly [kind?: string, member?: string] {
+export function toCall(method: string): readonly [kind?: string, member?: string] {
   return Object.hasOwn(CALLS, method) ? CALLS[method as keyof typeof CALLS] : [];
 }

@@ -25,7 +25,7 @@ const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
  *
  * @throws {KitError} `definition-invalid` naming the property. Clients would ignore a tool with invalid annotations.
  */
-export function paramHeadersOf(tool: string, schema: JsonObject): readonly ParamHeader[] {
+export function listParamHeaders(tool: string, schema: JsonObject): readonly ParamHeader[] {
   const found: ParamHeader[] = [];
   collect(tool, schema, [], found);
   const reached = countAnnotations(schema);

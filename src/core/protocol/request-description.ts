@@ -6,7 +6,7 @@
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { ErrorPlace } from "./error-reports.ts";
 import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
-import { callOf } from "./methods.ts";
+import { toCall } from "./methods.ts";
 import { normalUri } from "./uri.ts";
 
 /** A request, its client, and the tool, prompt or resource it names. */
@@ -39,13 +39,13 @@ export function describeRequest(
   client: ClientFacts,
   principal: Principal | undefined,
 ): RequestDescription {
-  return { ...subjectOf(request), client, principal };
+  return { ...describeSubject(request), client, principal };
 }
 
 /** Returns the tool, prompt or resource that a request names, and its arguments. */
-export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
+export function describeSubject(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
-  const [kind] = callOf(request.method);
+  const [kind] = toCall(request.method);
   return {
     method: request.method,
     requestId: request.id,

@@ -50,7 +50,7 @@ export interface Target {
 }
 
 /** Returns everything that a request names. */
-export function targetsOf({ method, params }: JsonObject): readonly Target[] {
+export function listTargets({ method, params }: JsonObject): readonly Target[] {
   const row = typeof method === "string" && isMethodName(method) ? ROWS[method] : null;
   if (!row || !isObject(params)) return [];
   const [kind, member] = row;

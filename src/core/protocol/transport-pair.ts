@@ -58,7 +58,7 @@ class End implements Transport {
 }
 
 /**
- * Creates the two ends of a channel in memory, for a client and a server in one process: pass one to `connect` of `mcp-edge`,
+ * Creates the two ends of a channel in memory, for a client and a server in one process: pass one to `serveTransport` of `mcp-edge`,
  * the other to `connect` of `mcp-edge/client`. Clients and servers of the official SDK accept them as well.
  *
  * Messages arrive in order, asynchronously, as JSON copies; those that arrive before `start` wait for it. Closing one end closes

@@ -35,7 +35,9 @@ export interface Transport {
 
 /** Why a message could not be read at all. */
 export type UnreadableMessage = {
+  /** Which check the message did not pass. */
   readonly reason: "not-json" | "too-large" | "too-deep" | "too-many-values";
+  /** A sentence for people, which names the limit. */
   readonly message: string;
   /** The id of a request or of an answer, if it could be read. */
   readonly id?: RequestId | undefined;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { answerOf } from "../ask/answers.ts";
+import { toAnswer } from "../ask/answers.ts";
 import type { Asker } from "../ask/asker.ts";
 import { contextClosed, overLimit, QuestionError } from "../ask/question-errors.ts";
 import { type Question, requireAnswerable } from "../ask/questions.ts";
@@ -16,7 +16,7 @@ import { createAttemptAsker } from "./attempt-asker.ts";
 import type { JournaledRun } from "./create-rounds.ts";
 import { diverged, duplicateKey, list, stalled } from "./failures.ts";
 import {
-  digestOf,
+  computeDigest,
   failedEntry,
   isEarly,
   type JournalData,
@@ -113,7 +113,7 @@ export class Attempt implements JournaledRun {
   /** The journal with the entries that this run added and the questions that it waits for. */
   get journal(): JournalData {
     const { id, rounds, entries } = this.#host.journal;
-    const asked = [...this.#pending].map(([key, { question }]) => [key, digestOf(question)] as const);
+    const asked = [...this.#pending].map(([key, { question }]) => [key, computeDigest(question)] as const);
     return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
   }
 
@@ -192,7 +192,7 @@ export class Attempt implements JournaledRun {
     const isSample = question.method === "sampling/createMessage";
     if (isSample) this.#samples += 1;
     const known = this.#answers.get(key);
-    const digest = digestOf(question);
+    const digest = computeDigest(question);
     if (this.#progress.reach(key)) this.#look();
     if (known) {
       if (isEarly(known)) this.#added.push({ ...known, digest });
@@ -286,7 +286,7 @@ export class Attempt implements JournaledRun {
       this.#pending.clear();
       for (const [key, { question, reject }] of pending) {
         // A later run gets the same error.
-        this.#added.push(failedEntry(key, digestOf(question), failure));
+        this.#added.push(failedEntry(key, computeDigest(question), failure));
         reject(failure);
       }
       return true;
@@ -320,7 +320,7 @@ function answerTo({ method }: Question, entry: QuestionEntry, digest: string): u
   if (entry.digest !== undefined && entry.digest !== digest) {
     throw diverged(`asked ${method} under the key "${entry.key}", which named another question`);
   }
-  return answerOf(entry);
+  return toAnswer(entry);
 }
 
 /** Returns a copy that the handler may change, so that the journal stays unchanged. */

@@ -78,7 +78,7 @@ const runOneRound = async (
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
   const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
-  const keptOf = async () => {
+  const collectKept = async () => {
     await attempt?.settled();
     return attempt?.hasEntries ? { journal: attempt.journal } : {};
   };
@@ -91,11 +91,11 @@ const runOneRound = async (
       };
     }
     if (!isInputRequired(returned)) return { returned };
-    return { asked: await toInputRequiredResult(returned, call, await keptOf()) };
+    return { asked: await toInputRequiredResult(returned, call, await collectKept()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
     // The error asks too, and the next run needs the journal of this one.
-    if (isAnswering(error)) return { asked: await error.answer(call, await keptOf()) };
+    if (isAnswering(error)) return { asked: await error.answer(call, await collectKept()) };
     throw error;
   }
 };

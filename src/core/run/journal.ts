@@ -62,7 +62,7 @@ export function failedEntry(key: string, digest: string, { reason, message, code
 }
 
 /** Returns a digest that distinguishes questions. It is not cryptographic. */
-export function digestOf({ method, params = {} }: Question): string {
+export function computeDigest({ method, params = {} }: Question): string {
   // The id is left out, because it is new for each question unless the author gave one.
   const { elicitationId: _, ...rest } = params;
   return digest(JSON.stringify([method, canonical(rest)]))

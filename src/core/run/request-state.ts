@@ -62,16 +62,16 @@ export async function openState(
   if (typeof requestState !== "string") throw invalidState();
   // A server without keys has sealed nothing, and that is not a mistake to report.
   if (!call.stateKeys && !readKeyList(call.env)) throw invalidState();
-  const ring = await keysOf(call, requestState);
-  const opened = await ring.open(requestState, bindingOf(call));
+  const ring = await openKeys(call, requestState);
+  const opened = await ring.open(requestState, createBinding(call));
   if (!opened) throw invalidState();
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
 
 /** Seals the data for the next round. @throws {KitError} `state-too-large` naming the limit. */
 export async function sealState(kept: SealedState, call: RequestContext): Promise<string> {
-  const ring = await keysOf(call);
-  return ring.seal(encodeState(kept, call), bindingOf(call));
+  const ring = await openKeys(call);
+  return ring.seal(encodeState(kept, call), createBinding(call));
 }
 
 /** Encodes a state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
@@ -85,7 +85,7 @@ export function encodeState(
   throw new KitError("state-too-large", message);
 }
 
-async function keysOf(call: RequestContext, sealed?: string): Promise<KeyRing> {
+async function openKeys(call: RequestContext, sealed?: string): Promise<KeyRing> {
   return call.stateKeys ? call.stateKeys(sealed) : envRing(call.env, STATE);
 }
 
@@ -93,7 +93,7 @@ async function keysOf(call: RequestContext, sealed?: string): Promise<KeyRing> {
  * Returns the text to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
  * form.
  */
-function bindingOf({ registry: { options }, request, principal, endpoint }: RequestContext): string {
+function createBinding({ registry: { options }, request, principal, endpoint }: RequestContext): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
   return JSON.stringify([endpoint, options.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);

@@ -7,7 +7,7 @@ import type { QuestionOptions } from "../ask/question-options.ts";
 import { type Question, requireJson } from "../ask/questions.ts";
 import { KitError } from "../protocol/errors.ts";
 import { duplicateKey } from "./failures.ts";
-import { digestOf } from "./journal.ts";
+import { computeDigest } from "./journal.ts";
 import { currentStep } from "./step-scope.ts";
 
 export class RunKeys {
@@ -47,7 +47,7 @@ export class RunKeys {
     }
     if (key === undefined) {
       const kind = question.method.slice(0, question.method.indexOf("/"));
-      return ask(this.#ofQuestion(`${kind}-${digestOf(question)}`));
+      return ask(this.#ofQuestion(`${kind}-${computeDigest(question)}`));
     }
     // The order of two concurrent questions may differ between runs.
     if (this.#inUse.has(key)) throw duplicateKey(key);

@@ -10,7 +10,7 @@ import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
 import { errorText } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../protocol/jsonrpc.ts";
-import { callOf } from "../protocol/methods.ts";
+import { toCall } from "../protocol/methods.ts";
 // This import also installs the rounds, which serve the client's next request.
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
@@ -40,7 +40,7 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   answer(call: RequestContext, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;
-    if (urlsRequired === "result" && callOf(call.request.method).length > 0) {
+    if (urlsRequired === "result" && toCall(call.request.method).length > 0) {
       const questions = this.elicitations.map((params, at): [string, Question] => {
         return [`url-${at + 1}`, { method: "elicitation/create", params }];
       });

@@ -23,7 +23,7 @@ const rings = new Map<string, Promise<KeyRing>>();
 const RINGS_MAX = 64;
 
 /** Returns the key ring of a list for one purpose. @throws {KitError} `keys-invalid`. */
-export function ringOf(list: string, purpose: string): Promise<KeyRing> {
+export function openKeyRing(list: string, purpose: string): Promise<KeyRing> {
   const name = `${purpose} ${list}`;
   const ring = rings.get(name) ?? KeyRing.parse(list, purpose);
   if (!rings.has(name) && rings.size > RINGS_MAX) rings.clear();
@@ -35,5 +35,5 @@ export function ringOf(list: string, purpose: string): Promise<KeyRing> {
 export async function envRing(env: unknown, purpose: string): Promise<KeyRing> {
   const list = readKeyList(env);
   if (list === undefined) throw new KitError("keys-missing", KEYS_MISSING);
-  return ringOf(list, purpose);
+  return openKeyRing(list, purpose);
 }

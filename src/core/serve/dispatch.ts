@@ -19,14 +19,14 @@ import {
   type JSONRPCRequest,
   JsonText,
 } from "../protocol/jsonrpc.ts";
-import { completeResult, metaOf } from "../protocol/lifecycle.ts";
+import { completeResult, readMeta } from "../protocol/lifecycle.ts";
 import type { MethodName } from "../protocol/methods.ts";
-import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
+import { describeSubject, placeOfNotification } from "../protocol/request-description.ts";
 import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { isAnswering } from "../run/run-rounds.ts";
-import { aroundOf, hookData, notificationData, type RequestWork, runAround } from "./hooks.ts";
+import { hookData, listAroundHooks, notificationData, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
-import { elicitationIdsOf } from "./subscriptions.ts";
+import { listElicitationIds } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
 
 /** A response: its text, and its error code if it is an error. HTTP derives the status from the code. */
@@ -79,7 +79,7 @@ async function serve(given: RequestContext): Promise<Answer> {
   try {
     const call = await given.registry.withContext(given);
     const { registry, request } = call;
-    const around = aroundOf(registry, call);
+    const around = listAroundHooks(registry, call);
     const result = await (around.length === 0 ? run(call) : runAround(around, hookData(call), () => run(call)));
     const complete = result instanceof JsonText ? result : completeResult(result, registry, call.client.rules);
     // A legacy client's custom method may have returned any JSON value.
@@ -89,7 +89,7 @@ async function serve(given: RequestContext): Promise<Answer> {
     const known = McpError.is(error) ? error : redact(error, given);
     try {
       // Before the client gets the error, because the elicitations may be completed immediately afterwards.
-      if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
+      if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(listElicitationIds(known));
       return encode(known, given.request);
     } catch (unencodable) {
       // The data of the author's error has no JSON form.
@@ -146,7 +146,8 @@ export function redact(
   { registry, request, ending, onError }: Pick<RequestContext, "registry" | "request" | "ending" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
-  if (!isReasonOf(ending.signal, error)) registry.report(error, { correlationId, ...subjectOf(request) }, onError);
+  if (!isReasonOf(ending.signal, error))
+    registry.report(error, { correlationId, ...describeSubject(request) }, onError);
   const isTimeout = KitError.is(error) && error.code === "timeout";
   let what = isTimeout ? "The request did not finish in time." : "Internal error.";
   if (error instanceof QuestionError) what = explainQuestion("The request", error);
@@ -179,7 +180,7 @@ export function takeCustomNotification(
   const { method, params = {} } = message;
   const handle = async () => {
     const context = (await registry.withContext(call)).context as ContextOf<unknown>;
-    const about = { env, context, auth: principal, client, meta: metaOf(params) };
+    const about = { env, context, auth: principal, client, meta: readMeta(params) };
     const what = `The handler of ${quote(method)}`;
     const serve = () =>
       withinTime(what, limits.handlerTimeoutMs, { ending: new AbortController() }, async ({ signal }, passed) => {
@@ -187,7 +188,7 @@ export function takeCustomNotification(
         await (passed ? Promise.race([handled, passed]) : handled);
         return {};
       });
-    const around = aroundOf(registry, call);
+    const around = listAroundHooks(registry, call);
     await (around.length === 0 ? serve() : runAround(around, notificationData(registry, message, call), serve));
   };
   const handled = handle().catch((error: unknown) => registry.report(error, placeOfNotification(message), onError));

@@ -40,7 +40,7 @@ export interface HooksOfCall {
 }
 
 /** Returns the hooks around a call: those of the endpoint, then those of the server. */
-export function aroundOf(registry: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
+export function listAroundHooks(registry: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
   return endpointHooks?.around.length ? [...endpointHooks.around, ...registry.around] : registry.around;
 }
 

@@ -21,7 +21,7 @@ import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
 import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import { metaOf } from "../protocol/lifecycle.ts";
+import { readMeta } from "../protocol/lifecycle.ts";
 import type { Once, RequestContext } from "../run/request-context.ts";
 import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
@@ -132,11 +132,11 @@ export function withAnswers(answered: readonly string[] = [], round: PresentedRo
 /** Returns the end of the state of an outcome that asks (empty without a state), or undefined if it does not ask. */
 function askedIn(outcome: string): string | undefined {
   const { result, asked } = JSON.parse(outcome) as Outcome;
-  return asked ?? (result?.resultType === "input_required" ? endOf(result.requestState) : undefined);
+  return asked ?? (result?.resultType === "input_required" ? toEnd(result.requestState) : undefined);
 }
 
 /** Returns the end of a sealed state. It identifies the state, because it contains the authentication tag. */
-function endOf(state: unknown): string {
+function toEnd(state: unknown): string {
   return typeof state === "string" ? state.slice(-64) : "";
 }
 
@@ -198,14 +198,14 @@ async function readRound(call: RequestContext): Promise<PresentedRound | undefin
   const { requestState, inputResponses = {} } = call.request.params ?? {};
   if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;
   return {
-    state: endOf(requestState),
+    state: toEnd(requestState),
     answers: await hash(canonical(inputResponses)),
     isExpired: opened !== undefined && opened.expiresAtMs <= Date.now(),
   };
 }
 
 function readKey(request: JSONRPCRequest): string | undefined {
-  const key = metaOf(request.params)[IDEMPOTENCY_KEY];
+  const key = readMeta(request.params)[IDEMPOTENCY_KEY];
   if (key === undefined) return undefined;
   if (typeof key === "string" && key !== "" && key.length <= KEY_CHARS_MAX) return key;
   const given = typeof key === "string" ? `${key.length} characters` : describeType(key);

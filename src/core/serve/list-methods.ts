@@ -10,7 +10,7 @@ import type { Registry } from "../define/registry.ts";
 import { JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
 import type { RequestContext } from "../run/request-context.ts";
-import { pageOf } from "./pagination.ts";
+import { createPage } from "./pagination.ts";
 
 /** The member of a list result that holds its entries, and the catalog that they come from. */
 export const MEMBERS = {
@@ -51,7 +51,7 @@ function makePage(
   { registry, client: { rules }, endpoint }: RequestContext,
   cursor?: unknown,
 ): JsonText {
-  const page = pageOf(method, entries, cursor, registry.options.pageSize, endpoint);
+  const page = createPage(method, entries, cursor, registry.options.pageSize, endpoint);
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),

@@ -21,7 +21,7 @@ import {
 import { checkMediaType, pick } from "../protocol/content.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import type { JsonObject, JsonText } from "../protocol/jsonrpc.ts";
-import { instructionsOf, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
+import { getInstructions, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { uriKey } from "../protocol/uri.ts";
 import type { Era } from "../protocol/versions.ts";
@@ -64,7 +64,8 @@ export const METHODS: Readonly<Record<Era, MethodTable>> = {
   legacy: {
     ...BOTH,
     initialize: {
-      serve: (call) => negotiate(call.registry, call.request, featuresOf(call, call.setLogLevel !== undefined)).result,
+      serve: (call) =>
+        negotiate(call.registry, call.request, listFeatures(call, call.setLogLevel !== undefined)).result,
     },
     ping: { serve: () => ({}), isStatic: always },
     "logging/setLevel": { serve: setLevel, isOffered: (call) => call.setLogLevel !== undefined },
@@ -72,15 +73,15 @@ export const METHODS: Readonly<Record<Era, MethodTable>> = {
   modern: { ...BOTH, "server/discover": { serve: discover } },
 };
 
-function featuresOf({ methods, once }: RequestContext, logLevel: boolean): TransportFeatures {
+function listFeatures({ methods, once }: RequestContext, logLevel: boolean): TransportFeatures {
   return { logLevel, notifications: methods !== undefined, declare: once?.declare };
 }
 
 function discover(call: RequestContext): JsonObject {
   return {
     supportedVersions: call.registry.versions.modern.map((rules) => rules.version),
-    capabilities: call.registry.capabilities(call.client.rules, featuresOf(call, true)),
-    ...instructionsOf(call.registry),
+    capabilities: call.registry.capabilities(call.client.rules, listFeatures(call, true)),
+    ...getInstructions(call.registry),
     ...call.registry.cacheHint("server/discover"),
   };
 }

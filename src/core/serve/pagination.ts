@@ -23,7 +23,7 @@ export interface Page {
  * @param endpoint The only endpoint at which the cursor of the next page is valid.
  * @throws {McpError} -32602 if the cursor was not issued for this list, or its entry was removed.
  */
-export function pageOf(
+export function createPage(
   list: string,
   entries: readonly ListedEntry[],
   cursor: unknown,

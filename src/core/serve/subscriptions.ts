@@ -17,8 +17,8 @@ import {
   type ChangeNotification,
   type ChangeSource,
   compileFilter,
+  computeSize,
   type ListKind,
-  sizeOf,
 } from "../protocol/change-notifications.ts";
 import { describeType, invalidParams, isReasonOf, KitError, McpError } from "../protocol/errors.ts";
 import {
@@ -81,13 +81,13 @@ export function legacyNotification(change: ChangeNotification): JSONRPCNotificat
 }
 
 /** Returns the id of the URL elicitation that a message requests, if it requests one. */
-export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): string | undefined {
+export function readElicitationId(message: JSONRPCNotification | JSONRPCRequest): string | undefined {
   const id = message.method === "elicitation/create" ? message.params?.elicitationId : undefined;
   return typeof id === "string" ? id : undefined;
 }
 
 /** Returns the ids of the URL elicitations that a -32042 error requires. */
-export function elicitationIdsOf({ data }: McpError): string[] {
+export function listElicitationIds({ data }: McpError): string[] {
   const list: unknown = isObject(data) ? data.elicitations : undefined;
   const ids = Array.isArray(list) ? list.map((each: unknown) => isObject(each) && each.elicitationId) : [];
   return ids.filter((id) => typeof id === "string");
@@ -129,7 +129,7 @@ async function subscribe(call: RequestContext, store: SubscriptionStore): Promis
     await store.keep(withRoomFor(uri, store, call.limits));
   } catch (error) {
     const { onUnsubscribe } = call.registry.options;
-    await onUnsubscribe?.(uri, placeOf(call));
+    await onUnsubscribe?.(uri, toPlace(call));
     throw error;
   }
   return {};
@@ -147,7 +147,7 @@ async function unsubscribe(call: RequestContext, store: SubscriptionStore): Prom
   const uri = store.read().find((kept) => uriKey(kept) === key);
   if (uri === undefined) return {};
   await store.keep(store.read().filter((kept) => kept !== uri));
-  await call.registry.options.onUnsubscribe?.(uri, placeOf(call));
+  await call.registry.options.onUnsubscribe?.(uri, toPlace(call));
   return {};
 }
 
@@ -159,7 +159,7 @@ function readUri(request: JSONRPCRequest): string {
 
 /** Calls `onSubscribe`. @throws the exception of the hook; {KitError} `options-invalid` if it returned another value. */
 async function isAdmitted(uri: string, call: RequestContext): Promise<boolean> {
-  const answer: unknown = await call.registry.options.onSubscribe?.(uri, placeOf(call));
+  const answer: unknown = await call.registry.options.onSubscribe?.(uri, toPlace(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError(
     "options-invalid",
@@ -177,7 +177,7 @@ function checkUris(uris: readonly string[], chars: number, method: string, limit
   );
 }
 
-function placeOf({ env, principal, client, ending }: RequestContext): SubscriptionPlace<unknown> {
+function toPlace({ env, principal, client, ending }: RequestContext): SubscriptionPlace<unknown> {
   return { env, principal, client, signal: ending.signal };
 }
 
@@ -209,13 +209,13 @@ export function listenMethods(source: ChangeSource): Readonly<Record<string, Met
 /** Serves a listen request until the client cancels it or the source ends. */
 async function listen(call: RequestContext, source: ChangeSource): Promise<JsonObject> {
   const filter = await honour(readFilter(call.request, call.limits), call);
-  const size = sizeOf(call.request, filter.uris);
+  const size = computeSize(call.request, filter.uris);
   // The stream keeps the request while it is open, and the request may name much more than the granted filter.
   if (call.request.params) call.request.params.notifications = undefined;
   try {
     await deliver(filter, size, call.request.id, call, source);
   } finally {
-    await releaseUris(call.registry, filter.uris, placeOf(call), call.onError);
+    await releaseUris(call.registry, filter.uris, toPlace(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: call.request.id } };
 }

@@ -12,7 +12,7 @@ import { capabilityObject } from "../protocol/client-capabilities.ts";
 import { errorText } from "../protocol/content.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { subjectOf } from "../protocol/request-description.ts";
+import { describeSubject } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
@@ -42,7 +42,7 @@ export async function callTool(call: RequestContext): Promise<JsonObject> {
     value = checked.value;
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, tool, call);
+    return toFailure(error, tool, call);
   }
   const run = () => runTool(tool, value, call);
   // Only now, because a call that is refused is not remembered.
@@ -55,12 +55,12 @@ async function runTool(tool: CompiledTool, args: unknown, call: RequestContext):
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return failureOf(error, tool, call);
+    return toFailure(error, tool, call);
   }
 }
 
 /** Returns the result of a failure. A ToolError with invalid content is treated like any other exception. */
-function failureOf(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
+function toFailure(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
   let failure = error;
   try {
     if (ToolError.is(error)) return toErrorResult(error, call.client.rules);
@@ -104,7 +104,7 @@ function reportFailure(error: unknown, tool: CompiledTool, call: RequestContext)
   const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
   if (!isReasonOf(call.ending.signal, error))
-    call.registry.report(error, { correlationId, ...subjectOf(call.request) }, call.onError);
+    call.registry.report(error, { correlationId, ...describeSubject(call.request) }, call.onError);
   return errorText(`${describeFailure(`Tool "${tool.name}"`, error)} Reference: ${correlationId}`);
 }
 

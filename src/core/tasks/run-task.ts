@@ -12,14 +12,14 @@ import { isInputRequired } from "../define/input-required.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
 import { McpError, toErrorObject } from "../protocol/errors.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import { metaOf } from "../protocol/lifecycle.ts";
+import { readMeta } from "../protocol/lifecycle.ts";
 import { Attempt } from "../run/attempt.ts";
 import { missingCapabilities, toInputRequest } from "../run/input-required-result.ts";
-import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
+import { computeDigest, type JournalData, type JournalEntry } from "../run/journal.ts";
 import type { RequestContext, RunRounds } from "../run/request-context.ts";
 import { SUSPENDED } from "../run/round.ts";
 import { isAnswering } from "../run/run-rounds.ts";
-import { aroundOf, hookData, runAround } from "../serve/hooks.ts";
+import { hookData, listAroundHooks, runAround } from "../serve/hooks.ts";
 import { callTool } from "../serve/tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
 import { PAUSED, PausableRun, WAITING } from "./pausable-run.ts";
@@ -86,7 +86,9 @@ export async function runTask(given: Omit<RequestContext, "rounds" | "emit" | "o
   };
   try {
     const data = { ...hookData(call), taskId };
-    const result = await runAround(aroundOf(call.registry, call), data, () => serveTask(call, taskId, unfinished));
+    const result = await runAround(listAroundHooks(call.registry, call), data, () =>
+      serveTask(call, taskId, unfinished),
+    );
     // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
@@ -103,7 +105,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
     const replay = new PausableRun(attempt, { isDue: task.isDue, pauseAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
-      const end = endOf(returned, attempt, replay.wakeAtMs, call.client);
+      const end = toEnd(returned, attempt, replay.wakeAtMs, call.client);
       unfinished.end = end;
       if (!end) return { returned };
       if (end.kind === "asked") checkQuestions(end.questions, call);
@@ -148,38 +150,38 @@ function standIn(end: RunEnd, taskId: string): JsonObject {
 }
 
 /** Returns the end of a run, or undefined if the handler returned its result. */
-function endOf(
+function toEnd(
   returned: unknown,
   attempt: Attempt,
   wakeAtMs: number | undefined,
   client: ClientFacts,
 ): RunEnd | undefined {
   if (returned === PAUSED) return { kind: "paused" };
-  if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions(), client) };
+  if (returned === SUSPENDED) return { kind: "asked", questions: toAsked(attempt.questions(), client) };
   if (returned === WAITING && wakeAtMs !== undefined) {
     // Open questions are sent while a step waits for its next try.
-    const questions = askedOf(attempt.pending, client);
+    const questions = toAsked(attempt.pending, client);
     return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
   }
   if (!isInputRequired(returned)) return undefined;
   const { inputRequests, requestState } = returned;
   const questions = Object.entries(inputRequests).map(([key, question]) => ({
     key,
-    request: requestOf(question, client),
+    request: toRequest(question, client),
   }));
   return { kind: "asked", questions, round: requestState === undefined ? {} : { requestState } };
 }
 
-function askedOf(questions: Readonly<Record<string, Question>>, client: ClientFacts): Asked[] {
+function toAsked(questions: Readonly<Record<string, Question>>, client: ClientFacts): Asked[] {
   return Object.entries(questions).map(([key, question]) => ({
     key,
-    digest: digestOf(question),
-    request: requestOf(question, client),
+    digest: computeDigest(question),
+    request: toRequest(question, client),
   }));
 }
 
 /** Returns the request for the client. Unlike a modern one, a legacy request has the id of a URL elicitation. */
-function requestOf(question: Question, { era }: ClientFacts): JsonObject {
+function toRequest(question: Question, { era }: ClientFacts): JsonObject {
   return era === "modern" ? toInputRequest(question) : { ...question };
 }
 
@@ -198,7 +200,7 @@ function answered({ inputRequests }: JsonObject): RunEnd {
  * progress.
  */
 function withProgress(request: JSONRPCRequest): JSONRPCRequest {
-  return { ...request, params: { ...request.params, _meta: { progressToken: "task", ...metaOf(request.params) } } };
+  return { ...request, params: { ...request.params, _meta: { progressToken: "task", ...readMeta(request.params) } } };
 }
 
 function progressText({ message, progress, total }: JsonObject): string {

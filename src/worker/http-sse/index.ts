@@ -8,7 +8,7 @@
 import { checkOptions, checkPath, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
-import { executionOf } from "../execution.ts";
+import { findExecution } from "../execution.ts";
 import type { RoutesPart } from "../parts.ts";
 import { deliver } from "./delivery.ts";
 
@@ -117,13 +117,13 @@ export function httpSse(options: HttpSseOptions = {}): RoutesPart {
           const { raw } = context.req;
           // The app may be mounted below a path of another app.
           const base = new URL(raw.url).pathname.slice(0, -path.length);
-          return serve(raw, context.env, executionOf(context), "GET", base + messagesPath);
+          return serve(raw, context.env, findExecution(context), "GET", base + messagesPath);
         });
         app.all(messagesPath, (context) => {
           const { raw } = context.req;
           // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
           const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
-          return serve(raw, context.env, executionOf(context), "POST", undefined, base + path);
+          return serve(raw, context.env, findExecution(context), "POST", undefined, base + path);
         });
       }
       return (request, env, execution) => {

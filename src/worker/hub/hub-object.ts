@@ -23,7 +23,7 @@ import {
   OBJECTS_HEADER,
   type ToHub,
 } from "./hub-messages.ts";
-import { subjectOf } from "./shards.ts";
+import { describeSubject } from "./shards.ts";
 
 /**
  * Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes.
@@ -193,7 +193,7 @@ export class HubObject implements RoleObject, HubRpc {
   }
 
   #remember(notification: ChangeNotification): ChangeNotification {
-    const subject = subjectOf(notification);
+    const subject = describeSubject(notification);
     this.#lastNumbers.delete(subject);
     this.#lastNumbers.set(subject, this.#number);
     if (this.#lastNumbers.size > SUBJECTS_MAX) {
@@ -220,7 +220,7 @@ export class HubObject implements RoleObject, HubRpc {
     return wanted.filter((notification) => {
       // "elicitation" says that an elicitation is complete, and clients act on it: it is only sent if known to be true.
       const otherwise = notification.kind === "elicitation" ? -1 : this.#floor;
-      return (this.#lastNumbers.get(subjectOf(notification)) ?? otherwise) > after;
+      return (this.#lastNumbers.get(describeSubject(notification)) ?? otherwise) > after;
     });
   }
 

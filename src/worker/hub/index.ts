@@ -17,7 +17,7 @@ import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { Placement } from "./placement.ts";
-import { subjectOf } from "./shards.ts";
+import { describeSubject } from "./shards.ts";
 
 /** Options of {@link hub}. */
 export interface HubOptions {
@@ -85,10 +85,10 @@ export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithM
         const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
         const headers = { [CLAIM_HEADER]: JSON.stringify(claim) };
         return (shard: number) => {
-          const stubOf = (object: number) => objects.named(env, hubName(shard, object));
+          const getStub = (object: number) => objects.named(env, hubName(shard, object));
           return (placements[shard] as Placement).connector(claim, {
-            dial: (object) => retryOnReset(() => objects.dial(stubOf(object), headers)),
-            grow: (seen) => retryOnReset(() => objects.call(stubOf(0), "grow", shard, seen, objectsMax)),
+            dial: (object) => retryOnReset(() => objects.dial(getStub(object), headers)),
+            grow: (seen) => retryOnReset(() => objects.call(getStub(0), "grow", shard, seen, objectsMax)),
           });
         };
       };
@@ -114,7 +114,7 @@ export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithM
           registry.changes.subscribe((notifications) => {
             // While modules are loading, no object can be called, and no client of this isolate can be listening.
             if (!isInRequest()) return;
-            const parts = Map.groupBy(notifications, (notification) => subjectOf(notification) % shards);
+            const parts = Map.groupBy(notifications, (notification) => describeSubject(notification) % shards);
             for (const [shard, part] of parts) waitUntil(publishAll(shard, part).catch(failed));
           }, `hub ${place.className}`);
         },

@@ -9,7 +9,7 @@ import type { ChangeFilter, ChangeNotification } from "../../core/protocol/chang
 import { uriKey } from "../../core/protocol/uri.ts";
 
 /** Returns the subject of a notification: the fingerprint of a list kind, a URI, the id of an elicitation or task, or "log". */
-export function subjectOf(notification: ChangeNotification): number {
+export function describeSubject(notification: ChangeNotification): number {
   const { uri, id, kind } = notification as { readonly kind: string; readonly uri?: string; readonly id?: string };
   // Two texts may have the same fingerprint. Then a Worker that missed one of them is sent a notification for both.
   return fingerprint(uri === undefined ? (id ?? kind) : uriKey(uri));

@@ -6,7 +6,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { pause } from "../../core/basics/pause.ts";
-import { readKeyList, ringOf } from "../../core/seal/env-keys.ts";
+import { openKeyRing, readKeyList } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
 
@@ -53,7 +53,7 @@ export class KeySource {
    */
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
     const list = readKeyList(env);
-    if (list !== undefined) return ringOf(list, purpose);
+    if (list !== undefined) return openKeyRing(list, purpose);
     const ring = await this.#ringOf(await this.#current(env), purpose);
     if (sealed === undefined || ring.knows(sealed)) return ring;
     // Concurrent callers wait for the same request.
@@ -73,7 +73,7 @@ export class KeySource {
       known.sealing = sealing;
       known.list = [...new Set([sealing, ...keys])].map((key) => key?.secret).join();
     }
-    return ringOf(known.list, purpose);
+    return openKeyRing(known.list, purpose);
   }
 
   /** Not async, because almost every call gets the keys at once. */

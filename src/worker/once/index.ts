@@ -71,7 +71,7 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
     attach: (place) => ({
       once: (env, session, stream) => {
         const run = stream === undefined ? undefined : `${session} ${stream}`;
-        return Object.assign(onceWith(keeperOf(env, place, ttlMs, run), session), { declare });
+        return Object.assign(onceWith(createKeeper(env, place, ttlMs, run), session), { declare });
       },
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
     }),
@@ -85,7 +85,7 @@ function declare(capabilities: JsonObject): JsonObject {
 }
 
 /** @param run Identifies the run of a call that continues after its object was lost. Every other run has an id of its own. */
-function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number, run?: string): OutcomeKeeper {
+function createKeeper(env: unknown, place: ObjectPlace, ttlMs: number, run?: string): OutcomeKeeper {
   const objects = new RoleObjects("once", place);
   return (presented, work) => {
     // Before the call is presented, so that a missing namespace is reported first.

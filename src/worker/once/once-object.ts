@@ -163,12 +163,12 @@ export class OnceObject implements RoleObject {
 
   /** Forgets the outcomes that expire first until there is room. Returns false if too many calls are running. */
   #hasRoom(more: number): boolean {
-    const sizeOf = ({ outcome = "" }: Claim) => outcome.length;
-    let chars = [...this.#claims.values()].reduce((sum, claim) => sum + sizeOf(claim), 0);
+    const computeSize = ({ outcome = "" }: Claim) => outcome.length;
+    let chars = [...this.#claims.values()].reduce((sum, claim) => sum + computeSize(claim), 0);
     const settled = [...this.#claims].filter(([, { outcome }]) => outcome !== undefined);
     for (const [name, claim] of settled.sort(([, one], [, other]) => one.untilMs - other.untilMs)) {
       if (this.#claims.size + more <= CALLS_MAX && chars <= CHARS_MAX) break;
-      chars -= sizeOf(claim);
+      chars -= computeSize(claim);
       this.#forget(name);
     }
     return this.#claims.size + more <= CALLS_MAX;

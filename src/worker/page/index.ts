@@ -8,8 +8,8 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Admitted } from "../../http/endpoint-types.ts";
-import { type PageForm, pageForm, pageOf } from "../../http/page.ts";
-import { executionOf } from "../execution.ts";
+import { createPage, type PageForm, pageForm } from "../../http/page.ts";
+import { findExecution } from "../execution.ts";
 import type { HonoEnv, PagePart } from "../parts.ts";
 
 /** Options of {@link page}. */
@@ -60,7 +60,7 @@ function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: stri
     const form = new URL(raw.url).pathname === "/" ? pageForm(raw) : undefined;
     // As a request for the endpoint, so that a rule of a plugin for its path counts here too.
     const request = new Request(new URL(path, raw.url), raw);
-    const response = form && (await show(endpoint, request, context.env, executionOf(context), form));
+    const response = form && (await show(endpoint, request, context.env, findExecution(context), form));
     // If the endpoint refuses the page, `/` answers 404.
     return response?.ok ? response : context.text("404 Not Found", 404);
   });
@@ -75,7 +75,7 @@ function show(
   form: PageForm,
 ): Response | Promise<Response> {
   const { origin, pathname } = new URL(request.url);
-  const serve = ({ registry }: Admitted) => Promise.resolve(pageOf(registry, origin + pathname, form));
+  const serve = ({ registry }: Admitted) => Promise.resolve(createPage(registry, origin + pathname, form));
   return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve);
 }
 

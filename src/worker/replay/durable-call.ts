@@ -108,10 +108,10 @@ export class DurableCall implements AskedBefore {
     if (!rows) return;
     this.isStored = true;
     this.#isRestored = true;
-    this.#units = sizeOf(call);
+    this.#units = computeSize(call);
     for (const row of rows) {
       for (const change of row) this.#apply(change);
-      this.#units += sizeOf(row);
+      this.#units += computeSize(row);
     }
     this.#row = rows.length;
     // Stored further rows are not rewritten: the next change starts a new row.
@@ -254,8 +254,8 @@ export class DurableCall implements AskedBefore {
   #change(change: StoredChange, isForced = false): void {
     if (this.isDeleted) return;
     if (!this.isStored) this.#call = { ...this.#call, post: this.#host.storable(this.#call.post) };
-    const before = this.#units || sizeOf(this.#call);
-    const units = sizeOf(change);
+    const before = this.#units || computeSize(this.#call);
+    const units = computeSize(change);
     if (before + units > CALL_MAX && !isForced) throw tooLarge(before + units);
     this.#units = before + units;
     this.#apply(change);
@@ -300,7 +300,7 @@ export class DurableCall implements AskedBefore {
   }
 }
 
-function sizeOf(value: unknown): number {
+function computeSize(value: unknown): number {
   return JSON.stringify(value).length;
 }
 

@@ -9,7 +9,7 @@ import {
   type ChangeFilter,
   type ChangeNotification,
   type ChangeSubscription,
-  sizeOf,
+  computeSize,
 } from "../../core/protocol/change-notifications.ts";
 import { BusyError } from "../../core/protocol/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
@@ -68,7 +68,7 @@ class Bridge {
       onMessage: (text) => this.#receive(decodeBridge(text)),
       onEnd: () => this.#end(),
     });
-    if (socket instanceof Response) return refusalOf(socket, target);
+    if (socket instanceof Response) return toRefusal(socket, target);
     this.#socket = socket;
     to.onTaken = (bytes) => this.#report(bytes);
     to.signal.addEventListener("abort", () => this.#end(), { once: true });
@@ -97,7 +97,7 @@ class Bridge {
         return;
       case "events":
       case "final":
-        if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: rankOf(message) };
+        if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: getRank(message) };
         to.write(this.#isHttpSse ? this.#once(message.frames) : message.frames);
         if (message.kind === "final") this.#end();
         return;
@@ -120,7 +120,7 @@ class Bridge {
     if (!notifications) return;
     const offered = { ...filter, lists: filter.lists.filter((list) => notifications.lists.includes(list)) };
     if (this.#tap) return this.#tap.update(offered);
-    const claim = { principal: undefined, size: sizeOf(offered, offered.uris) };
+    const claim = { principal: undefined, size: computeSize(offered, offered.uris) };
     this.#tap = await notifications.source.open(offered, (notification) => this.#tell(notification), claim);
     void this.#tap.ended.then(() => this.#end());
     if (target.kind !== "resume") return;
@@ -185,12 +185,12 @@ class Bridge {
   }
 }
 
-function rankOf(message: FromObject): number {
+function getRank(message: FromObject): number {
   return (message.kind === "events" && message.rank) || 0;
 }
 
 /** Returns the refusal for the client when the object has refused a WebSocket. */
-function refusalOf({ status }: Response, target: StreamTarget): Refusal {
+function toRefusal({ status }: Response, target: StreamTarget): Refusal {
   const cursor = target.kind === "resume" ? target.lastEventId : "";
   if (status === 400) return cursorInvalid(cursor);
   if (status === 403) return SCOPE_MISSING;

@@ -22,7 +22,7 @@ export type TagOf = (stream: number) => string;
  * @param objectId 64 hexadecimal digits.
  * @param session Number of the session within its object.
  */
-export function tagsOf(objectId: string, session: number): TagOf {
+export function createTags(objectId: string, session: number): TagOf {
   return (stream) => {
     const [high = 0n, low = 0n, ...rest] = (objectId.match(/.{16}/g) ?? []).map((digits) => BigInt(`0x${digits}`));
     return sipHash([high, low], [...rest, BigInt(session), BigInt(stream)]).toString(36);

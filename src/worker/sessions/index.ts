@@ -85,7 +85,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<Env, WithMcpObject<Env>> {
   checkOptions("sessions(): ", options, OPTIONS);
   const { resumeMs = 5 * MINUTE_MS, progressRetentionMs = 60 * MINUTE_MS, key } = options;
-  const period = periodOf(options);
+  const period = getPeriod(options);
   const caps: SessionCaps = {
     inFlightMax: options.inFlightMax ?? 64,
     ownStreamsMax: options.ownStreamsMax ?? 4,
@@ -108,7 +108,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
   };
 }
 
-function periodOf({ ttlMs, idleTimeoutMs }: SessionsOptions<never>): Period {
+function getPeriod({ ttlMs, idleTimeoutMs }: SessionsOptions<never>): Period {
   if (idleTimeoutMs === undefined) {
     const lengthMs = ttlMs ?? 14 * DAY_MS;
     return { lengthMs, renewBelowMs: lengthMs / 3, countsStreams: false };

@@ -31,7 +31,7 @@ import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashCaller, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
-import { type Caller, clientOf, type Period } from "./session-state.ts";
+import { type Caller, type Period, toClient } from "./session-state.ts";
 
 export interface GatewayOptions {
   readonly place: ObjectPlace;
@@ -157,7 +157,7 @@ class DurableSession implements FoundSession {
   readonly #stub: () => ObjectStub;
 
   constructor(caller: Caller, isNew: boolean, objects: RoleObjects<SessionRpc>, stub: () => ObjectStub) {
-    this.client = clientOf(caller);
+    this.client = toClient(caller);
     this.isNew = isNew;
     this.#caller = caller;
     this.#objects = objects;

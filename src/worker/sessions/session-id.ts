@@ -85,7 +85,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   const rules = VERSIONS[view.getUint8(32)];
   const versionAt = length > FIXED_BYTES ? FIXED_BYTES + 1 + view.getUint8(FIXED_BYTES) : 0;
   if (!rules || versionAt > length) return undefined;
-  const textOf = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
+  const toText = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
   return {
     objectId: toHex(bytes.subarray(0, OBJECT_ID_BYTES)),
     rules,
@@ -94,7 +94,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
     openedAtMs: view.getUint32(51) * SECOND_MS,
     expiresAtMs: view.getUint32(55) * SECOND_MS,
     session: view.getUint16(59) * 2 ** 32 + view.getUint32(61),
-    info: versionAt > 0 ? { name: textOf(FIXED_BYTES + 1, versionAt), version: textOf(versionAt, length) } : undefined,
+    info: versionAt > 0 ? { name: toText(FIXED_BYTES + 1, versionAt), version: toText(versionAt, length) } : undefined,
   };
 }
 

@@ -19,7 +19,7 @@ import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session } from "./session.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, SessionState } from "./session-state.ts";
-import { attachmentOf } from "./stream-sender.ts";
+import { readAttachment } from "./stream-sender.ts";
 import { socketTag } from "./stream-sockets.ts";
 
 /** The methods that the Worker calls. */
@@ -99,7 +99,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   }
 
   async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    const { stream } = attachmentOf(socket);
+    const { stream } = readAttachment(socket);
     await this.#held(this.#sessionOf(socket), (session) => session.closed(socket, code === GONE));
     // The alarm did not collect this stream while the socket was open.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
@@ -121,8 +121,9 @@ export class SessionObject implements RoleObject, SessionRpc {
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, progressRetentionMs } = this.#options;
-    const readersOf = ({ session, id }: StreamRow) => openSockets(this.#ctx, socketTag(session, id)).map(attachmentOf);
-    due.push(nowMs + this.#log.collect({ nowMs, resumeMs, progressRetentionMs, readersOf }));
+    const listReaders = ({ session, id }: StreamRow) =>
+      openSockets(this.#ctx, socketTag(session, id)).map(readAttachment);
+    due.push(nowMs + this.#log.collect({ nowMs, resumeMs, progressRetentionMs, readersOf: listReaders }));
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
     const nextMs = Math.min(...due);

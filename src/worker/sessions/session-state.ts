@@ -112,7 +112,7 @@ export class SessionState {
 }
 
 /** Returns the client of a caller. @throws {Error} when the Worker runs a later deploy than the object. */
-export function clientOf({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
+export function toClient({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
   if (!rules) throw new Error("This object runs an older deploy without that protocol version.");
   return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);

@@ -11,7 +11,7 @@ import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReport, encodeBridge } from "./bridge-messages.ts";
-import { encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
+import { createTags, encodeCursor, isOwnStream, type TagOf } from "./event-id.ts";
 import {
   type CallRequests,
   decodeRequests,
@@ -56,7 +56,7 @@ export class SessionStreams implements StreamOwner {
   constructor(host: StreamHost) {
     this.#host = host;
     this.#sockets = new StreamSockets(host);
-    this.#tagOf = tagsOf(`${host.ctx.id}`, host.session);
+    this.#tagOf = createTags(`${host.ctx.id}`, host.session);
   }
 
   /** Creates the stream of a call. Nothing is stored before it begins. @param id The number of an existing stream. */

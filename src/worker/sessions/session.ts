@@ -28,7 +28,7 @@ import { refuseRequests } from "./request-limits.ts";
 import { type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
 import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
-import { type Caller, clientOf, SessionState, type StoredState } from "./session-state.ts";
+import { type Caller, SessionState, type StoredState, toClient } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { WantedNotifications } from "./wanted-notifications.ts";
 
@@ -198,7 +198,7 @@ export class Session implements HttpSseSession {
     // A client of HTTP+SSE gets no notifications before its handshake, so that a stream that it never uses costs no other object.
     const isSilent = target.kind === "standalone" && target.isHttpSse;
     const filter = isSilent ? { lists: [], uris: [] } : this.#notifications.filter;
-    return this.streams.attach(target, clientOf(caller).rules, filter, caller.principal?.scopes);
+    return this.streams.attach(target, toClient(caller).rules, filter, caller.principal?.scopes);
   }
 
   received(socket: WebSocket, message: string): void {
@@ -331,7 +331,7 @@ export class Session implements HttpSseSession {
   ): Promise<LegacyContext> {
     const { env, runtime } = this.#host;
     const { limits, onError, hasNotifications, hooks } = runtime;
-    const client = clientOf(caller);
+    const client = toClient(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
     const registry = await runtime.serverFor(post.request, env, principal);

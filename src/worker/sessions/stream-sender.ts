@@ -27,7 +27,7 @@ export interface SocketAttachment {
 }
 
 /** Returns the state that is attached to the socket of a sender. */
-export function attachmentOf(socket: WebSocket): SocketAttachment {
+export function readAttachment(socket: WebSocket): SocketAttachment {
   return socket.deserializeAttachment();
 }
 
@@ -49,7 +49,7 @@ export class StreamSender {
 
   /** Creates the sender of a socket that was accepted before the object hibernated. */
   static restore(socket: WebSocket, log: EventLog): StreamSender {
-    const attached = attachmentOf(socket);
+    const attached = readAttachment(socket);
     return new StreamSender(socket, log, attached, attached.behind ?? log.last(attached.stream));
   }
 

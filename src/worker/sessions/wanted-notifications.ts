@@ -8,9 +8,9 @@
 import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
-import { elicitationIdOf, releaseUris } from "../../core/serve/subscriptions.ts";
+import { readElicitationId, releaseUris } from "../../core/serve/subscriptions.ts";
 import type { SessionHost } from "./session-host.ts";
-import { type Caller, clientOf, type SessionState, type StoredState } from "./session-state.ts";
+import { type Caller, type SessionState, type StoredState, toClient } from "./session-state.ts";
 import type { SessionStreams } from "./session-streams.ts";
 
 /** The session, which stores members of its state. */
@@ -55,14 +55,14 @@ export class WantedNotifications {
 
   /** If a message is a URL elicitation, remembers it, so that the client is notified when it is complete. */
   watch(message: JSONRPCNotification | JSONRPCRequest, caller: Caller): void {
-    const id = elicitationIdOf(message);
+    const id = readElicitationId(message);
     if (id !== undefined) this.#host.ctx.waitUntil(this.awaitElicitations([id], caller));
   }
 
   /** Stores ids of URL elicitations. Resolves when the subscription to their completion is in effect. */
   async awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
     const { elicitations: known = [] } = this.#state.get();
-    if (!clientOf(caller).rules.elicitationModes) return;
+    if (!toClient(caller).rules.elicitationModes) return;
     if (!this.#host.runtime.hasNotifications || ids.every((id) => known.includes(id))) return;
     const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
     await this.want({ elicitations }, caller);
@@ -74,6 +74,6 @@ export class WantedNotifications {
     const { env, runtime } = this.#host;
     const { principal } = caller;
     const registry = await runtime.serverFor(undefined, env, principal);
-    await releaseUris(registry, uris, { env, principal, client: clientOf(caller) }, runtime.onError);
+    await releaseUris(registry, uris, { env, principal, client: toClient(caller) }, runtime.onError);
   }
 }

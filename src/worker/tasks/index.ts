@@ -23,7 +23,7 @@ import { retryOnReset } from "../retry-on-reset.ts";
 import type { ObjectServices } from "../runtime.ts";
 import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
-import { ownerOf, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
+import { getOwner, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 
 /** Options of {@link tasks}. */
 export interface TasksOptions<Classes extends object = object> extends Partial<TaskObjectOptions>, KeepOptions {
@@ -117,7 +117,7 @@ export function tasks<Env, Classes extends object = Record<never, never>>(
 function extension(runtime: ObjectServices, storable: Storable): ExtendMethods {
   const objects = new RoleObjects<TaskRpc>("task", runtime.place);
   const changes = new WeakMap<object, TaskChanges>();
-  const changesOf = (place: object = {}) => {
+  const getChanges = (place: object = {}) => {
     const found = changes.get(place) ?? new TaskChanges();
     changes.set(place, found);
     return found;
@@ -125,13 +125,13 @@ function extension(runtime: ObjectServices, storable: Storable): ExtendMethods {
   return (methods, env, client, place) => {
     const isModern = client.era === "modern";
     if (!isModern && !hasLegacyTasks(client)) return methods;
-    const own = backendOf(env, runtime, objects, storable);
+    const own = createBackend(env, runtime, objects, storable);
     const backend = runtime.boundTasks?.(env, own) ?? own;
-    return isModern ? taskMethods(backend, methods, checkName) : legacyTaskMethods(backend, methods, changesOf(place));
+    return isModern ? taskMethods(backend, methods, checkName) : legacyTaskMethods(backend, methods, getChanges(place));
   };
 }
 
-function backendOf(
+function createBackend(
   env: unknown,
   runtime: ObjectServices,
   objects: RoleObjects<TaskRpc>,
@@ -146,7 +146,7 @@ function backendOf(
   ) => {
     const namespace = objects.namespace(env);
     const id = findId(namespace, taskId);
-    const who = { owner: ownerOf({ principal, endpoint, className }), scopes: principal?.scopes ?? [] };
+    const who = { owner: getOwner({ principal, endpoint, className }), scopes: principal?.scopes ?? [] };
     // All calls are idempotent.
     return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };

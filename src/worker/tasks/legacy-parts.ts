@@ -8,7 +8,7 @@ import type { FailedQuestion } from "../../core/ask/answers.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
-import { clientOf, readEnvelope } from "../../core/protocol/lifecycle.ts";
+import { readEnvelope, toClient } from "../../core/protocol/lifecycle.ts";
 import { findVersion } from "../../core/protocol/versions.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
 import type { StoredStart } from "./task-store.ts";
@@ -33,15 +33,15 @@ export class ChangeWaiters {
 }
 
 /** @throws {Error} if the task was created by a later build, for a protocol version that this build does not know. */
-function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFacts {
+function toLegacyClient({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
   if (!rules) throw new Error(`The client of this task speaks ${version}, which this build does not know.`);
   return new ClientFacts(rules, capabilities, info);
 }
 
 /** Returns the client that created the task. A modern client is described in its request, a legacy one in `client`. */
-export function callerOf({ client, request }: StoredStart, { versions }: Pick<Registry, "versions">): ClientFacts {
-  return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
+export function findCaller({ client, request }: StoredStart, { versions }: Pick<Registry, "versions">): ClientFacts {
+  return client ? toLegacyClient(client) : toClient(readEnvelope(request.params), versions);
 }
 
 /** Returns the request with no parameter except the name of the tool. */

@@ -23,8 +23,8 @@ import type { ObjectServices } from "../runtime.ts";
 import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
-import { ownerOf, type TaskCaller, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
-import { callOf, failureOf, triesOf } from "./task-run.ts";
+import { getOwner, type TaskCaller, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
+import { createTryStore, toCall, toFailure } from "./task-run.ts";
 import {
   endless,
   expired,
@@ -35,7 +35,7 @@ import {
   isOver,
   newState,
   nextAlarmMs,
-  viewOf,
+  toTaskView,
   wireKey,
 } from "./task-state.ts";
 import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
@@ -99,14 +99,14 @@ export class TaskObject implements RoleObject, TaskRpc {
     this.#store.state = state;
     this.#task = { start, state };
     await this.#ctx.storage.setAlarm(nowMs);
-    return viewOf(this.#taskId, start, state);
+    return toTaskView(this.#taskId, start, state);
   }
 
   async read(caller: TaskCaller): Promise<TaskView | undefined> {
     const task = this.#find(caller);
     if (!task) return undefined;
     await this.#wake(task);
-    return viewOf(this.#taskId, task.start, task.state);
+    return toTaskView(this.#taskId, task.start, task.state);
   }
 
   async wait(caller: TaskCaller, atMostMs: number): Promise<WaitedTask | undefined> {
@@ -201,7 +201,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     let registry: Registry | undefined;
     try {
       registry = await this.#runtime.serverFor(start.http, this.#env, start.principal);
-      const call = await callOf(
+      const call = await toCall(
         registry,
         start,
         { env: this.#env, execution: this.#ctx, ending: running },
@@ -224,7 +224,7 @@ export class TaskObject implements RoleObject, TaskRpc {
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
-        tries: triesOf(state, running.signal, this.#store),
+        tries: createTryStore(state, running.signal, this.#store),
       });
       // The task was cancelled or expired during the run.
       if (isOver(state) || running.signal.aborted) return;
@@ -232,7 +232,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     } catch (error) {
       // Thrown by the server factory, or because the handler returns states without end.
       if (!isOver(state))
-        this.#settle(state, { status: "failed", error: failureOf(error, start, registry, this.#runtime) });
+        this.#settle(state, { status: "failed", error: toFailure(error, start, registry, this.#runtime) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
@@ -333,7 +333,7 @@ export class TaskObject implements RoleObject, TaskRpc {
 
   #find({ owner, scopes }: TaskCaller) {
     const task = this.#load();
-    if (!task || isExpired(task.start) || ownerOf(task.start) !== owner) return undefined;
+    if (!task || isExpired(task.start) || getOwner(task.start) !== owner) return undefined;
     const needed = scopes && this.#runtime.scopesOf?.([{ ...task.start.request }]);
     return !needed || needed.every((scope) => scopes.includes(scope)) ? task : undefined;
   }

@@ -14,7 +14,7 @@ import type { HookedCall } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
 import type { ObjectServices } from "../runtime.ts";
-import { callerOf } from "./legacy-parts.ts";
+import { findCaller } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
 export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "outcome" | "errorCode">;
@@ -64,7 +64,7 @@ export class TaskReports {
     try {
       const { principal, request } = start;
       const registry = await this.#runtime.serverFor(start.http, this.#place.env, principal);
-      report({ ...this.#place, registry, request, client: callerOf(start, registry), principal, onError });
+      report({ ...this.#place, registry, request, client: findCaller(start, registry), principal, onError });
     } catch (error) {
       // Thrown by the server factory.
       const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });

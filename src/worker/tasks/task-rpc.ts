@@ -21,7 +21,7 @@ export interface TaskSeed extends TaskStart, TaskOwner {
 
 /** The caller of a method of a task. */
 export interface TaskCaller {
-  /** From {@link ownerOf}. */
+  /** From {@link getOwner}. */
   readonly owner: string;
   /** The scopes of the caller's token. Undefined for a caller that learns nothing but whether the task has ended. */
   readonly scopes: readonly string[] | undefined;
@@ -56,6 +56,6 @@ export interface TaskOwner {
 }
 
 /** Returns the owner of a task as text, to compare owners. */
-export function ownerOf({ principal, endpoint, className }: TaskOwner): string {
+export function getOwner({ principal, endpoint, className }: TaskOwner): string {
   return JSON.stringify([className, endpoint, principal?.issuer, principal?.subject]);
 }

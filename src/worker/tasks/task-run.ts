@@ -11,11 +11,11 @@ import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
 import type { TryStore } from "../../core/tasks/stored-tries.ts";
 import { type ObjectServices, toRequestFacts } from "../runtime.ts";
-import { callerOf } from "./legacy-parts.ts";
+import { findCaller } from "./legacy-parts.ts";
 import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 
 /** Returns the call of a run. */
-export function callOf(
+export function toCall(
   registry: Registry,
   start: StoredStart,
   place: Pick<RequestContext, "env" | "execution" | "ending">,
@@ -25,7 +25,7 @@ export function callOf(
     ...place,
     registry,
     request: start.request,
-    client: callerOf(start, registry),
+    client: findCaller(start, registry),
     principal: start.principal,
     http: start.http && toRequestFacts(start.http),
     limits,
@@ -38,7 +38,7 @@ export function callOf(
 }
 
 /** Reports an error that was thrown in a run, and returns what the client gets. @param registry Undefined if there is none. */
-export function failureOf(
+export function toFailure(
   error: unknown,
   { request }: StoredStart,
   registry: Registry | undefined,
@@ -52,7 +52,7 @@ export function failureOf(
 }
 
 /** Returns the store of the tries of a run's steps. @param signal When it aborts, nothing more is stored. */
-export function triesOf(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
+export function createTryStore(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
   return {
     find: (key) => state.tries[key],
     keep: (key, tries) => {

@@ -12,7 +12,7 @@ import type { TaskView } from "../../core/tasks/task.ts";
 import type { StoredStart, StoredState } from "./task-store.ts";
 
 /** Returns the task as `tasks/get` shows it. */
-export function viewOf(
+export function toTaskView(
   taskId: string,
   { createdAtMs, ttlMs, pollIntervalMs }: StoredStart,
   { status, message, updatedAtMs, questions, result, error }: StoredState,

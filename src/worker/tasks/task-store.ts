@@ -168,7 +168,7 @@ export class TaskStore {
   #get(name: string): unknown {
     let text = "";
     for (let at = 0; ; at += 1) {
-      const piece = this.#storage.kv.get<string>(keyOf(name, at));
+      const piece = this.#storage.kv.get<string>(toKey(name, at));
       if (piece === undefined) {
         this.#pieces.set(name, at);
         return text === "" ? undefined : JSON.parse(text);
@@ -184,15 +184,15 @@ export class TaskStore {
   #putText(name: string, text: string): void {
     let pieces = 0;
     for (let from = 0; from < text.length; from += PIECE) {
-      this.#storage.kv.put(keyOf(name, pieces), text.slice(from, from + PIECE));
+      this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
       pieces += 1;
     }
     // Delete the remaining pieces of a longer, earlier value.
-    for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(keyOf(name, at));
+    for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
     this.#pieces.set(name, pieces);
   }
 }
 
-function keyOf(name: string, piece: number): string {
+function toKey(name: string, piece: number): string {
   return `${name}/${String(piece).padStart(4, "0")}`;
 }

@@ -68,8 +68,8 @@ export function workflows(options: WorkflowsOptions = {}): TaskRunner<WithWorkfl
   checkDuration("workflows(): timeout", timeout, 1);
   const owner = {};
   const driver: Driver = {
-    drive: (env, task) => drive(workflowOf(env, binding), task),
-    stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
+    drive: (env, task) => drive(getWorkflow(env, binding), task),
+    stop: async (env, taskId) => (await getWorkflow(env, binding).get(getInstanceId(taskId))).terminate(),
   };
   return {
     drive: (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver),
@@ -83,7 +83,7 @@ export function workflows(options: WorkflowsOptions = {}): TaskRunner<WithWorkfl
         problems.push(
           `[name-taken] Two endpoints of this Worker use the Workflow binding ${binding}, so each would run tasks of the other. Give one of them its own: tasks({ runner: workflows({ binding: "..." }) }), bound in wrangler.toml to the class that it exports.`,
         );
-      if (!workflowOf(env, binding)?.create)
+      if (!getWorkflow(env, binding)?.create)
         problems.push(
           `[binding-wrong] The Workflow binding ${binding} is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "${binding}" class_name = "McpTaskWorkflow"`,
         );
@@ -129,7 +129,7 @@ async function goesOn(step: WorkflowStep, round: number, timeout: number): Promi
 
 /** Creates the instance of a task, or resumes an existing one. */
 async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<void> {
-  const id = instanceOf(task.taskId);
+  const id = getInstanceId(task.taskId);
   const found = await workflow.get(id).catch(() => undefined);
   if (!found) {
     await workflow.create({ id, params: task });
@@ -141,10 +141,10 @@ async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<
 }
 
 /** Returns the id of the instance of a task. It must begin with a letter. */
-function instanceOf(taskId: string): string {
+function getInstanceId(taskId: string): string {
   return `task-${taskId}`;
 }
 
-function workflowOf(env: unknown, binding: string): Workflow<DrivenTask> {
+function getWorkflow(env: unknown, binding: string): Workflow<DrivenTask> {
   return (env as Readonly<Record<string, Workflow<DrivenTask>>>)[binding] as Workflow<DrivenTask>;
 }

@@ -1,6 +1,6 @@
 /** What the tests share: a web site that is written here, clients, and a user who answers. */
 import { type Client, type ClientOptions, connect } from "mcp-edge/client";
-import { tasks } from "mcp-edge/client/tasks";
+import { clientTasks } from "mcp-edge/client/tasks";
 
 export const MODERN = "2026-07-28";
 export const LEGACY = "2025-11-25";
@@ -62,7 +62,7 @@ export function open(target: Parameters<typeof connect>[0], version: string, opt
     name: "test",
     version: "1.0.0",
     protocolVersions: [version],
-    use: [tasks()],
+    use: [clientTasks()],
     onEvent: () => {},
     ...options,
   });

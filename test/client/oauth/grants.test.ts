@@ -1,11 +1,11 @@
 /** Tokens without a redirect, and tokens that are bound to a key. */
 import { describe, expect, test } from "vitest";
-import { timesOf } from "../../../src/client/oauth/device-code.ts";
+import { readTimes } from "../../../src/client/oauth/device-code.ts";
 import {
   clientCredentials,
   type DevicePrompt,
   deviceCode,
-  dpop,
+  dpopKeys,
   enterpriseManaged,
   jwtBearer,
   memoryStore,
@@ -187,9 +187,9 @@ describe("a device code", () => {
   });
 
   test("is asked for every 1 to 60 seconds, and for 30 minutes at most", () => {
-    expect(timesOf({})).toEqual({ expiresInMs: 600_000, intervalMs: 5_000 });
-    expect(timesOf({ interval: -1, expires_in: 60 })).toEqual({ expiresInMs: 60_000, intervalMs: 1_000 });
-    expect(timesOf({ interval: 1e9, expires_in: 1e9 })).toEqual({ expiresInMs: 1_800_000, intervalMs: 60_000 });
+    expect(readTimes({})).toEqual({ expiresInMs: 600_000, intervalMs: 5_000 });
+    expect(readTimes({ interval: -1, expires_in: 60 })).toEqual({ expiresInMs: 60_000, intervalMs: 1_000 });
+    expect(readTimes({ interval: 1e9, expires_in: 1e9 })).toEqual({ expiresInMs: 1_800_000, intervalMs: 60_000 });
   });
 
   test("that nobody enters in time rejects", async () => {
@@ -222,7 +222,7 @@ describe("DPoP", () => {
 
   test("sends a fresh proof with every request, for its method, address and token", async () => {
     const authority = await bound();
-    const client = await join(authority, { dpop: dpop() });
+    const client = await join(authority, { dpop: dpopKeys() });
     await client.callTool("add");
     const proofs = authority.calls.slice(1).map(({ dpop: proof }) => proofOf(proof));
     for (const proof of proofs)
@@ -241,7 +241,7 @@ describe("DPoP", () => {
       const { nonce } = scope === undefined ? { nonce: undefined } : proofOf(authority.calls.at(-1)?.dpop);
       return usual(scope, message) ?? (nonce === "n-1" ? undefined : { status: 401, headers });
     };
-    const client = await join(authority, { dpop: dpop() });
+    const client = await join(authority, { dpop: dpopKeys() });
     const before = authority.calls.length;
     await client.callTool("add");
     expect(authority.calls).toHaveLength(before + 1);
@@ -250,7 +250,7 @@ describe("DPoP", () => {
 
   test("uses plain tokens where the authorization server does not offer it", async () => {
     const authority = await start();
-    const client = await join(authority, { dpop: dpop() });
+    const client = await join(authority, { dpop: dpopKeys() });
     await client.callTool("add");
     expect(authority.calls.at(-1)?.authorization).toMatch(/^Bearer /);
     expect(authority.tokenRequests[0]?.dpop).toBeUndefined();
@@ -268,9 +268,9 @@ describe("DPoP", () => {
       },
     };
     const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
-    await join(authority, { store: watched, dpop: dpop({ keyPair: pair as CryptoKeyPair }) });
+    await join(authority, { store: watched, dpop: dpopKeys({ keyPair: pair as CryptoKeyPair }) });
     authority.expire();
-    const client = await join(authority, { store: watched, dpop: dpop({ keyPair: pair as CryptoKeyPair }) });
+    const client = await join(authority, { store: watched, dpop: dpopKeys({ keyPair: pair as CryptoKeyPair }) });
     await client.callTool("add");
     expect(values.join()).not.toContain("P-256");
     expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
@@ -279,7 +279,7 @@ describe("DPoP", () => {
   test("rejects if the stored token is bound and there is no key", async () => {
     const authority = await bound();
     const store = memoryStore();
-    await join(authority, { store, dpop: dpop() });
+    await join(authority, { store, dpop: dpopKeys() });
     expect(await reasonOf(authority, { store })).toBe("token-invalid");
   });
 });

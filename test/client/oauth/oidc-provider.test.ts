@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { type Client, connect } from "../../../src/client/index.ts";
 import {
   clientCredentials,
-  dpop,
+  dpopKeys,
   memoryStore,
   type OAuthOptions,
   oauth,
@@ -53,10 +53,10 @@ test("a user signs in with a registered client, and ten parallel calls on an exp
 test("tokens are bound to a key, with nonces, and refreshed with the stored key", async () => {
   const authority = await start();
   const store = memoryStore();
-  await join(authority, { store, dpop: dpop() });
+  await join(authority, { store, dpop: dpopKeys() });
   authority.expire();
   // Another process has only what is stored.
-  const client = await join(authority, { store, dpop: dpop() });
+  const client = await join(authority, { store, dpop: dpopKeys() });
   await client.callTool("add");
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Client, connect } from "../../../src/client/index.ts";
-import { listTasks, resumeTask, startTask, type Task, tasks } from "../../../src/client/tasks/index.ts";
+import { clientTasks, listTasks, resumeTask, startTask, type Task } from "../../../src/client/tasks/index.ts";
 import { until } from "../../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../../oracle/http-tap.ts";
 import { ME } from "../places.ts";
@@ -29,7 +29,7 @@ beforeEach(async () => {
   client = await connect(tap.url, {
     ...ME,
     protocolVersions: ["2025-11-25"],
-    use: [tasks({ ttlMs: 30_000, onTask: (task) => created.push(task) })],
+    use: [clientTasks({ ttlMs: 30_000, onTask: (task) => created.push(task) })],
     onElicit: ({ message }) => {
       asked.push(message);
       return { action: "accept", content: { name: "Ada" } };

@@ -10,7 +10,7 @@ import {
   KitError,
   type QuestionContext,
 } from "../../../src/client/index.ts";
-import { resumeTask, startTask, tasks } from "../../../src/client/tasks/index.ts";
+import { clientTasks, resumeTask, startTask } from "../../../src/client/tasks/index.ts";
 import { isStale, readTask } from "../../../src/client/tasks/task-state.ts";
 import { until } from "../../http/wire.ts";
 import { ME } from "../places.ts";
@@ -68,7 +68,12 @@ afterEach(async () => {
 
 async function visit({ url }: Scripted, options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = [];
-  const client = await connect(url, { ...ME, use: [tasks()], onEvent: (event) => events.push(event), ...options });
+  const client = await connect(url, {
+    ...ME,
+    use: [clientTasks()],
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
   clients.push(client);
   return { client, events };
 }
@@ -309,7 +314,7 @@ test("onTask may throw without ending the call, and this is reported", async () 
   const onTask = () => {
     throw new Error("The disk is full.");
   };
-  const { client, events } = await visit(server, { use: [tasks({ onTask })] });
+  const { client, events } = await visit(server, { use: [clientTasks({ onTask })] });
   await expect(client.callTool("x")).resolves.toMatchObject({ content: [{ text: "done" }] });
   expect(events).toContainEqual(expect.objectContaining({ type: "handler-failed", handler: "onTask" }));
 });
@@ -324,13 +329,13 @@ test("an extension around this one sees that a started call has no result yet", 
       return answer;
     },
   });
-  const { client } = await visit(server, { use: [around, tasks()] });
+  const { client } = await visit(server, { use: [around, clientTasks()] });
   await (await startTask(client, "x")).result();
   await client.callTool("x");
   expect(seen).toEqual(["task", "complete"]);
 });
 
 test("an option that is not a number of milliseconds is refused", () => {
-  expect(() => tasks({ ttlMs: -1 })).toThrow(KitError);
-  expect(() => tasks({ ttlMs: Number.NaN })).toThrow("tasks(): ttlMs is NaN");
+  expect(() => clientTasks({ ttlMs: -1 })).toThrow(KitError);
+  expect(() => clientTasks({ ttlMs: Number.NaN })).toThrow("clientTasks(): ttlMs is NaN");
 });

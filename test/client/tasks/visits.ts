@@ -1,6 +1,6 @@
 /** Clients with tasks, connected to the servers of the task tests. Every message is checked. */
 import { type Client, type ClientEvent, type ClientOptions, connect } from "../../../src/client/index.ts";
-import { type Task, tasks } from "../../../src/client/tasks/index.ts";
+import { clientTasks, type Task } from "../../../src/client/tasks/index.ts";
 import { newKeys, startWorker, type TestWorker } from "../../../src/testing/index.ts";
 import { type HttpTap, startHttpTap } from "../../oracle/http-tap.ts";
 import { ME } from "../places.ts";
@@ -44,7 +44,7 @@ export class TaskLab {
     const client = await connect(tap.url, {
       ...ME,
       protocolVersions: [version],
-      use: [tasks({ onTask: (task) => created.push(task) })],
+      use: [clientTasks({ onTask: (task) => created.push(task) })],
       onEvent: (event) => events.push(event),
       ...options,
     });

@@ -6,8 +6,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "admission-unverified-address",
     reason: "A stranger who only claims an address of the company would be admitted.",
     file: "src/authorization-server/admission.ts",
-    find: "const verified = user.emailVerified === true ? addressOf",
-    replace: "const verified = user.emailVerified !== false ? addressOf",
+    find: "const verified = user.emailVerified === true ? parseAddress",
+    replace: "const verified = user.emailVerified !== false ? parseAddress",
     tests: ["test/worker/oauth/admission.test.ts"],
   },
   {

@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "task-of-anybody",
     reason: "A task could be read by another user.",
     file: "src/worker/tasks/task-object.ts",
-    find: "if (!task || isExpired(task.start) || ownerOf(task.start) !== owner) return undefined;",
+    find: "if (!task || isExpired(task.start) || getOwner(task.start) !== owner) return undefined;",
     replace: "if (!task || isExpired(task.start)) return undefined;",
     tests: ["test/worker/legacy-tasks.test.ts"],
     title: "has the same error",

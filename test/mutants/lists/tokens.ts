@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "dpop-not-stored",
     reason: "A recorded proof could be sent again to another isolate.",
     file: "src/worker/access/dpop/proofs-object.ts",
-    find: 'this.#storage.kv.put(keyOf(endMs), [...ids].join(""));',
+    find: 'this.#storage.kv.put(toKey(endMs), [...ids].join(""));',
     replace: "",
     tests: ["test/worker/dpop.test.ts"],
   },

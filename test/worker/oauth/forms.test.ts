@@ -1,8 +1,8 @@
 /** The cookie of a browser and the forms that are bound to it. */
 import { describe, expect, test } from "vitest";
 import {
-  browserOf,
   canSignIn,
+  readBrowser,
   readCookie,
   readForm,
   setCookie,
@@ -15,7 +15,7 @@ const get = (headers: Record<string, string> = {}, origin = ORIGIN) => new Reque
 
 /** Returns the cookie of a new browser as it sends it back, and the code of a form. */
 async function visit(purpose: string, origin = ORIGIN) {
-  const browser = await browserOf(get({}, origin));
+  const browser = await readBrowser(get({}, origin));
   const cookie = browser.cookie?.split(";")[0] ?? "";
   return { id: browser.id, cookie, code: await browser.codeFor(purpose) };
 }
@@ -41,39 +41,39 @@ const read = (request: Request) => readForm(request, (fields) => `consent:${fiel
 
 describe("the cookie", () => {
   test("has the prefix __Host- over HTTPS, and cannot be read by scripts or sent by forms of other sites", async () => {
-    const { cookie } = await browserOf(get());
+    const { cookie } = await readBrowser(get());
     expect(cookie).toMatch(/^__Host-mcp-edge-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   });
 
   test("has no prefix over HTTP on this machine, where browsers refuse it", async () => {
-    const { cookie } = await browserOf(get({}, LOCAL));
+    const { cookie } = await readBrowser(get({}, LOCAL));
     expect(cookie).toMatch(/^mcp-edge-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
   test("over HTTPS, one without the prefix is ignored", async () => {
     const { cookie } = await visit("x", LOCAL);
-    expect((await browserOf(get({ Cookie: cookie }))).cookie).toBeDefined();
+    expect((await readBrowser(get({ Cookie: cookie }))).cookie).toBeDefined();
   });
 
   test("is kept while the browser sends it, among others", async () => {
     const { id, cookie } = await visit("x");
-    const again = await browserOf(get({ Cookie: `a=1; ${cookie}; b=2` }));
+    const again = await readBrowser(get({ Cookie: `a=1; ${cookie}; b=2` }));
     expect(again).toMatchObject({ id, cookie: undefined });
   });
 
   test.each(["", "short", "!".repeat(43), `${"A".repeat(44)}`])("is replaced if its value is %j", async (value) => {
-    const browser = await browserOf(get({ Cookie: `__Host-mcp-edge-browser=${value}` }));
+    const browser = await readBrowser(get({ Cookie: `__Host-mcp-edge-browser=${value}` }));
     expect(browser.cookie).toBeDefined();
   });
 
   test("is replaced if there are two, of which one may be an attacker's", async () => {
     const [one, two] = [await visit("x"), await visit("x")];
-    expect((await browserOf(get({ Cookie: `${one.cookie}; ${two.cookie}` }))).cookie).toBeDefined();
+    expect((await readBrowser(get({ Cookie: `${one.cookie}; ${two.cookie}` }))).cookie).toBeDefined();
   });
 
   test("is new after a sign-in", async () => {
     const { id, cookie } = await visit("x");
-    const renewed = await browserOf(get({ Cookie: cookie }), true);
+    const renewed = await readBrowser(get({ Cookie: cookie }), true);
     expect(renewed.cookie).toBeDefined();
     expect(renewed.id).not.toBe(id);
   });

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type GithubOptions, github } from "../../../src/authorization-server/identity/github.ts";
 import type {
-  FinishedSignIn,
   IdentityProvider,
+  UpstreamSignIn,
   UpstreamTokens,
 } from "../../../src/authorization-server/identity/provider.ts";
 import { CLIENT, GithubService } from "./github-service.ts";
@@ -27,7 +27,7 @@ async function visit(url: string): Promise<string> {
   return headers.get("location") ?? "";
 }
 
-async function signIn(using = provider()): Promise<FinishedSignIn> {
+async function signIn(using = provider()): Promise<UpstreamSignIn> {
   const { url, kept } = await begin(using);
   return using.finish(await visit(url), kept);
 }

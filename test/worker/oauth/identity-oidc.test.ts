@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type OidcOptions, oidc } from "../../../src/authorization-server/identity/oidc.ts";
 import type {
-  FinishedSignIn,
   IdentityProvider,
+  UpstreamSignIn,
   UpstreamTokens,
 } from "../../../src/authorization-server/identity/provider.ts";
 import { browse, RealAuthority } from "../../client/oauth/oidc-provider.ts";
@@ -45,7 +45,7 @@ async function startReal(more: object = {}): Promise<RealAuthority> {
 const atReal = ({ issuer }: RealAuthority, more: Partial<OidcOptions> = {}) =>
   oidc({ issuer, clientId: "kit", clientSecret: SECRET, ...more });
 
-async function signInAtReal(provider: IdentityProvider): Promise<FinishedSignIn> {
+async function signInAtReal(provider: IdentityProvider): Promise<UpstreamSignIn> {
   const { url, kept } = await begin(provider);
   return provider.finish(await browse(url), kept);
 }
@@ -137,7 +137,7 @@ async function startScripted(change: (issuer: ScriptedIssuer) => unknown = () =>
 const at = ({ origin }: ScriptedIssuer, more: Partial<OidcOptions> = {}) =>
   oidc({ issuer: origin, clientId: "client", clientSecret: "the-client-secret", ...more });
 
-async function signIn(issuer: ScriptedIssuer, provider = at(issuer)): Promise<FinishedSignIn> {
+async function signIn(issuer: ScriptedIssuer, provider = at(issuer)): Promise<UpstreamSignIn> {
   const { url, kept } = await begin(provider);
   return provider.finish(issuer.visit(url), kept);
 }

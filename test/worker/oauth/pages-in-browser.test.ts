@@ -1,7 +1,7 @@
 // @module-tag long
 /** People with a browser: a keyboard only, redirects after a form, frames and foreign pages. In Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { browserOf, readForm } from "../../../src/authorization-server/pages/cookies.ts";
+import { readBrowser, readForm } from "../../../src/authorization-server/pages/cookies.ts";
 import { signInPages } from "../../../src/authorization-server/pages/index.ts";
 import { Chromium, WITH_MOUSE } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
   server.answer = async (request) => {
     const { pathname } = new URL(request.url);
     if (pathname === "/authorize") {
-      const { cookie, codeFor } = await browserOf(request);
+      const { cookie, codeFor } = await readBrowser(request);
       return pages.consent({
         client: { id: "c", name: "Claude" },
         redirectUri: callback,

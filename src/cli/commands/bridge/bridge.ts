@@ -12,7 +12,7 @@ import { HostConnection, type OpenHeld } from "../../relay/host-connection.ts";
 import { whileRead } from "../../relay/host-output.ts";
 import { checkCredentials, openTarget } from "../../server/open-target.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
-import { nameOf, readTarget } from "../../server/target.ts";
+import { findName, readTarget } from "../../server/target.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { createTerminal, oneLine } from "../../terminal/terminal.ts";
 
@@ -42,7 +42,7 @@ export async function bridge(server: string, options: ConnectionOptions): Promis
   };
   const host = new HostConnection(stdio, open, note);
   await stdio.start();
-  if (options.debug) note(`forwards to ${nameOf(target)}`);
+  if (options.debug) note(`forwards to ${findName(target)}`);
   const signalled = untilSignal();
   await Promise.race([stdio.ended, signalled]);
   // Nobody waits for a sign-in any more.

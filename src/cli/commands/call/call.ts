@@ -4,8 +4,8 @@
  * @module
  */
 import type { Client, ClientOptions, Tool } from "../../../client/index.ts";
-import { type Task, tasks } from "../../../client/tasks/index.ts";
-import { argumentsOf } from "../../arguments/arguments.ts";
+import { clientTasks, type Task } from "../../../client/tasks/index.ts";
+import { listArguments } from "../../arguments/arguments.ts";
 import { readArguments, showArguments } from "../../arguments/read-arguments.ts";
 import { Exit, usageError } from "../../exit.ts";
 import { didYouMean } from "../../names.ts";
@@ -35,7 +35,7 @@ export async function callTool(
     const tool = await findTool(session.client, name, session.signal);
     if (options.help) return showToolHelp(tool, session);
     if (options.task) requireTasks(session.client, tool);
-    const known = argumentsOf(tool.inputSchema);
+    const known = listArguments(tool.inputSchema);
     const args = await readArguments({ of: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
     if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
     const { client, terminal, signal, beforeClose, log } = session;
@@ -69,7 +69,7 @@ function clientOptions({ task: startsTask }: CallOptions, started: CallTask) {
       if (task.id !== undefined && !startsTask)
         terminal.note(terminal.err.dim(`Runs in the background as ${oneLine(task.id, 500)}`));
     };
-    return { ...handlersFor(terminal, signal, server), use: [tasks({ onTask: note })] };
+    return { ...handlersFor(terminal, signal, server), use: [clientTasks({ onTask: note })] };
   };
 }
 
@@ -86,6 +86,6 @@ async function findTool(client: Client, name: string, signal: AbortSignal): Prom
 }
 
 function showToolHelp(tool: Tool, { terminal }: Session): number {
-  showArguments(`call <server> ${tool.name}`, argumentsOf(tool.inputSchema), tool.description, terminal);
+  showArguments(`call <server> ${tool.name}`, listArguments(tool.inputSchema), tool.description, terminal);
   return Exit.ok;
 }

@@ -7,7 +7,7 @@
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { checkCredentials } from "../../server/open-target.ts";
 import type { Target } from "../../server/server-address.ts";
-import { nameOf, readTarget } from "../../server/target.ts";
+import { findName, readTarget } from "../../server/target.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
@@ -45,7 +45,7 @@ export async function checkServer(server: string, options: CheckOptions): Promis
     }
     const rows = [...probed.flatMap((each) => each.rows), ...(await official(suite, target, probed, terminal, signal))];
     terminal.status(undefined);
-    if (options.json) printJson(terminal, { server: nameOf(target), rows });
+    if (options.json) printJson(terminal, { server: findName(target), rows });
     else printRows(rows, terminal);
     return rows.some(({ status }) => status === "failed") ? Exit.serverError : Exit.ok;
   } finally {

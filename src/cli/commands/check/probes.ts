@@ -65,7 +65,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     return `${counted(tools.length, "tool")} with schemas and descriptions`;
   },
   "unknown-method": async (client, signal) => {
-    const code = await errorCodeOf(client.request("mcp-edge/no-such-method", undefined, { signal }));
+    const code = await readErrorCode(client.request("mcp-edge/no-such-method", undefined, { signal }));
     if (code !== -32601)
       throw new Error(`A method that does not exist must get the error -32601, and got ${code ?? "a result"}.`);
     return "refused with -32601";
@@ -73,7 +73,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   "unknown-tool": async (client, signal) => {
     const call = { name: "mcp-edge-no-such-tool", arguments: {} };
     const result = client.request("tools/call", call, { signal });
-    const code = await errorCodeOf(result);
+    const code = await readErrorCode(result);
     if (code === -32602) return "refused with -32602";
     if (code !== undefined)
       return { warning: `A tool that does not exist gets the error ${code}; the specification says -32602.` };
@@ -106,7 +106,7 @@ function requireValidTool({ name, inputSchema, outputSchema }: Tool): void {
 }
 
 /** The code of the error that a server answers with; undefined if it answers with a result. */
-async function errorCodeOf(request: Promise<unknown>): Promise<number | undefined> {
+async function readErrorCode(request: Promise<unknown>): Promise<number | undefined> {
   try {
     await request;
     return undefined;

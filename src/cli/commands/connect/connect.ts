@@ -35,7 +35,7 @@ export async function connectTo(words: readonly (string | undefined)[], options:
   const { signal } = interruption;
   try {
     const host = await findHost(hostName, terminal, signal);
-    const { target, known } = await targetOf(server, options);
+    const { target, known } = await toTarget(server, options);
     const name = options.name ?? known ?? nameFor(target);
     if (!/^[\w.-]{1,64}$/.test(name)) {
       throw usageError(`--name ${JSON.stringify(name)}: use 1 to 64 letters, digits, dots, dashes and underscores.`);
@@ -44,7 +44,7 @@ export async function connectTo(words: readonly (string | undefined)[], options:
       terminal.print(host.advice(target, name));
       return Exit.ok;
     }
-    const file = fileOf(host, options);
+    const file = toFile(host, options);
     const entry = host.entry(target);
     if (options.print) {
       terminal.note(`For ${file.path}:`);
@@ -77,7 +77,7 @@ function cancelled(): never {
 }
 
 /** The server to add, and the name under which a host has it already. */
-async function targetOf(
+async function toTarget(
   server: string | undefined,
   options: ConnectOptions,
 ): Promise<{ readonly target: Target; readonly known?: string }> {
@@ -105,9 +105,9 @@ function ownServer(): Target {
 /** A path that exists in this folder becomes absolute, because hosts start servers elsewhere. */
 function absolute(target: Target): Target {
   if (target.kind === "http") return target;
-  const pathOf = (word: string) => (/[\\/.]/.test(word) && existsSync(word) ? resolve(word) : word);
-  const command = target.command === "node" ? process.execPath : pathOf(target.command);
-  return { ...target, command, args: target.args.map(pathOf) };
+  const toPath = (word: string) => (/[\\/.]/.test(word) && existsSync(word) ? resolve(word) : word);
+  const command = target.command === "node" ? process.execPath : toPath(target.command);
+  return { ...target, command, args: target.args.map(toPath) };
 }
 
 /** The name of the project in this folder for a server of this machine; the host for others. */
@@ -119,7 +119,7 @@ function nameFor(target: Target): string {
   return hostname?.replace(/[^\w.-]/g, "-") ?? "server";
 }
 
-function fileOf(host: Host, { project }: ConnectOptions): HostFile {
+function toFile(host: Host, { project }: ConnectOptions): HostFile {
   const files = hostFiles(surroundings()).filter((each) => each.host === host.name);
   const found = files.find(({ scope }) => (scope === "project") === (project === true));
   if (found) return found;

@@ -11,7 +11,7 @@ import { CliError, Exit, usageError } from "../../exit.ts";
 import type { Connect } from "../../relay/relay.ts";
 import { useOpened } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
-import { nameOf, readTarget } from "../../server/target.ts";
+import { findName, readTarget } from "../../server/target.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, oneLine } from "../../terminal/terminal.ts";
@@ -46,7 +46,7 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
     terminal.print(url);
     if (token !== undefined) terminal.print(`Authorization: Bearer ${token}`);
   }
-  terminal.note(terminal.err.dim(`Serving ${oneLine(nameOf(target), 200)}. Ctrl-C ends.`));
+  terminal.note(terminal.err.dim(`Serving ${oneLine(findName(target), 200)}. Ctrl-C ends.`));
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   await gateway.close();
   await listening.close();

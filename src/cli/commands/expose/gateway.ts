@@ -7,13 +7,13 @@
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import type { JSONRPCRequest, JsonObject, ParsedMessage, RequestId } from "../../../core/protocol/jsonrpc.ts";
-import { META, metaOf } from "../../../core/protocol/lifecycle.ts";
+import { META, readMeta } from "../../../core/protocol/lifecycle.ts";
 import { findVersion, serveVersions } from "../../../core/protocol/versions.ts";
 import { readBody } from "../../../http/body.ts";
 import { classify, type LegacyVerdict } from "../../../http/classify.ts";
 import { acceptedForm, isJsonContentType } from "../../../http/headers.ts";
 import { checkOrigin, isLoopback, preflight, readableBy } from "../../../http/origin.ts";
-import { type Refusal, Refused, type Reply, refuse, statusOf } from "../../../http/refusal.ts";
+import { type Refusal, Refused, type Reply, refuse, toStatus } from "../../../http/refusal.ts";
 import { type Emit, type Outcome, respond } from "../../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../../http/response-times.ts";
 import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../../http/session-refusals.ts";
@@ -136,7 +136,7 @@ export class Gateway {
     if (!form) return refuse({ reason: "not-acceptable", accept: headers.get("Accept") ?? "" });
     const body = await readBody(request, this.#limits);
     if (body.refusal) return refuse(body.refusal);
-    const verdict = classify(body.value, headersOf(headers), {
+    const verdict = classify(body.value, readHeaders(headers), {
       versions: this.#versions,
       hasSessions: true,
       batchMax: this.#limits.batchMax,
@@ -150,7 +150,7 @@ export class Gateway {
       case "initialize":
         return this.#initialize(verdict.request);
       case "modern": {
-        const seat = this.#seatOf(keyOf(verdict.request), true);
+        const seat = this.#seatOf(toKey(verdict.request), true);
         if (!(seat instanceof Seat)) return refuse(seat, verdict.request.id);
         const run = (emit: Emit, { signal }: { signal: AbortSignal }) =>
           serve(seat, verdict.request, emit, signal, true);
@@ -227,7 +227,7 @@ function primes(headers: Headers): boolean {
   return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
 }
 
-function headersOf(headers: Headers) {
+function readHeaders(headers: Headers) {
   return {
     protocolVersion: headers.get("MCP-Protocol-Version"),
     method: headers.get("Mcp-Method"),
@@ -237,8 +237,8 @@ function headersOf(headers: Headers) {
 }
 
 /** Modern clients that declare the same name and capabilities share a process. The key cannot equal a session id, a UUID. */
-function keyOf({ params }: JSONRPCRequest): string {
-  const meta: JsonObject = metaOf(params);
+function toKey({ params }: JSONRPCRequest): string {
+  const meta: JsonObject = readMeta(params);
   return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);
 }
 
@@ -252,7 +252,7 @@ async function serve(
   const answer = await seat.serve(request, emit, signal);
   if (!answer) return { text: undefined, status: 202 };
   const code = "error" in answer ? answer.error.code : undefined;
-  return { text: encodeAnswer(answer), status: statusOf(code, isModern) };
+  return { text: encodeAnswer(answer), status: toStatus(code, isModern) };
 }
 
 /** Serves the messages of a legacy POST; a batch is answered with one array. */

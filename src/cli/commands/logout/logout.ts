@@ -6,7 +6,7 @@
 import { OAuthError, type RevocationOutcome } from "../../../client/oauth/index.ts";
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { signOut } from "../../server/sign-in.ts";
-import { nameOf, readTarget } from "../../server/target.ts";
+import { findName, readTarget } from "../../server/target.ts";
 import { createTerminal, oneLine } from "../../terminal/terminal.ts";
 
 /** Runs the command and returns its exit code. */
@@ -14,7 +14,7 @@ export async function logout(server: string): Promise<number> {
   // Only the user's own tokens are concerned, so no consent is needed.
   const target = await readTarget(server, { yes: true });
   if (target.kind !== "http") throw usageError("Only servers with a URL have a sign-in.");
-  const name = oneLine(nameOf(target), 500);
+  const name = oneLine(findName(target), 500);
   try {
     createTerminal().note(describe(await signOut(target.url), name));
     return Exit.ok;

@@ -71,7 +71,7 @@ async function planProject(
     throw usageError(problem + other);
   }
   const template = findTemplate(options.template ?? (await askTemplate(templates, terminal, signal)), templates);
-  const packageSpec = specOf(options.package, folder);
+  const packageSpec = toSpec(options.package, folder);
   const addsNode = userNodeMajor() < WRANGLER_NODE_MIN;
   return { folder, name, template, packageSpec, addsNode };
 }
@@ -111,7 +111,7 @@ function refuse(signal: AbortSignal): never {
 }
 
 /** Returns what package.json says about mcp-edge: a version, or the path of a file relative to the project. */
-function specOf(given: string | undefined, folder: string): string {
+function toSpec(given: string | undefined, folder: string): string {
   if (given === undefined) return `^${packageVersion()}`;
   if (/^[\^~]?\d+\.\d+\.\d+[\w.+-]*$/.test(given) || /^[a-z][a-z0-9-]*$/.test(given)) return given;
   const file = resolve(given);

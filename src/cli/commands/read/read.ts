@@ -13,7 +13,7 @@ import type { ConnectionOptions } from "../../server/options.ts";
 import { asWritten } from "../../server/target.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { handlersFor } from "../../terminal/questions.ts";
-import { parametersOf, printJson, printPrompt, printResource } from "../../terminal/show.ts";
+import { getParameters, printJson, printPrompt, printResource } from "../../terminal/show.ts";
 import { oneLine } from "../../terminal/terminal.ts";
 import type { CompleteOptions, PromptOptions } from "./options.ts";
 
@@ -65,7 +65,7 @@ export async function getPrompt(
 
 /** The arguments of a prompt are texts. */
 function argumentsOfPrompt(prompt: Prompt): Argument[] {
-  return parametersOf(prompt).map(({ name, title, description, required }) => ({
+  return getParameters(prompt).map(({ name, title, description, required }) => ({
     name,
     kind: "string",
     isList: false,

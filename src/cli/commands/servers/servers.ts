@@ -162,7 +162,7 @@ function print(files: readonly ReadFile[], tried: readonly Tried[], terminal: Te
     terminal.print(`${out.bold(file.title)} ${out.dim(shortPath(file.path))}`);
     if (problem !== undefined) terminal.print(`  ${out.red("✗")} ${oneLine(problem, 200)}`);
     for (const each of tried.filter(({ server }) => servers.includes(server)))
-      terminal.print(`  ${lineOf(each, terminal)}`);
+      terminal.print(`  ${toLine(each, terminal)}`);
   }
   const failed = tried.filter(({ state }) => state === "failed");
   if (failed.length > 0) terminal.print(out.bold("\nFailures"));
@@ -172,7 +172,7 @@ function print(files: readonly ReadFile[], tried: readonly Tried[], terminal: Te
   }
 }
 
-function lineOf({ server, state, tools, ms, protocolVersion, reason }: Tried, { out }: Terminal): string {
+function toLine({ server, state, tools, ms, protocolVersion, reason }: Tried, { out }: Terminal): string {
   const mark = { works: out.green("✓"), failed: out.red("✗"), skipped: out.dim("-") }[state];
   const facts =
     state === "works"

@@ -5,12 +5,12 @@
  */
 import type { CallToolResult, Client } from "../../../client/index.ts";
 import {
+  clientTasks,
   type ListedTask,
   listTasks,
   resumeTask,
   type Task,
   type TaskState,
-  tasks,
 } from "../../../client/tasks/index.ts";
 import { Exit, usageError } from "../../exit.ts";
 import { type Session, withClient } from "../../server/connection.ts";
@@ -28,14 +28,14 @@ export function manageTasks(
   options: ConnectionOptions,
 ): Promise<number> {
   if (action !== "list" && id === undefined) throw usageError(`Name the task: mcp-edge tasks <server> ${action} <id>`);
-  const own = (...parts: Parameters<typeof handlersFor>) => ({ ...handlersFor(...parts), use: [tasks()] });
+  const own = (...parts: Parameters<typeof handlersFor>) => ({ ...handlersFor(...parts), use: [clientTasks()] });
   return withClient(server, options, own, async (session) => {
     const { client, terminal, signal } = session;
     if (id === undefined) return showTasks(client, options, session);
     const onStatus = (state: TaskState) => terminal.status(describeState(state));
     const task = await resumeTask(client, id, { signal, onStatus });
     if (action === "cancel") await task.cancel({ signal });
-    if (action === "result") return showCallResult(await resultOf(task, signal, terminal), options, terminal);
+    if (action === "result") return showCallResult(await toResult(task, signal, terminal), options, terminal);
     if (action === "cancel") await task.refresh({ signal });
     if (options.json) printJson(terminal, { taskId: id, ...task.state });
     else terminal.print(describeState(task.state));
@@ -43,7 +43,7 @@ export function manageTasks(
   });
 }
 
-async function resultOf(task: Task, signal: AbortSignal, terminal: Terminal): Promise<CallToolResult> {
+async function toResult(task: Task, signal: AbortSignal, terminal: Terminal): Promise<CallToolResult> {
   try {
     return await task.result({ signal });
   } finally {
@@ -51,7 +51,7 @@ async function resultOf(task: Task, signal: AbortSignal, terminal: Terminal): Pr
   }
 }
 
-function factsOf({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: ListedTask): object {
+function listFacts({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: ListedTask): object {
   return { taskId: id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }
 
@@ -62,7 +62,7 @@ function describeState({ status, statusMessage }: TaskState): string {
 
 async function showTasks(client: Client, { json }: ConnectionOptions, { terminal, signal }: Session): Promise<number> {
   const listed = await listTasks(client, { signal }).all();
-  if (json) printJson(terminal, { tasks: listed.map(factsOf) });
+  if (json) printJson(terminal, { tasks: listed.map(listFacts) });
   else for (const task of listed) terminal.print(`${oneLine(task.id, 500)} ${describeState(task)}`);
   return Exit.ok;
 }

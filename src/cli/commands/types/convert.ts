@@ -5,7 +5,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { targetOf } from "../../arguments/schema-pointer.ts";
+import { toTarget } from "../../arguments/schema-pointer.ts";
 import { clean, toJson } from "../../terminal/terminal.ts";
 
 /** Deeper types are `unknown`. */
@@ -42,7 +42,7 @@ export class TypeWriter {
     const at = this.declarations.push("") - 1;
     const scope: Scope = { root: schema, name, references: new Map([["#", name]]) };
     const type = this.#during(name, () => this.#typeOf(schema, scope, 0));
-    this.declarations[at] = `${commentOf(description, "")}export type ${name} = ${type};\n`;
+    this.declarations[at] = `${toComment(description, "")}export type ${name} = ${type};\n`;
     return name;
   }
 
@@ -92,10 +92,10 @@ export class TypeWriter {
   }
 
   #array({ items, prefixItems }: JsonObject, scope: Scope, depth: number): string {
-    const typeOf = (each: unknown) => this.#during(undefined, () => this.#typeOf(each, scope, depth + 1));
-    const item = items === undefined || items === true ? "unknown" : typeOf(items);
+    const toType = (each: unknown) => this.#during(undefined, () => this.#typeOf(each, scope, depth + 1));
+    const item = items === undefined || items === true ? "unknown" : toType(items);
     if (!Array.isArray(prefixItems)) return `${group(item)}[]`;
-    const first = prefixItems.map((each) => `${group(typeOf(each))}?`);
+    const first = prefixItems.map((each) => `${group(toType(each))}?`);
     return `[${[...first, ...(items === false ? [] : [`...${group(item)}[]`])].join(", ")}]`;
   }
 
@@ -112,7 +112,7 @@ export class TypeWriter {
       const mark = required.includes(name) ? "" : "?";
       const description = isObject(property) ? (property.description ?? property.title) : undefined;
       const type = this.#during(undefined, () => this.#typeOf(property, scope, depth + 1));
-      return `${commentOf(description, indent)}${indent}readonly ${propertyName(name)}${mark}: ${type};\n`;
+      return `${toComment(description, indent)}${indent}readonly ${propertyName(name)}${mark}: ${type};\n`;
     });
     return `{\n${lines.join("")}${"  ".repeat(depth)}}`;
   }
@@ -128,14 +128,14 @@ export class TypeWriter {
   }
 
   #declareTarget(pointer: string, scope: Scope): string | undefined {
-    const target = targetOf(pointer, scope.root);
+    const target = toTarget(pointer, scope.root);
     if (target === undefined) return undefined;
     const name = this.nameFor(`${scope.name} ${pointer.split("/").at(-1)}`);
     scope.references.set(pointer, name);
     const at = this.declarations.push("") - 1;
     const description = isObject(target) ? target.description : undefined;
     const type = this.#during(name, () => this.#typeOf(target, scope, 0));
-    this.declarations[at] = `${commentOf(description, "")}export type ${name} = ${type};\n`;
+    this.declarations[at] = `${toComment(description, "")}export type ${name} = ${type};\n`;
     return name;
   }
 
@@ -196,7 +196,7 @@ function pascalCase(text: string): string {
 }
 
 /** A doc comment of a text from the server; empty if it is not text. The end of a comment within it is taken apart. */
-export function commentOf(description: unknown, indent: string): string {
+export function toComment(description: unknown, indent: string): string {
   if (typeof description !== "string" || description.trim() === "") return "";
   const lines = clean(description)
     .replaceAll("*/", "*\\/")

@@ -16,7 +16,7 @@ import { listResult } from "../../serve/list-methods.ts";
 import { METHODS } from "../../serve/methods.ts";
 import { callTool } from "../../serve/tool-call.ts";
 import { type TaskView, unknownTask } from "../task.ts";
-import { isOver, readTtl, statusOf, toLegacyTask, withRelatedTask } from "./legacy-task.ts";
+import { isOver, readTtl, toLegacyTask, toStatus, withRelatedTask } from "./legacy-task.ts";
 import { awaitResult, type LegacyTaskBackend, type TaskChanges } from "./legacy-task-result.ts";
 
 type Table = Readonly<Record<string, Method>>;
@@ -67,7 +67,7 @@ async function find(taskId: string, call: RequestContext, backend: LegacyTaskBac
 /** Cancels a task. @throws {McpError} -32602 if it does not exist or has already ended. */
 async function cancel(taskId: string, call: RequestContext, backend: LegacyTaskBackend): Promise<JsonObject> {
   const requireCancellable = (task: TaskView, isSo: boolean) => {
-    if (!isSo) throw invalidParams(`The task has ended: its status is ${statusOf(task)}.`, { field: "taskId" });
+    if (!isSo) throw invalidParams(`The task has ended: its status is ${toStatus(task)}.`, { field: "taskId" });
   };
   const before = await find(taskId, call, backend);
   requireCancellable(before, !isOver(before));

@@ -12,11 +12,11 @@ import type { Question } from "../../ask/questions.ts";
 import { pause } from "../../basics/pause.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { digestOf, failedEntry } from "../../run/journal.ts";
+import { computeDigest, failedEntry } from "../../run/journal.ts";
 import type { RequestContext } from "../../run/request-context.ts";
 import { type TaskView, unknownTask } from "../task.ts";
 import type { TaskBackend } from "../task-methods.ts";
-import { isOver, resultOf, toLegacyTask, withRelatedTask } from "./legacy-task.ts";
+import { isOver, toLegacyTask, toResult, withRelatedTask } from "./legacy-task.ts";
 
 /** A task with internal members for the requests that wait for it. Clients are not sent these members. */
 export interface WaitedTask extends TaskView {
@@ -70,7 +70,7 @@ export async function awaitResult(
     call.ending.signal.throwIfAborted();
     const task = await unlessAborted(backend.wait(taskId, call), call.ending.signal);
     if (!task) throw unknownTask();
-    if (isOver(task)) return resultOf(task);
+    if (isOver(task)) return toResult(task);
     if (task.status !== "input_required") continue;
     call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
     const { request } = task;
@@ -163,7 +163,7 @@ async function ask(
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };
   // With this key, the question is not sent again if the object restarts during the request.
-  const known = { key: `${taskId} ${key}`, digest: digestOf(asked) };
+  const known = { key: `${taskId} ${key}`, digest: computeDigest(asked) };
   try {
     const answer = await call.asker.ask(asked, call.ending.signal, known);
     await call.record?.({ ...known, answer });

@@ -7,7 +7,7 @@
 import type { ClientFacts } from "../../protocol/client-facts.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { metaOf } from "../../protocol/lifecycle.ts";
+import { readMeta } from "../../protocol/lifecycle.ts";
 import { LEGACY_TASKS_VERSION } from "../../protocol/versions.ts";
 import type { TaskStatus, TaskView } from "../task.ts";
 
@@ -25,10 +25,10 @@ export function hasLegacyTasks({ rules }: ClientFacts): boolean {
 /** Converts a task to the `Task` of the schema. */
 export function toLegacyTask(view: TaskView): JsonObject {
   const { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = view;
-  const statusMessage = messageOf(view);
+  const statusMessage = findMessage(view);
   return {
     taskId,
-    status: statusOf(view),
+    status: toStatus(view),
     ...(statusMessage === undefined ? {} : { statusMessage }),
     createdAt,
     lastUpdatedAt,
@@ -38,7 +38,7 @@ export function toLegacyTask(view: TaskView): JsonObject {
 }
 
 /** Returns the status of a task. In this version, a task whose tool returned an error has failed. */
-export function statusOf({ status, result }: TaskView): TaskStatus {
+export function toStatus({ status, result }: TaskView): TaskStatus {
   return status === "completed" && result?.isError === true ? "failed" : status;
 }
 
@@ -48,11 +48,11 @@ export function isOver({ status }: TaskView): boolean {
 
 /** Adds the task to the `_meta` of a message that belongs to it. */
 export function withRelatedTask(members: JsonObject, taskId: string): JsonObject {
-  return { ...members, _meta: { ...metaOf(members), [RELATED_TASK]: { taskId } } };
+  return { ...members, _meta: { ...readMeta(members), [RELATED_TASK]: { taskId } } };
 }
 
 /** Returns the result of the call. @throws {McpError} the error of the call, or an error if the task was cancelled. */
-export function resultOf({ taskId, error, result }: TaskView): JsonObject {
+export function toResult({ taskId, error, result }: TaskView): JsonObject {
   if (error) throw new McpError(error.code, error.message, error.data);
   if (!result) throw new McpError(ErrorCode.InvalidRequest, "The task was cancelled.", { reason: "cancelled" });
   const { resultType: _, ...rest } = result;
@@ -72,7 +72,7 @@ export function readTtl(task: unknown): number | undefined {
   throw invalidParams("tools/call: params.task.ttl is not a whole number of milliseconds.", { field: "task.ttl" });
 }
 
-function messageOf({ statusMessage, result }: TaskView): string | undefined {
+function findMessage({ statusMessage, result }: TaskView): string | undefined {
   if (result?.isError !== true) return statusMessage;
   const [block] = Array.isArray(result.content) ? result.content : [];
   return isObject(block) && typeof block.text === "string" ? block.text.slice(0, MESSAGE_MAX) : statusMessage;

@@ -75,10 +75,10 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): AuditPlug
   };
   const onRequestEnd: RequestEndHook<Env> = (end) => {
     const result = results.take(end.client, end.taskId ?? end.requestId);
-    return send(recordOf(end, result, contents), end.env);
+    return send(toRecord(end, result, contents), end.env);
   };
   const onRefused = (refused: RefusedRequest<Env>) => {
-    refused.execution.waitUntil(send(refusalOf(refused), refused.env));
+    refused.execution.waitUntil(send(toRefusal(refused), refused.env));
   };
   return {
     ...definePlugin<Env>({ name: "audit()", attach: () => ({ around, onRequestEnd, onRefused }) }),
@@ -113,7 +113,7 @@ class Results {
   }
 }
 
-function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, contents: boolean): AuditRecord {
+function toRecord<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, contents: boolean): AuditRecord {
   const { principal, client, method, tool, prompt, uri, taskId, outcome, errorCode, durationMs } = end;
   const name = client.name === undefined ? undefined : `${client.name} ${client.version}`;
   return present({
@@ -121,7 +121,7 @@ function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
     at: new Date().toISOString(),
     outcome,
     durationMs,
-    ...namesOf(principal),
+    ...listNames(principal),
     client: name,
     method,
     tool,
@@ -129,14 +129,14 @@ function recordOf<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
     uri,
     taskId,
     errorCode,
-    requestSize: sizeOf(end.arguments),
-    resultSize: sizeOf(result),
+    requestSize: computeSize(end.arguments),
+    resultSize: computeSize(result),
     ...(contents && { arguments: end.arguments, result }),
   });
 }
 
 /** Returns the record of a refusal. */
-function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
+function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
   const { errorCode, status, reason, startedAtMs, clientId } = refused;
   const { headers } = request;
   const bytes = headers.get("Content-Length");
@@ -145,7 +145,7 @@ function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
     at: new Date().toISOString(),
     outcome: "refused",
     durationMs: Date.now() - startedAtMs,
-    ...namesOf(principal),
+    ...listNames(principal),
     clientId: principal?.clientId ?? clientId,
     errorCode,
     status,
@@ -156,11 +156,11 @@ function refusalOf<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
 }
 
 /** Returns the members of a record that name a principal. */
-function namesOf(principal: Principal | undefined) {
+function listNames(principal: Principal | undefined) {
   return { issuer: principal?.issuer, subject: principal?.subject, clientId: principal?.clientId };
 }
 
-function sizeOf(value: unknown): number | undefined {
+function computeSize(value: unknown): number | undefined {
   return value === undefined ? undefined : JSON.stringify(value)?.length;
 }
 

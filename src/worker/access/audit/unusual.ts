@@ -5,7 +5,7 @@
  */
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
 import { describeType, KitError } from "../../../core/protocol/errors.ts";
-import { networkOf } from "../rates/network.ts";
+import { toNetwork } from "../rates/network.ts";
 import type { AuditRecord } from "./audit-record.ts";
 
 /** A caller whose requests were refused, or ended with an error, unusually often. */
@@ -66,7 +66,7 @@ export class UnusualUseWatch<Env> {
 
   /** Counts a record, and reports its caller when this makes it unusual. Never throws. */
   async see(record: AuditRecord, env: Env): Promise<void> {
-    const caller = callerOf(record);
+    const caller = findCaller(record);
     const isFailure = record.outcome === "refused" || record.outcome === "error";
     if (caller === undefined || !isFailure || this.#count(caller) !== this.#max) return;
     try {
@@ -91,7 +91,7 @@ export class UnusualUseWatch<Env> {
 }
 
 /** Returns a name for the caller: its principal, or its network. Undefined if the record has neither. */
-function callerOf({ issuer, subject, ip }: AuditRecord): string | undefined {
+function findCaller({ issuer, subject, ip }: AuditRecord): string | undefined {
   if (subject !== undefined) return JSON.stringify([issuer, subject]);
-  return ip && networkOf(ip);
+  return ip && toNetwork(ip);
 }

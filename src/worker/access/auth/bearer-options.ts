@@ -11,7 +11,7 @@ import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { checkUrl } from "./fetch-json.ts";
 import type { IntrospectionOptions } from "./introspection.ts";
 import type { JsonWebKeySet } from "./issuer-keys.ts";
-import { schemeOf, type TokenAlgorithm } from "./jwt.ts";
+import { findScheme, type TokenAlgorithm } from "./jwt.ts";
 import type { ScopeNeeds } from "./needs.ts";
 import type { VerifyToken } from "./opaque.ts";
 import type { ProofPart } from "./proof-part.ts";
@@ -131,7 +131,7 @@ export function checkBearerOptions(options: BearerOptions<never>): void {
   if (audience !== undefined) checkTexts("audience", typeof audience === "string" ? [audience] : audience, /^.+$/);
   checkTexts("scopes", scopes, SCOPE);
   checkTexts("algorithms", algorithms, /^.+$/);
-  const unknown = algorithms?.find((algorithm) => !schemeOf(algorithm));
+  const unknown = algorithms?.find((algorithm) => !findScheme(algorithm));
   if (unknown !== undefined) throw invalid("algorithms", `has ${quote(unknown)}, which is not an asymmetric algorithm`);
   checkScopes("includes", options.includes);
   checkOptions("bearer(): needs: ", options.needs ?? {}, NEEDS);

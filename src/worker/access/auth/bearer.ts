@@ -45,7 +45,7 @@ import { unverified } from "./unverified.ts";
 export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<Env> {
   checkBearerOptions(options);
   const { scopes = [] } = options;
-  const verify = verifierOf(options);
+  const verify = createVerifier(options);
   const proofs = options.dpop;
   const schemes = proofs ? (proofs.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i) : /^Bearer\b/i;
   const challenges = proofs ? [...(proofs.isRequired ? [] : [BEARER]), proofs.challenge] : undefined;
@@ -190,7 +190,7 @@ function explainer({ issuer, audience, verify }: BearerOptions<never>): (url: st
 }
 
 /** Returns the way in which tokens are verified. */
-function verifierOf(options: BearerOptions<never>): Verify {
+function createVerifier(options: BearerOptions<never>): Verify {
   const { issuer, audience, clockSkewMs = 30_000, introspection, verify, cacheMs } = options;
   const rulesFor = (resource: string): ClaimRules => {
     // The URL of a host has two forms, and clients may use either.

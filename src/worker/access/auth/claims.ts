@@ -36,21 +36,21 @@ export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | st
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
   const nowMs = Date.now();
-  const expiresAtMs = isVouchedFor && exp === undefined ? Infinity : timeOf(exp) + clockSkewMs;
+  const expiresAtMs = isVouchedFor && exp === undefined ? Infinity : readTime(exp) + clockSkewMs;
   // Written so that NaN, for a claim that is not a number, refuses the token.
   if (!(nowMs < expiresAtMs)) return "The token has expired.";
-  if (nbf !== undefined && !(nowMs >= timeOf(nbf) - clockSkewMs)) return "The token is not valid yet.";
-  const user = textOf(sub);
+  if (nbf !== undefined && !(nowMs >= readTime(nbf) - clockSkewMs)) return "The token is not valid yet.";
+  const user = toText(sub);
   if (user?.startsWith(CLIENT)) return "The subject of the token is reserved for clients.";
-  const client = textOf(claims[clientClaim]);
+  const client = toText(claims[clientClaim]);
   const subject = user ?? (client && CLIENT + client);
   if (subject === undefined) return "The token names no subject.";
   // Issuers that do not write the `client_id` of RFC 9068 write the `azp` of OpenID Connect.
-  const clientId = client ?? textOf(claims.azp);
+  const clientId = client ?? toText(claims.azp);
   const principal: Principal = {
     issuer,
     subject,
-    scopes: scopesOf(claims),
+    scopes: readScopes(claims),
     claims,
     ...defined({ clientId, expiresAtMs: typeof exp === "number" ? exp * 1000 : undefined }),
   };
@@ -64,16 +64,16 @@ export function defined<T extends object>(members: T): { [K in keyof T]?: Exclud
 }
 
 /** Returns the milliseconds of a claim in seconds. */
-function timeOf(claim: unknown): number {
+function readTime(claim: unknown): number {
   return typeof claim === "number" ? claim * 1000 : Number.NaN;
 }
 
-function textOf(claim: unknown): string | undefined {
+function toText(claim: unknown): string | undefined {
   return typeof claim === "string" && claim !== "" ? claim : undefined;
 }
 
 /** Returns the scopes of a token: `scope` (RFC 9068), or `scp`, as a text or a list. */
-function scopesOf({ scope, scp }: JsonObject): readonly string[] {
+function readScopes({ scope, scp }: JsonObject): readonly string[] {
   const given = scope ?? scp;
   const list: readonly unknown[] = typeof given === "string" ? given.split(" ") : [given].flat();
   return list.filter((each) => typeof each === "string" && each !== "") as readonly string[];

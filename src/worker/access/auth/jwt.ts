@@ -59,7 +59,7 @@ interface Scheme {
 const CURVES: Readonly<Record<string, string>> = { 256: "P-256", 384: "P-384", 512: "P-521" };
 
 /** Returns the scheme of an algorithm. Undefined for any other name, such as "none" and "HS256". */
-export function schemeOf(algorithm: string): Scheme | undefined {
+export function findScheme(algorithm: string): Scheme | undefined {
   if (algorithm === "EdDSA" || algorithm === "Ed25519") return { name: "Ed25519", kty: "OKP", crv: "Ed25519" };
   const [, family, bits = ""] = /^(RS|PS|ES)(256|384|512)$/.exec(algorithm) ?? [];
   const hash = `SHA-${bits}`;
@@ -118,7 +118,7 @@ const MODULUS_MIN = 342;
 
 /** Whether a key of the issuer may make signatures of an algorithm. Some issuers write null for a member without value. */
 export function isFit({ kty, crv, alg, use, key_ops, n }: Jwk, algorithm: string): boolean {
-  const scheme = schemeOf(algorithm);
+  const scheme = findScheme(algorithm);
   if (!scheme || kty !== scheme.kty || (crv ?? undefined) !== scheme.crv) return false;
   // A key that names one algorithm, or another use, is not used for anything else.
   if ((alg ?? algorithm) !== algorithm) return false;
@@ -131,7 +131,7 @@ export function isFit({ kty, crv, alg, use, key_ops, n }: Jwk, algorithm: string
 
 /** Whether a key has made the signature. False for a key that cannot be imported. */
 export async function isSignedBy(key: Jwk, { algorithm, signature, signed }: UnverifiedJwt): Promise<boolean> {
-  const scheme = schemeOf(algorithm);
+  const scheme = findScheme(algorithm);
   if (!scheme) return false;
   const { kty, crv, n, e, x, y } = key;
   // Only the public members, so that no other member changes what the key may do.

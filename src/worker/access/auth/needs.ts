@@ -4,11 +4,11 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
  */
-import { keyOf } from "../../../core/define/definitions.ts";
+import { toKey } from "../../../core/define/definitions.ts";
 import type { Definition } from "../../../core/define/server-options.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../core/protocol/limits.ts";
-import { type Target, targetsOf } from "../../../core/protocol/targets.ts";
+import { listTargets, type Target } from "../../../core/protocol/targets.ts";
 import { UriScopes } from "./uri-scopes.ts";
 
 type ScopesByName = Readonly<Record<string, readonly string[]>>;
@@ -44,8 +44,8 @@ export class Needs {
 
   /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
   constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
-    const mapOf = (given: ScopesByName) => new Map(Object.entries(given));
-    this.#scopes = { tools: mapOf(tools), prompts: mapOf(prompts), methods: mapOf(methods) };
+    const toMap = (given: ScopesByName) => new Map(Object.entries(given));
+    this.#scopes = { tools: toMap(tools), prompts: toMap(prompts), methods: toMap(methods) };
     this.#resources = new UriScopes(resources);
     this.#ofResources = [...new Set(Object.values(resources).flat())];
     this.all = [tools, prompts, resources, methods].flatMap((given) => Object.values(given).flat());
@@ -53,7 +53,7 @@ export class Needs {
 
   /** Returns the scopes that a definition needs. */
   ofDefinition(definition: Definition<never>): readonly string[] {
-    const key = keyOf(definition);
+    const key = toKey(definition);
     switch (definition.kind) {
       case "resource":
         return this.#resources.of(key);
@@ -71,7 +71,7 @@ export class Needs {
    *   longer than reading them.
    */
   ofMessages(messages: readonly JsonObject[], limits: Limits): readonly string[] {
-    const targets = messages.flatMap((message) => targetsOf(message));
+    const targets = messages.flatMap((message) => listTargets(message));
     const ofUri = areFewUris(targets, limits) ? (uri: string) => this.#resources.of(uri) : () => this.#ofResources;
     const needed = new Set(messages.flatMap(({ method }) => this.#of("methods", method)));
     for (const target of targets) for (const scope of this.#ofTarget(target, ofUri)) needed.add(scope);

@@ -14,7 +14,7 @@ import { unavailable } from "./denials.ts";
 export function unverified(token: string): (error: unknown) => Refused {
   return (error) => {
     if (KitError.is(error)) throw error;
-    console.error(`mcp-edge: an access token could not be verified: ${withoutToken(textOf(error), token)}`);
+    console.error(`mcp-edge: an access token could not be verified: ${withoutToken(toText(error), token)}`);
     return unavailable();
   };
 }
@@ -23,11 +23,11 @@ export function unverified(token: string): (error: unknown) => Refused {
 const CAUSES_MAX = 5;
 
 /** Returns the stack of an error, and those of its causes. */
-function textOf(error: unknown, causesMax = CAUSES_MAX): string {
+function toText(error: unknown, causesMax = CAUSES_MAX): string {
   if (typeof error === "string") return error;
   if (!(error instanceof Error)) return describeType(error);
   const text = String(error.stack ?? error.message);
-  return error.cause === undefined || causesMax === 0 ? text : `${text}\nCause: ${textOf(error.cause, causesMax - 1)}`;
+  return error.cause === undefined || causesMax === 0 ? text : `${text}\nCause: ${toText(error.cause, causesMax - 1)}`;
 }
 
 /** The shortest part of a token that is removed. Shorter ones are words such as "e30". */

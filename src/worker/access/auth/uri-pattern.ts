@@ -29,11 +29,11 @@ export class UriPattern {
     const { text: whole } = new UriTemplate(text);
     // The question mark of an expression is not the beginning of a written query.
     const [, path = whole, query] = /^((?:\{[^}]*\}|[^{?])*)\?(.*)$/s.exec(whole) ?? [];
-    this.#path = partsOf(path);
+    this.#path = parseParts(path);
     this.#query = query
       ?.replace(/\{[&#][^}]*\}|#.*/gs, "")
       .split("&")
-      .map(partsOf);
+      .map(parseParts);
   }
 
   /** Whether the template matches a URI with this key, from `uriKey`. */
@@ -46,7 +46,7 @@ export class UriPattern {
   }
 }
 
-function partsOf(text: string): readonly Part[] {
+function parseParts(text: string): readonly Part[] {
   return new UriTemplate(text).parts.map((part) => (typeof part === "string" ? unescapeUri(part) : part));
 }
 

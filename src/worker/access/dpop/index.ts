@@ -16,7 +16,7 @@ import { type ObjectPlace, RoleObjects } from "../../bindings.ts";
 import { findKeyProblems } from "../../key-problems.ts";
 import type { KeysOf } from "../../runtime.ts";
 import { unavailable } from "../auth/denials.ts";
-import { schemeOf, type TokenAlgorithm } from "../auth/jwt.ts";
+import { findScheme, type TokenAlgorithm } from "../auth/jwt.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
 import type { BoundToken, ProofPart, ProofProblem } from "../auth/proof-part.ts";
 import { Nonces } from "./nonces.ts";
@@ -80,7 +80,7 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["ES256", "EdDSA", "Ed25519", "PS2
 export function dpop(options: DpopOptions = {}): ProofPart {
   checkOptions("dpop(): ", options, OPTIONS);
   const { required = false, nonces = false, windowMs = 5 * MINUTE_MS, algorithms = ALGORITHMS } = options;
-  const unknown = algorithms.find((algorithm) => !schemeOf(algorithm));
+  const unknown = algorithms.find((algorithm) => !findScheme(algorithm));
   if (unknown !== undefined) {
     const text = `dpop(): algorithms has ${quote(unknown)}, which is not an asymmetric algorithm.`;
     throw new KitError("options-invalid", text);

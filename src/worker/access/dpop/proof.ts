@@ -64,7 +64,7 @@ export async function readProof(text: string | null, rules: ProofRules): Promise
   if (!(Math.abs(Date.now() - issuedAtMs) <= rules.windowMs)) return "The proof is too old, or from the future.";
   if (rules.token !== undefined && ath !== (await hash(rules.token))) return "The proof is for another token.";
   if (!(await isSignedBy(key, jwt))) return "The signature of the proof is not valid.";
-  return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await thumbprintOf(jwk) };
+  return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await computeThumbprint(jwk) };
 }
 
 /** Returns a URL without its query and fragment, in the form in which equivalent URLs are equal (RFC 3986, 6.2.2). */
@@ -80,7 +80,7 @@ function unescapeUnreserved(escaped: string): string {
 }
 
 /** Returns the thumbprint of a key: the hash of its required members, sorted by name. */
-function thumbprintOf({ kty, crv, x, y, e, n }: JsonObject): Promise<string> {
+function computeThumbprint({ kty, crv, x, y, e, n }: JsonObject): Promise<string> {
   const members = kty === "RSA" ? { e, kty, n } : kty === "EC" ? { crv, kty, x, y } : { crv, kty, x };
   return hash(JSON.stringify(members));
 }

@@ -55,7 +55,7 @@ export class ProofsObject implements RoleObject, ProofsRpc {
     const isFirst = this.#rows.size === 0;
     ids.add(id);
     this.#rows.set(endMs, ids);
-    this.#storage.kv.put(keyOf(endMs), [...ids].join(""));
+    this.#storage.kv.put(toKey(endMs), [...ids].join(""));
     if (isFirst) await this.#storage.setAlarm(endMs);
     return "new";
   }
@@ -71,11 +71,11 @@ export class ProofsObject implements RoleObject, ProofsRpc {
     for (const endMs of this.#rows.keys()) {
       if (endMs > nowMs) continue;
       this.#rows.delete(endMs);
-      this.#storage.kv.delete(keyOf(endMs));
+      this.#storage.kv.delete(toKey(endMs));
     }
   }
 }
 
-function keyOf(endMs: number): string {
+function toKey(endMs: number): string {
   return PREFIX + endMs;
 }

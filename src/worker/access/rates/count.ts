@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/proto
 import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import type { ObjectStub, RoleObjects } from "../../bindings.ts";
-import { networkOf } from "./network.ts";
+import { toNetwork } from "./network.ts";
 import type { Place, PlacesRpc } from "./places-object.ts";
 import type { Count } from "./rates-object.ts";
 
@@ -67,7 +67,7 @@ export function checkRate(where: string, rate: Rate | BoundRate): void {
  * replaces what a client writes. `serveHttp()` does the same on Node.
  */
 export function networkName({ headers }: Request): string {
-  return `ip ${networkOf(headers.get("CF-Connecting-IP") ?? "unknown")}`;
+  return `ip ${toNetwork(headers.get("CF-Connecting-IP") ?? "unknown")}`;
 }
 
 /**
@@ -92,24 +92,24 @@ export async function count(
   }
   if (exact.length + places.length === 0 || !objects) return undefined;
   const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-  const beyond = await objects.call(await objectOf(who, env, objects), "count", counts, places);
+  const beyond = await objects.call(await findObject(who, env, objects), "count", counts, places);
   if (!beyond) return undefined;
   const found = exact.find((each) => each.name === beyond.name) ?? places.find((each) => each.kind === beyond.name);
   return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };
 }
 
 /** Returns the object of a caller. */
-export async function objectOf(who: string, env: unknown, objects: RoleObjects<PlacesRpc>): Promise<ObjectStub> {
-  return objects.named(env, `rates:${await digestOf(who)}`);
+export async function findObject(who: string, env: unknown, objects: RoleObjects<PlacesRpc>): Promise<ObjectStub> {
+  return objects.named(env, `rates:${await computeDigest(who)}`);
 }
 
 /** Returns the value of `Retry-After`: whole seconds, at least one. */
-export function secondsOf({ retryAfterMs }: Pick<Beyond, "retryAfterMs">): number {
+export function toSeconds({ retryAfterMs }: Pick<Beyond, "retryAfterMs">): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000));
 }
 
 /** Returns a short name for a text of any length that a client has chosen. */
-export async function digestOf(text: string): Promise<string> {
+export async function computeDigest(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
 }
 

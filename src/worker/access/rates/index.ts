@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable } from "../../../core/protocol/check-opt
 import type { Principal } from "../../../core/protocol/client-facts.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts";
-import { targetsOf } from "../../../core/protocol/targets.ts";
+import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
 import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
@@ -23,12 +23,12 @@ import {
   type BoundRate,
   type Counted,
   checkRate,
+  computeDigest,
   count,
-  digestOf,
+  findObject,
   networkName,
-  objectOf,
   type Rate,
-  secondsOf,
+  toSeconds,
 } from "./count.ts";
 import {
   boundTasks,
@@ -117,11 +117,11 @@ export function rates(options: RatesOptions): Plugin<unknown> {
       return {
         authorize: async ({ request, principal, env, messages: parsed }) => {
           if (request.method === "DELETE") return undefined;
-          const messages = messagesOf(parsed);
-          const places = liveSessions ? await placesOf(liveSessions, request, messages, opens) : [];
+          const messages = listMessages(parsed);
+          const places = liveSessions ? await listPlaces(liveSessions, request, messages, opens) : [];
           const counted = await counters.of(request, messages);
           try {
-            const beyond = await count(counted, nameOf(principal, request), env, objects, places);
+            const beyond = await count(counted, findName(principal, request), env, objects, places);
             return beyond && tooMany(beyond);
           } catch (error) {
             return uncounted(error);
@@ -147,7 +147,7 @@ interface SessionOpening {
 }
 
 /** Returns the places that a request takes: those of the sessions that it names, or that of the session that it opens. */
-async function placesOf(
+async function listPlaces(
   bound: LiveSessions,
   request: Request,
   messages: readonly Counting[],
@@ -158,8 +158,8 @@ async function placesOf(
   const version = headers.get("MCP-Protocol-Version");
   const isModern = findVersion(version ?? "")?.era === "modern";
   // A modern request has no session, whatever its header says. The query of a GET is not that of a session.
-  const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : queryIdOf(request)];
-  const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(digestOf));
+  const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : readQueryId(request)];
+  const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(computeDigest));
   if (named.length > 0) return named.map((digest) => placeOfSession(bound, digest));
   const isOpening = method === "GET" ? hasHttpSse : messages.some((each) => each.method === "initialize");
   return isOpening ? [placeOfSession(bound, undefined)] : [];
@@ -172,13 +172,13 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
-    const answer = objectOf(nameOf(principal, request), env, objects).then(question);
+    const answer = findObject(findName(principal, request), env, objects).then(question);
     // The client of a stream has left when its session ends.
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
   };
   const onCreate = async (id: string, at: SessionPlace) => {
-    const place = placeOfSession(bound, await digestOf(id));
+    const place = placeOfSession(bound, await computeDigest(id));
     const isFull = await ask(at, (object) => objects.call(object, "take", place)).catch((cause: unknown) => {
       throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
     });
@@ -186,7 +186,7 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${place.what}.`);
   };
   const onEnd = async (id: string, at: SessionPlace) => {
-    const names = [await digestOf(id)];
+    const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };
   watchSessions(gateway, onCreate, onEnd);
@@ -197,7 +197,7 @@ function bound(runtime: ObjectServices, tasksOf: UnfinishedTasks, objects: RoleO
   runtime.boundTasks = (env, tasks) =>
     boundTasks(tasks, tasksOf, async ({ principal }) => {
       if (!principal) return undefined;
-      const object = await objectOf(principalName(principal), env, objects);
+      const object = await findObject(principalName(principal), env, objects);
       return {
         take: (place) => objects.call(object, "take", place),
         give: async (names) => void (await objects.call(object, "give", "task", names).catch(notGiven)),
@@ -238,8 +238,14 @@ function checkRates(options: RatesOptions): Counters {
       if (rate && times > 0) counted.push({ name, what, rate, times, overflow });
     };
     add("principal", "requests of this caller", principal, messages.length);
-    for (const id of session ? sessionsOf(request) : []) {
-      add(`session #${await digestOf(id)}`, "requests of this session", session, messages.length, "other sessions");
+    for (const id of session ? listSessions(request) : []) {
+      add(
+        `session #${await computeDigest(id)}`,
+        "requests of this session",
+        session,
+        messages.length,
+        "other sessions",
+      );
     }
     for (const method of new Set(messages.map((each) => each.method))) {
       const times = messages.filter((each) => each.method === method).length;
@@ -249,7 +255,7 @@ function checkRates(options: RatesOptions): Counters {
       const times = messages.filter((each) => each.tool === tool).length;
       const own = toolRates?.get(tool);
       if (own) add(`tool ${tool}`, "calls of this tool", own, times);
-      else if (others) add(`tool #${await digestOf(tool)}`, "calls of this tool", others, times, "other tools");
+      else if (others) add(`tool #${await computeDigest(tool)}`, "calls of this tool", others, times, "other tools");
     }
     return counted;
   };
@@ -262,12 +268,12 @@ interface Counting {
 }
 
 /** Returns what is counted for messages. A request without messages, or with a body that is refused, counts once. */
-function messagesOf(messages: readonly ParsedMessage[]): readonly Counting[] {
+function listMessages(messages: readonly ParsedMessage[]): readonly Counting[] {
   if (messages.length === 0) return [{}];
   return messages.map((parsed) => {
     if (!("message" in parsed) || !("method" in parsed.message)) return {};
     const { method } = parsed.message;
-    const [target] = targetsOf({ ...parsed.message });
+    const [target] = listTargets({ ...parsed.message });
     return target?.kind === "tool" ? { method, tool: target.name } : { method };
   });
 }
@@ -276,19 +282,19 @@ function messagesOf(messages: readonly ParsedMessage[]): readonly Counting[] {
  * Returns the sessions that a request names: in the header, and in the query as over HTTP+SSE. If it names two, only one is
  * used, and the other must not be a way to avoid its rate.
  */
-function sessionsOf(request: Request): ReadonlySet<string> {
+function listSessions(request: Request): ReadonlySet<string> {
   const { headers } = request;
-  const query = queryIdOf(request);
+  const query = readQueryId(request);
   return new Set([headers.get("Mcp-Session-Id"), query].filter((id) => id !== null));
 }
 
 /** Returns the session in the query of a request. */
-function queryIdOf({ url }: Request): string | null {
+function readQueryId({ url }: Request): string | null {
   return url.includes("?") ? new URL(url).searchParams.get("sessionId") : null;
 }
 
 /** Returns a name for a caller. */
-function nameOf(principal: Principal | undefined, request: Request): string {
+function findName(principal: Principal | undefined, request: Request): string {
   return principal ? principalName(principal) : networkName(request);
 }
 
@@ -299,7 +305,7 @@ function principalName({ issuer, subject }: Principal): string {
 /** The error says when to try again as the header does, since clients show their users the error and not the headers. */
 function tooMany(beyond: Beyond): Refusal {
   const reason = "too-many";
-  const seconds = secondsOf(beyond);
+  const seconds = toSeconds(beyond);
   const form = invalid(429, `A limit is reached: too many ${beyond.what}.`, { "Retry-After": String(seconds) });
   return { reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } };
 }

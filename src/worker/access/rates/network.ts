@@ -8,7 +8,7 @@
  * Returns the first 64 bits of an IPv6 address, since a subscriber can use every address that begins with them
  * (RFC 6177). Returns an IPv4 address as it is, also when it is mapped to IPv6.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   if (!address.includes(":")) return address;
   const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;

@@ -56,12 +56,12 @@ export class PlacesObject extends RatesObject implements PlacesRpc {
     }
     if (nowMs < (this.#askAgainAtMs.get(place.kind) ?? 0)) return [];
     this.#askAgainAtMs.set(place.kind, nowMs + ASK_AGAIN_MS);
-    return namesOf(place.kind, taken);
+    return listNames(place.kind, taken);
   }
 
   async give(kind: Place["kind"], names: readonly string[]): Promise<void> {
     const taken = this.#takenAt(Date.now());
-    for (const name of names) taken.delete(keyOf(kind, name));
+    for (const name of names) taken.delete(toKey(kind, name));
     this.#askAgainAtMs.delete(kind);
     this.#set(taken);
   }
@@ -78,12 +78,12 @@ export class PlacesObject extends RatesObject implements PlacesRpc {
   }
 }
 
-function keyOf(kind: string, name: string): string {
+function toKey(kind: string, name: string): string {
   return `${PLACE}${kind} ${name}`;
 }
 
-function namesOf(kind: string, taken: ReadonlyMap<string, number>): readonly string[] {
-  const prefix = keyOf(kind, "");
+function listNames(kind: string, taken: ReadonlyMap<string, number>): readonly string[] {
+  const prefix = toKey(kind, "");
   return [...taken.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
 }
 
@@ -94,12 +94,12 @@ function namesOf(kind: string, taken: ReadonlyMap<string, number>): readonly str
  * @returns Milliseconds after which there is a place if none is given back, or 0 if it was taken.
  */
 function take({ kind, name, max, forMs }: Place, taken: Map<string, number>, nowMs: number): number {
-  const key = keyOf(kind, name);
+  const key = toKey(kind, name);
   if (!taken.has(key)) {
-    const names = namesOf(kind, taken);
+    const names = listNames(kind, taken);
     const unknown = name.startsWith(UNKNOWN_NAME) ? undefined : names.find((each) => each.startsWith(UNKNOWN_NAME));
-    if (unknown !== undefined) taken.delete(keyOf(kind, unknown));
-    else if (names.length >= max) return Math.min(...names.map((each) => taken.get(keyOf(kind, each)) ?? 0)) - nowMs;
+    if (unknown !== undefined) taken.delete(toKey(kind, unknown));
+    else if (names.length >= max) return Math.min(...names.map((each) => taken.get(toKey(kind, each)) ?? 0)) - nowMs;
   }
   taken.set(key, nowMs + forMs);
   return 0;

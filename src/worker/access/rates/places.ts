@@ -143,14 +143,14 @@ export function boundTasks(
   placesOf: (call: RequestContext) => Promise<TaskPlaces | undefined>,
 ): LegacyTaskBackend {
   const what = `tasks of this caller are unfinished (rates(): unfinishedTasks, at most ${max})`;
-  const placeOf = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
+  const toPlace = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
   return {
     ...tasks,
     create: async (start, call) => {
       const places = await placesOf(call);
       if (!places) return tasks.create(start, call);
       const name = UNKNOWN_NAME + crypto.randomUUID();
-      const place = placeOf(name, UNKNOWN_MS);
+      const place = toPlace(name, UNKNOWN_MS);
       const holders = await places.take(place).catch(tasksUncounted);
       const ended = holders ? await endedAmong(holders, tasks, call) : [];
       if (ended.length > 0) await places.give(ended);
@@ -163,7 +163,7 @@ export function boundTasks(
       // The backend returns the new task in the form in which it reads tasks.
       const { taskId, ttlMs } = task as unknown as TaskView;
       // The task runs already. If its place cannot be taken, the one without a name is free after a minute.
-      await places.take(placeOf(taskId, ttlMs)).catch(notGiven);
+      await places.take(toPlace(taskId, ttlMs)).catch(notGiven);
       return task;
     },
   };
