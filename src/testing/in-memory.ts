@@ -61,6 +61,7 @@ export async function connectInMemory<Env>(
   };
   const connection = await serveTransport(server, serverEnd, { onError, ...connectOptions });
   const client = new InMemoryClient({ connection, transport: clientEnd, envelope, onRequest, reports });
+  await clientEnd.start();
   if (!isModern) {
     await client.request("initialize", { protocolVersion: version, capabilities, clientInfo });
     client.notify("notifications/initialized");
