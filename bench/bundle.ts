@@ -1,4 +1,4 @@
-/** Bundles contestants in the way `wrangler deploy --minify` does. */
+/** Bundles contestants as `wrangler deploy` does with `minify = true` and `keep_names = false`, which README recommends. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
       : { entryPoints: [entry] }),
     bundle: true,
     minify: true,
-    keepNames: true,
+    keepNames: false,
     write: false,
     format: "esm",
     target: "es2024",

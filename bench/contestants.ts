@@ -64,6 +64,16 @@ export const CONTESTANTS: readonly Contestant[] = [
     resumes: true,
     objects: { MCP: "McpObject" },
   },
+  {
+    name: "ours-readme",
+    entry: "ours-readme",
+    what: "mcp-edge, as README recommends",
+    hasModern: true,
+    hasStateless: false,
+    sessions: "durable",
+    resumes: true,
+    objects: { MCP: "McpObject" },
+  },
   { name: "sdk-v2", entry: "sdk-v2", what: "@modelcontextprotocol/server", hasModern: true, hasStateless: true },
   { name: "sdk-v1", entry: "sdk-v1", what: "@modelcontextprotocol/sdk", hasModern: false, hasStateless: true },
   {

@@ -8,6 +8,7 @@ import { KitError } from "../protocol/errors.ts";
 import { Attempt } from "./attempt.ts";
 import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
+import { LazyAttempt } from "./lazy-attempt.ts";
 import type { RequestContext, RunRounds } from "./request-context.ts";
 
 /**
@@ -16,14 +17,19 @@ import type { RequestContext, RunRounds } from "./request-context.ts";
  */
 const ROUNDS_MAX = 64;
 
-const begin: BeginReplay = (call, kept, inputResponses, check) => {
-  const journal = (kept as JournalData | undefined) ?? newJournal();
-  if (journal.rounds >= ROUNDS_MAX) {
+const begin: BeginReplay = (call, given, inputResponses, check) => {
+  const kept = given as JournalData | undefined;
+  if (kept && kept.rounds >= ROUNDS_MAX) {
     throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one call.`);
   }
-  if (call.client.era === "legacy")
-    return new Attempt({ call, journal, live: liveAsker(call), record: recorder(call) });
-  return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
+  const create = () => {
+    const journal = kept ?? newJournal();
+    return call.client.era === "legacy"
+      ? new Attempt({ call, journal, live: liveAsker(call), record: recorder(call) })
+      : new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
+  };
+  const isFirst = !kept?.entries.length && !kept?.asked.length && Object.keys(inputResponses).length === 0;
+  return isFirst ? new LazyAttempt(create) : create();
 };
 
 /** The rounds of handlers that ask in the middle. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
+import { keepLast } from "../../core/basics/keep-last.ts";
 import type { ChangeNotification, Claim } from "../../core/protocol/change-notifications.ts";
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
@@ -104,8 +105,8 @@ export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithM
       };
       return {
         notifications: {
-          source: (env) => hubSource((claim) => connect(env, claim), shards),
-          methods: listenMethods,
+          source: keepLast((env) => hubSource((claim) => connect(env, claim), shards)),
+          methods: keepLast(listenMethods),
         },
         watch: (registry) => {
           const failed = (error: unknown) =>

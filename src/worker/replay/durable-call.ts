@@ -186,8 +186,9 @@ export class DurableCall implements AskedBefore {
     this.#rest();
   }
 
-  /** Called when a run begins. @param hold Keeps the object in memory while the run goes on. */
+  /** Called when a run has begun and is pending. @param hold Keeps the object in memory while the run goes on. */
   begin(hold: Hold): void {
+    if (this.#hold) return;
     this.#hold = hold;
     this.#goOn();
   }

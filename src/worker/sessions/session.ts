@@ -158,8 +158,6 @@ export class Session implements HttpSseSession {
       this.#notifications.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
-    // A run keeps the object in memory, except while it waits for a person.
-    durable?.begin((rest) => this.hold(Promise.race([outcome, rest])));
     return outcome;
   }
 
@@ -173,6 +171,12 @@ export class Session implements HttpSseSession {
 
   startNotifications(): Promise<void> {
     return this.streams.tell(this.#notifications.filter);
+  }
+
+  /** Keeps the object in memory until a run ends, except while it waits for a person. */
+  #holdRun({ durable, outcome }: RunningPost): void {
+    if (durable) durable.begin((rest) => this.hold(Promise.race([outcome, rest])));
+    else this.hold(outcome);
   }
 
   /** Keeps the object in memory until the work settles. */
@@ -228,7 +232,9 @@ export class Session implements HttpSseSession {
     const stream = this.streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
     stream.begin();
     durable.rerun();
-    await this.#serve(caller, ids, { post, stream, durable }).ready;
+    const running = this.#serve(caller, ids, { post, stream, durable });
+    this.#holdRun(running);
+    await running.ready;
   }
 
   // Expiry
@@ -297,11 +303,10 @@ export class Session implements HttpSseSession {
   /** Returns the answer to a POST: JSON, or the number of the stream that will carry it. */
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
-    const { stream, post, durable, outcome } = running;
+    const { stream, post, outcome } = running;
     const { limits } = this.#host.runtime;
-    // Call waitUntil only for pending runs: it is expensive.
-    const onWait = durable ? undefined : () => this.hold(outcome);
-    const finished = await untilStreaming(outcome, stream, post.form, limits, onWait);
+    // Only for runs that are pending, because waitUntil is expensive.
+    const finished = await untilStreaming(outcome, stream, post.form, limits, () => this.#holdRun(running));
     if (finished) return { answer: finished };
     if (post.form === "own") {
       if (!running.over) stream.begin();

@@ -4,10 +4,11 @@
  * @module
  */
 
+import { keepLast } from "../../core/basics/keep-last.ts";
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
-import type { RequestContext } from "../../core/run/request-context.ts";
+import type { MethodTable, RequestContext } from "../../core/run/request-context.ts";
 import { hasLegacyTasks, isOver } from "../../core/tasks/legacy/legacy-task.ts";
 import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";
 import { type LegacyTaskBackend, TaskChanges } from "../../core/tasks/legacy/legacy-task-result.ts";
@@ -122,12 +123,17 @@ function extension(runtime: ObjectServices, storable: Storable): ExtendMethods {
     changes.set(place, found);
     return found;
   };
-  return (methods, env, client, place) => {
-    const isModern = client.era === "modern";
-    if (!isModern && !hasLegacyTasks(client)) return methods;
+  const backendFor = keepLast((env: unknown) => {
     const own = createBackend(env, runtime, objects, storable);
-    const backend = runtime.boundTasks?.(env, own) ?? own;
-    return isModern ? taskMethods(backend, methods, checkName) : legacyTaskMethods(backend, methods, getChanges(place));
+    return runtime.boundTasks?.(env, own) ?? own;
+  });
+  // Modern calls share one table.
+  const modernMethods = keepLast((env: unknown) =>
+    keepLast((inner: MethodTable | undefined) => taskMethods(backendFor(env), inner, checkName)),
+  );
+  return (inner, env, client, place) => {
+    if (client.era === "modern") return modernMethods(env)(inner);
+    return hasLegacyTasks(client) ? legacyTaskMethods(backendFor(env), inner, getChanges(place)) : inner;
   };
 }
 
