@@ -78,11 +78,12 @@ function listFeatures({ methods, once }: RequestContext, logLevel: boolean): Tra
 }
 
 function discover(call: RequestContext): JsonObject {
+  const { registry } = call;
   return {
-    supportedVersions: call.registry.versions.modern.map((rules) => rules.version),
-    capabilities: call.registry.capabilities(call.client.rules, listFeatures(call, true)),
-    ...getInstructions(call.registry),
-    ...call.registry.cacheHint("server/discover"),
+    supportedVersions: registry.versions.modern.map((rules) => rules.version),
+    capabilities: registry.capabilities(call.client.rules, listFeatures(call, true)),
+    ...getInstructions(registry),
+    ...registry.cacheHint("server/discover"),
   };
 }
 
@@ -104,9 +105,10 @@ async function getPrompt(call: RequestContext): Promise<JsonObject> {
 }
 
 async function listResources(call: RequestContext): Promise<JsonText> {
-  const { rules } = call.client;
-  const defined = call.registry.resources.list(rules);
-  const { provider } = call.registry;
+  const { client, registry } = call;
+  const { rules } = client;
+  const defined = registry.resources.list(rules);
+  const { provider } = registry;
   const provided = provider?.list
     ? await timed("The list of resources", call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
@@ -115,7 +117,7 @@ async function listResources(call: RequestContext): Promise<JsonText> {
   for (const resource of provided ?? []) {
     checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
     const { uri } = resource;
-    if (!call.registry.resources.find(uri) && !call.registry.hides("resource", uri)) others.set(uriKey(uri), resource);
+    if (!registry.resources.find(uri) && !registry.hides("resource", uri)) others.set(uriKey(uri), resource);
   }
   const more = [...others.values()].map((resource): ListedEntry => {
     return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };

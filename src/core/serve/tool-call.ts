@@ -59,7 +59,10 @@ async function runTool(tool: CompiledTool, args: unknown, call: RequestContext):
   }
 }
 
-/** Returns the result of a failure. A ToolError with invalid content is treated like any other exception. */
+/**
+ * Returns the result of a failure: the author's own for a ToolError, and otherwise one with the kind of failure and a correlation id,
+ * with which `onError` gets the exception. A ToolError with invalid content is treated like any other exception.
+ */
 function toFailure(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
   let failure = error;
   try {
@@ -67,7 +70,12 @@ function toFailure(error: unknown, tool: CompiledTool, call: RequestContext): Js
   } catch (misfit) {
     failure = misfit;
   }
-  return reportFailure(failure, tool, call);
+  const correlationId = crypto.randomUUID();
+  // A cancelled call is not a failure, and its result is not sent.
+  if (!isReasonOf(call.ending.signal, failure)) {
+    call.registry.report(failure, { correlationId, ...describeSubject(call.request) }, call.onError);
+  }
+  return errorText(`${describeFailure(`Tool "${tool.name}"`, failure)} Reference: ${correlationId}`);
 }
 
 /** Reads the call. A malformed one is an error of the request (-32602), not a result of the tool. */
@@ -97,15 +105,6 @@ function runHandler(tool: CompiledTool, args: unknown, call: RequestContext, rou
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const what = `Tool "${tool.name}"`;
   return withTimedContext(what, timeoutMs, call, round, (ctx) => tool.handler(args, ctx));
-}
-
-/** Returns a result with the kind of failure and a correlation id. `onError` gets the exception. */
-function reportFailure(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
-  const correlationId = crypto.randomUUID();
-  // A cancelled call is not a failure, and its result is not sent.
-  if (!isReasonOf(call.ending.signal, error))
-    call.registry.report(error, { correlationId, ...describeSubject(call.request) }, call.onError);
-  return errorText(`${describeFailure(`Tool "${tool.name}"`, error)} Reference: ${correlationId}`);
 }
 
 function describeFailure(what: string, error: unknown): string {

@@ -284,7 +284,11 @@ describe("a tool of 2025-11-25", () => {
 
 test("a client without clientTasks() cannot start or resume a task", async () => {
   const client = await connect(lab.worker.url("/mcp"), ME);
-  const missing = { name: "KitError", code: "options-invalid", message: expect.stringContaining("use: [clientTasks()]") };
+  const missing = {
+    name: "KitError",
+    code: "options-invalid",
+    message: expect.stringContaining("use: [clientTasks()]"),
+  };
   await expect(startTask(client, "brief")).rejects.toMatchObject(missing);
   await expect(resumeTask(client, "id")).rejects.toMatchObject(missing);
   await client.close();
