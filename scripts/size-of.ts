@@ -6,7 +6,7 @@ import { ROOT } from "./tools.ts";
 /** The measured programs, each with its size budget in KiB, minified and compressed with gzip. */
 export const PROGRAMS = [
   { name: "stateless dual-era server, one tool", entry: "test/size/stateless.ts", gzipKibMax: 35 },
-  { name: "the same with bearer()", entry: "test/size/auth.ts", gzipKibMax: 43.2 },
+  { name: "the same with bearer()", entry: "test/size/auth.ts", gzipKibMax: 43.3 },
   { name: "the first with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 61.6 },
   { name: "the first with everything in durable()", entry: "test/size/durable.ts", gzipKibMax: 80.9 },
   {

@@ -196,8 +196,6 @@ export class Session implements HttpSseSession {
     return true;
   }
 
-  // Streams
-
   attach(caller: Caller, target: Attach["target"]): Response {
     // A client of HTTP+SSE gets no notifications before its handshake, so that a stream that it never uses costs no other object.
     const isSilent = target.kind === "standalone" && target.isHttpSse;
@@ -236,8 +234,6 @@ export class Session implements HttpSseSession {
     this.#holdRun(running);
     await running.ready;
   }
-
-  // Expiry
 
   /** Deletes the stored state if the session has expired. A session with an open stream is renewed instead. */
   async expire(nowMs: number): Promise<void> {
@@ -304,9 +300,10 @@ export class Session implements HttpSseSession {
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
     const { stream, post, outcome } = running;
-    const { limits } = this.#host.runtime;
     // Only for runs that are pending, because waitUntil is expensive.
-    const finished = await untilStreaming(outcome, stream, post.form, limits, () => this.#holdRun(running));
+    const finished = await untilStreaming(outcome, stream, post.form, this.#host.runtime.limits, () =>
+      this.#holdRun(running),
+    );
     if (finished) return { answer: finished };
     if (post.form === "own") {
       if (!running.over) stream.begin();
@@ -384,8 +381,6 @@ export class Session implements HttpSseSession {
     const known = messages.flatMap((parsed) => (parsed.kind === "request" ? [{ ...parsed.message }] : []));
     return this.#host.runtime.scopesOf?.(known) ?? [];
   }
-
-  // Cancelling
 
   #cancel({ method, params }: JSONRPCNotification, { principal }: Caller): void {
     if (method !== "notifications/cancelled") return;
