@@ -8,8 +8,10 @@ import { testsNear } from "../near.ts";
 import { ROOT } from "../tools.ts";
 import { ROOMS, type Room } from "./rooms.ts";
 
-/** What starts a process or workerd, so that a mutant in this process is not noticed there. */
-const OTHER_PROCESSES = ["test/harness/workerd.ts", "test/cli/run.ts", "test/cli/pty.ts", "test/node/child.ts"];
+/** What starts a process, so that a mutant in this process is not noticed there. */
+const OTHER_PROCESSES = ["test/cli/run.ts", "test/cli/pty.ts", "test/node/child.ts"];
+/** What starts workerd. The tests of the client run the client in this process, and only its servers there. */
+const WORKERD = "test/harness/workerd.ts";
 
 /** How many test files run for a room, the nearest first. Those that are farther away start what the room is only a part of. */
 const TESTS_MAX = 40;
@@ -70,7 +72,8 @@ export async function mutateRoom(room: Room, atOnce: number): Promise<RoomScore>
 
 /** Returns the tests that reach the room, and start nothing in which a mutant could not be switched on. */
 function testsOf(room: Room): readonly string[] {
-  const elsewhere = new Set(testsNear(ROOT, OTHER_PROCESSES).near);
+  const isClient = ROOMS[room].startsWith("src/client/");
+  const elsewhere = new Set(testsNear(ROOT, isClient ? OTHER_PROCESSES : [...OTHER_PROCESSES, WORKERD]).near);
   return testsNear(ROOT, globSync(ROOMS[room], { cwd: ROOT }))
     .near.filter((test) => !elsewhere.has(test))
     .slice(0, TESTS_MAX);
