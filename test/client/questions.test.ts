@@ -275,7 +275,7 @@ describe("a legacy server that asks", () => {
     });
     const called = JSON.stringify(await client.callTool("summarise"));
     expect(called).toContain('"isError":true');
-    expect(called).not.toContain("ada");
+    expect(called).not.toContain("home");
     expect(events).toContainEqual(
       expect.objectContaining({ type: "handler-failed", handler: "sampling/createMessage" }),
     );

@@ -102,7 +102,8 @@ test("a request that did not pass the provider is refused with 500, even with a 
   const headers = { authorization: `Bearer ${token}`, "X-Direct": "yes" };
   const { status, raw } = await readAnswer(new ModernClient(url()).call("who", {}, { headers }));
   expect(status).toBe(500);
-  expect(raw).not.toContain("ada");
+  expect(JSON.parse(raw)).toMatchObject({ error: { code: -32603, data: { reason: "internal" } } });
+  expect(raw).not.toContain('"ada"');
 });
 
 test("a token without a user is refused, unless the author names its subject", async () => {

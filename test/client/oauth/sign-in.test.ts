@@ -141,7 +141,7 @@ describe("the answer to the authorization request", () => {
     authority.answer = { error: "access_denied", error_description: "Call 555-1234 now", iss: "https://evil.example" };
     const error = await join(authority).catch((failure: unknown) => failure);
     expect(error).toMatchObject({ reason: "answer-invalid", error: undefined });
-    expect(String(error)).not.toContain("555");
+    expect(String(error)).not.toContain("555-1234");
   });
 
   test("that is an error of the issuer rejects with its code", async () => {
