@@ -56,7 +56,8 @@ function read(root: string, file: string): readonly string[] {
   const text = readFileSync(root + file, "utf8");
   const imported = importsOf(text).filter((each) => each.startsWith("."));
   const paths = imported.map((each) => posix.join(posix.dirname(file), each).replace(/\.js$/, ".ts"));
-  // Only tests and their helpers name files; a text of the product that looks like a path is none.
-  const named = file.startsWith("test/") ? [...text.matchAll(NAMED)].map(([, path = ""]) => path) : [];
+  // Only tests and their helpers name files that they use, and those are no tests: the lists of mutants name tests.
+  const all = file.startsWith("test/") ? [...text.matchAll(NAMED)].map(([, path = ""]) => path) : [];
+  const named = all.filter((path) => !path.endsWith(".test.ts"));
   return [...paths, ...named].filter((path) => existsSync(root + path));
 }

@@ -15,7 +15,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { nodeOf } from "../harness/nodes.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
 import { CLI, cli } from "./run.ts";
@@ -217,6 +216,8 @@ test("npx finds the Node of another project first, and the new project brings on
   // npx puts the programs of the folder that it runs in before those of the user.
   const npx = join(place, "clone/node_modules/.bin");
   const own = join(place, "own");
+  const node20 = join(place, "node-20");
+  writeFileSync(node20, "#!/bin/sh\necho v20.19.0\n", { mode: 0o755 });
   const manifestWith = async (name: string, nodes: Readonly<Record<string, string>>) => {
     for (const [folder, node] of Object.entries(nodes)) {
       mkdirSync(folder, { recursive: true });
@@ -226,11 +227,11 @@ test("npx finds the Node of another project first, and the new project brings on
     await cli(["new", name, "--template", "weather", "--no-install"], { cwd: place, env });
     return JSON.parse(read(name, "package.json"));
   };
-  const old = await manifestWith("old", { [npx]: NODE, [own]: nodeOf(20) });
+  const old = await manifestWith("old", { [npx]: NODE, [own]: node20 });
   expect(old.devDependencies.node).toMatch(/^\^24\./);
   rmSync(join(own, "node"));
   rmSync(join(npx, "node"));
-  const recent = await manifestWith("recent", { [npx]: nodeOf(20), [own]: NODE });
+  const recent = await manifestWith("recent", { [npx]: node20, [own]: NODE });
   expect(recent.devDependencies.node).toBeUndefined();
 });
 

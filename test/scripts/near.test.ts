@@ -4,6 +4,9 @@ import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { testsNear } from "../../scripts/near.ts";
 
+// In one piece, this would tag these tests as well.
+const LONG = ["// @module-tag", "long"].join(" ");
+
 const root = `${mkdtempSync(join(tmpdir(), "mcp-edge-near-"))}/`;
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -13,7 +16,7 @@ for (const [file, text] of Object.entries({
   "test/seal.test.ts": 'import { seal } from "../src/core/seal.ts";\n',
   "test/worker/fixture.ts": 'import { edge } from "../../src/worker/edge.ts";\n',
   "test/worker/edge.test.ts": 'const worker = await startWorker({ entry: "test/worker/fixture.ts" });\n',
-  "test/slow.test.ts": '// @module-tag long\nimport { seal } from "../src/core/seal.ts";\n',
+  "test/slow.test.ts": `${LONG}\nimport { seal } from "../src/core/seal.ts";\n`,
   "test/other.test.ts": 'import { expect } from "vitest";\n',
 })) {
   mkdirSync(dirname(root + file), { recursive: true });
@@ -30,4 +33,9 @@ test("the tests that reach a file by imports, or by naming a Worker, are found, 
 
 test("a file that does not exist is named", () => {
   expect(testsNear(root, ["src/nothing.ts"])).toEqual({ near: [], unknown: ["src/nothing.ts"] });
+});
+
+test("no test of `npm test` needs a browser, a shell or a Node that may not be installed", () => {
+  const files = ["programs", "chromium", "nodes"].map((name) => `test/harness/${name}.ts`);
+  expect(testsNear(`${join(import.meta.dirname, "../..")}/`, files)).toEqual({ near: [], unknown: [] });
 });
