@@ -8,6 +8,7 @@ export default defineConfig({
     tags: [{ name: "long", description: "takes long, or needs a browser or a shell that may not be installed" }],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     isolate: false,
   },
 });
