@@ -1,4 +1,5 @@
 /** Writes docs/cost.md from counts and the published prices. */
+import type { IdleCounts } from "./idle.ts";
 import type { Counted } from "./shapes.ts";
 import type { SignInCounts } from "./sign-in.ts";
 
@@ -39,7 +40,12 @@ export function dollarsOf(counted: Counted): number {
 }
 
 /** Returns the whole document. */
-export function pageOf(servers: readonly Server[], shapes: readonly string[], signIn: SignInCounts): string {
+export function pageOf(
+  servers: readonly Server[],
+  shapes: readonly string[],
+  signIn: SignInCounts,
+  idle: IdleCounts,
+): string {
   const head = ["shape", "server", "Worker requests", "object requests", "messages", "alarms", "rows read"];
   const heads = [...head, "rows written", "object in memory", "a day"];
   const lines = shapes.flatMap((shape) =>
@@ -54,6 +60,10 @@ ${table([heads, heads.map(() => "---"), ...lines])}
 ${SIGN_IN}
 ${signInTable(signIn)}
 
+${IDLE}
+${idleTable(idle)}
+
+${WAITS}
 ${NOTES}`;
 }
 
@@ -74,6 +84,15 @@ function signInTable(counts: SignInCounts): string {
       ...[workerRequests, requests, alarms, rowsRead, rowsWritten].map(short),
       formatDollars(dollarsOf(counted)),
     ];
+  });
+  return table([heads, heads.map(() => "---"), ...lines]);
+}
+
+function idleTable(counts: IdleCounts): string {
+  const heads = ["idle client", "objects", "of them in memory", "wake-ups a minute", "awake ms a minute"];
+  const lines = Object.entries(counts).map(([what, { objects, inMemory, wakeUps, awakeMs }]) => {
+    const wakes = Object.values(wakeUps).reduce((sum, each) => sum + each, 0);
+    return [what, ...[objects, inMemory, wakes, awakeMs].map(short)];
   });
   return table([heads, heads.map(() => "---"), ...lines]);
 }
@@ -110,6 +129,30 @@ const SIGN_IN = `## What signing in costs
 The same for the [authorization server](guides/authorization-server.md), with default options, and a user who signs in at one identity
 provider. The last column is the price of a million of each. The last alarm deletes the whole database with \`deleteAll()\`, which is
 counted as no row: Cloudflare's documentation does not say what it costs.
+`;
+
+const IDLE = `## What an idle client costs
+
+Since the compatibility date 2026-10-01 an object is billed for as long as I/O is pending: timers, calls to other objects, sockets,
+\`waitUntil\`. With everything of \`durable()\`, \`rates()\` and the compatibility date 2026-10-20, workerd reported each invocation of an
+object to a streaming tail. 16 seconds after the client did something for the last time, and again a minute later, evicting the objects
+said whether they were in memory. Heartbeats are sent by the Worker and reach no object.
+`;
+
+const WAITS = `An object waits, and is billed, only in these places. None of them is reached by a client that does nothing.
+
+| object | waits for | at most |
+| --- | --- | --- |
+| session | a handler that runs, except while it waits for a person and \`replay()\` can continue it | the time limit of the handler |
+| session | notifications of a handler that are stored together | 10 ms |
+| session | the Worker of an HTTP+SSE stream that was cut, when a message arrives | 0.7 s |
+| session | a Worker that confirms which notifications it passes on, when a subscription changes | 2 s |
+| session, hub | each other, when a stream begins or ends or a subscription changes | one call |
+| task | a run of the handler | \`runMs\`, and the step that then runs |
+| task | a change of its state, for a client of 2025-11-25 that waits with \`tasks/result\` | 25 s, then it asks again |
+| once | nothing: those that wait for an outcome hold a WebSocket with which it hibernates | - |
+| rates | the time at which its counters are stored | 1 s |
+| proof, keys, user | nothing | - |
 `;
 
 const NOTES = `## What is counted

@@ -15,10 +15,12 @@ async function run({ peers }: { readonly peers?: boolean }): Promise<void> {
     return;
   }
   const { countOurs } = await import("../cost/ours.ts");
+  const { watchIdle } = await import("../cost/idle.ts");
   const { countSignIn } = await import("../cost/sign-in.ts");
-  const { OURS, PAGE, pageOfStored, SIGN_IN } = await import("../cost/write.ts");
+  const { IDLE, OURS, PAGE, pageOfStored, SIGN_IN } = await import("../cost/write.ts");
   writeFileSync(OURS, `${JSON.stringify([{ name: "mcp-edge", counts: await countOurs() }], null, 2)}\n`);
   writeFileSync(SIGN_IN, `${JSON.stringify(await countSignIn(), null, 2)}\n`);
+  writeFileSync(IDLE, `${JSON.stringify(await watchIdle(60_000), null, 2)}\n`);
   const page = pageOfStored();
   writeFileSync(PAGE, page);
   console.log(page);

@@ -1,11 +1,14 @@
 // @module-tag long
 /** docs/cost.md contains what is counted now, and the published prices. */
 import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { ASLEEP_AFTER_MS, findInMemory, watchIdle } from "../../scripts/cost/idle.ts";
 import { countOurs } from "../../scripts/cost/ours.ts";
 import { dollarsOf } from "../../scripts/cost/page.ts";
 import { countSignIn } from "../../scripts/cost/sign-in.ts";
-import { OURS, PAGE, pageOfStored, readServers, readSignIn } from "../../scripts/cost/write.ts";
+import { startWatched } from "../../scripts/cost/watched.ts";
+import { OURS, PAGE, pageOfStored, readIdle, readServers, readSignIn } from "../../scripts/cost/write.ts";
 
 /** The shape whose rows depend on how many notifications the machine sends in 10 ms. */
 const PROGRESS = "connect and make a call with 1,000 progress notifications";
@@ -36,6 +39,32 @@ test("what signing in costs is counted as it is stored", { timeout: 120_000 }, a
     // Whether an object has left the memory between two requests depends on the machine, and so what it reads when it wakes.
     expect(counts[what], what).toMatchObject({ ...expected, rowsRead: expect.any(Number) });
   }
+});
+
+test("no object is awake for an idle client, and nothing wakes it", { timeout: 240_000 }, async () => {
+  const idle = await watchIdle(20_000);
+  expect(idle).toEqual(readIdle());
+  for (const each of Object.values(idle)) {
+    expect(each).toEqual({ objects: expect.any(Number), inMemory: 0, wakeUps: {}, awakeMs: 0 });
+    expect(each.objects).toBeGreaterThan(0);
+  }
+});
+
+test("an object that waits for a timer is found to be in memory, and its invocations are reported", { timeout: 90_000 }, async () => {
+  const entry = {
+    source: `
+      import { DurableObject } from "cloudflare:workers";
+      export class Waiting extends DurableObject {
+        async fetch() { setTimeout(() => {}, 25_000); return new Response("waiting"); }
+      }
+      export default { fetch: (request, env) => env.WAITING.getByName("one").fetch(request) };`,
+  };
+  await using watched = await startWatched({ entry, objects: { WAITING: "Waiting" } });
+  await (await fetch(watched.worker.url("/"))).text();
+  await pause(ASLEEP_AFTER_MS);
+  expect(watched.invocations).toMatchObject([{ cause: "fetch" }]);
+  const ids = new Set(watched.invocations.map(({ object }) => object));
+  expect(await findInMemory(new Map([[watched, ids]]), "WAITING")).toEqual([...ids]);
 });
 
 test("the document is the one that is written from the stored counts", () => {
