@@ -14,7 +14,7 @@ export interface Scenario {
   /** The target for mcp-edge, as a ratio if there is a floor. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
   /** The contestant that the target applies to. */
-  readonly ours: "ours" | "ours-sessions";
+  readonly ours: "ours" | "ours-readme";
 }
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -23,8 +23,8 @@ export const SCENARIOS: readonly Scenario[] = [
     title: "modern tools/call",
     unit: "req/s",
     floor: "floor",
-    target: { atLeast: 0.88 },
-    ours: "ours",
+    target: { atLeast: 0.85 },
+    ours: "ours-readme",
   },
   {
     key: "modern-list",
@@ -32,7 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "req/s",
     floor: "floor",
     target: { atLeast: 0.95 },
-    ours: "ours",
+    ours: "ours-readme",
   },
   {
     key: "stateless-call",
@@ -47,8 +47,8 @@ export const SCENARIOS: readonly Scenario[] = [
     title: "session tools/call",
     unit: "req/s",
     floor: "floor-do",
-    target: { atLeast: 0.9 },
-    ours: "ours-sessions",
+    target: { atLeast: 0.85 },
+    ours: "ours-readme",
   },
   {
     key: "session-list",
@@ -56,7 +56,7 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "req/s",
     floor: "floor-do",
     target: { atLeast: 0.95 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "shared-session",
@@ -64,7 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "req/s",
     floor: "floor-do",
     target: { atLeast: 0.9 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "new-session",
@@ -72,23 +72,23 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "/s",
     floor: "floor-do",
     target: { atLeast: 1 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
-  { key: "cpu", title: "CPU of a modern call", unit: "us", target: { atMost: 80 }, ours: "ours" },
-  { key: "first-event", title: "1,000 events: the first", unit: "ms", ours: "ours-sessions" },
-  { key: "last-event", title: "1,000 events: the last", unit: "ms", target: { atMost: 10 }, ours: "ours-sessions" },
+  { key: "cpu", title: "CPU of a modern call", unit: "us", target: { atMost: 80 }, ours: "ours-readme" },
+  { key: "first-event", title: "1,000 events: the first", unit: "ms", ours: "ours-readme" },
+  { key: "last-event", title: "1,000 events: the last", unit: "ms", target: { atMost: 10 }, ours: "ours-readme" },
   {
     key: "resume",
     title: "resume of 1,000 events, to the result",
     unit: "ms",
     target: { atMost: 5 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "awaited-modern",
     title: "1,000 awaited events of a modern call: the last",
     unit: "ms",
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "awaited",
@@ -96,7 +96,7 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "ms",
     over: "awaited-modern",
     target: { atMost: 1.3 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "resume-awaited",
@@ -104,38 +104,38 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "ms",
     over: "awaited-modern",
     target: { atMost: 1 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "timed-modern",
     title: "200 events of a modern call with a zero timer between them: the last",
     unit: "ms",
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "timed",
     title: "the same of a session call",
     unit: "ms",
     target: { atMost: 20 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
-  { key: "connect-sdk-1", title: "connect and list with SDK 1.32", unit: "ms", ours: "ours-sessions" },
-  { key: "connect-client-2", title: "connect and list with client 2.4", unit: "ms", ours: "ours-sessions" },
+  { key: "connect-sdk-1", title: "connect and list with SDK 1.32", unit: "ms", ours: "ours-readme" },
+  { key: "connect-client-2", title: "connect and list with client 2.4", unit: "ms", ours: "ours-readme" },
   {
     key: "wake",
     title: "first call after eviction",
     unit: "ms",
     floor: "floor-do",
     target: { atMost: 1.3 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
   {
     key: "start",
     title: "process start to first answer",
     unit: "ms",
     floor: "floor",
-    target: { atMost: 2 },
-    ours: "ours",
+    target: { atMost: 2.2 },
+    ours: "ours-readme",
   },
   {
     key: "start-zod",
@@ -143,7 +143,7 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "ms",
     floor: "floor-zod",
     target: { atMost: 1.15 },
-    ours: "ours",
+    ours: "ours-readme",
   },
   {
     key: "start-bare",
@@ -153,15 +153,21 @@ export const SCENARIOS: readonly Scenario[] = [
     target: { atMost: 1.3 },
     ours: "ours",
   },
-  { key: "bundle", title: "bundle, min+gzip, zod included", unit: "KiB", ours: "ours" },
-  { key: "memory", title: "memory per idle session", unit: "KiB", target: { atMost: 30 }, ours: "ours-sessions" },
-  { key: "disk", title: "disk per idle session", unit: "KiB", target: { atMost: 0 }, ours: "ours-sessions" },
+  {
+    key: "bundle",
+    title: "bundle, min+gzip, zod included",
+    unit: "KiB",
+    target: { atMost: 94 },
+    ours: "ours-readme",
+  },
+  { key: "memory", title: "memory per idle session", unit: "KiB", target: { atMost: 30 }, ours: "ours-readme" },
+  { key: "disk", title: "disk per idle session", unit: "KiB", target: { atMost: 0 }, ours: "ours-readme" },
   {
     key: "object-requests",
     title: "object requests per session call",
     unit: "",
     target: { atMost: 1 },
-    ours: "ours-sessions",
+    ours: "ours-readme",
   },
-  { key: "rows", title: "rows written per session call", unit: "", target: { atMost: 0 }, ours: "ours-sessions" },
+  { key: "rows", title: "rows written per session call", unit: "", target: { atMost: 0 }, ours: "ours-readme" },
 ];
