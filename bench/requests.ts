@@ -44,8 +44,8 @@ export interface Session extends Place {
 export const sessionCall = (session: Session, id = 1): Buffer =>
   legacy(session, "tools/call", { name: ECHO, arguments: FORECAST }, id);
 export const sessionList = (session: Session): Buffer => legacy(session, "tools/list", {});
-export const emitCall = (session: Session, events: Events): Buffer =>
-  legacy(session, "tools/call", { ...EMIT, arguments: events, _meta: PROGRESS });
+export const emitCall = (session: Session, events: Events, id = 1): Buffer =>
+  legacy(session, "tools/call", { ...EMIT, arguments: events, _meta: { progressToken: id } }, id);
 export const modernEmitCall = (events: Events): Buffer =>
   modern("tools/call", { ...EMIT, arguments: events, _meta: { ...META, ...PROGRESS } });
 
@@ -64,9 +64,17 @@ export function resume(session: Session, lastEventId: string): Buffer {
   );
 }
 
+const placeOf = ({ sessionPath = "/mcp", legacyVersion = LATEST_LEGACY }: Contestant): Place => ({
+  path: sessionPath,
+  version: legacyVersion,
+});
+
+/** The first request of a client. */
+export const initializeFor = (contestant: Contestant): Buffer => initialize(placeOf(contestant));
+
 /** Opens a session as clients do: `initialize`, then `notifications/initialized`. */
 export async function openSession(connection: Connection, contestant: Contestant): Promise<Session> {
-  const place = { path: contestant.sessionPath ?? "/mcp", version: contestant.legacyVersion ?? LATEST_LEGACY };
+  const place = placeOf(contestant);
   const answer = await connection.send(initialize(place));
   const id = /\r\nmcp-session-id: ([^\r]+)/i.exec(answer.head)?.[1];
   if (id === undefined) throw new Error(`${contestant.name} opened no session: ${answer.head}\n${answer.body}`);

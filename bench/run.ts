@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, bundle } from "./bundle.ts";
 import { BARE, CONTESTANTS, type Contestant, FLOOR_ZOD } from "./contestants.ts";
+import { crowds } from "./crowds.ts";
 import { grow } from "./grow.ts";
 import { SLICES, type SliceOf, takesPart } from "./measure/calls.ts";
 import { CONNECTS, connects, takesClients } from "./measure/connects.ts";
@@ -20,6 +21,7 @@ const { values: given } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     grow: { type: "boolean", default: false },
+    crowds: { type: "boolean", default: false },
     only: { type: "string", default: "" },
   },
 });
@@ -65,6 +67,7 @@ function say(what: string): void {
 }
 
 if (given.grow) write("grow", { rows: await grow(say, given.quick) }, []);
+else if (given.crowds) write("crowds", { rows: await crowds(say, given.quick) }, []);
 else await compare();
 
 async function compare(): Promise<void> {

@@ -54,11 +54,12 @@ interface Joined {
 /**
  * Makes the Worker an authorization server for its own endpoint, as a plugin of `edge()`: users sign in with an
  * identity provider, clients get tokens, and requests with these tokens are admitted. It serves `/authorize`, `/token`,
- * `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers get the user as `ctx.auth`, as with
- * `bearer()`.
+ * `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers get the user as `ctx.auth`, as
+ * with `bearer()`.
  *
  * Refreshing the same token several times at once gives the same answer, so no process of a client signs out another. A
- * sign-in writes a few rows in the object of its user, a refresh one, and a call none. Needs the exported class `McpObject`.
+ * sign-in writes a few rows in the object of its user, a refresh one, and a call none. Needs the exported class
+ * `McpObject`.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -88,7 +89,10 @@ class Installed {
   readonly #options: AuthorizationServerOptions;
   readonly #server: AuthServer;
   readonly #host: ProviderHost;
-  /** The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
+  /**
+   * The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on
+   * Cloudflare.
+   */
   readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
   #keys: KeysOf = envRing;
   #joined: Joined | undefined;
@@ -255,7 +259,7 @@ class Installed {
 /** Keeps the Worker running where no request is at hand. */
 const ALIVE: Execution = { waitUntil };
 
-/** The most hosts of one Worker that an isolate remembers. @limit internal */
+/** The maximum number of hosts of one Worker that an isolate remembers. @limit internal */
 const BEARERS_MAX = 16;
 
 /** Returns the origin of a URL if tokens can be sent there safely. */
@@ -265,8 +269,8 @@ function safeOrigin(url: string): string | undefined {
 }
 
 /**
- * Returns the issuer that the author has named. Undefined if it is this machine, and the request is for another host: a page of
- * that host would then act as one of this machine (DNS rebinding).
+ * Returns the issuer that the author has named. Undefined if it is this machine, and the request is for another host: a
+ * page of that host would then act as one of this machine (DNS rebinding).
  */
 function givenIssuer(issuer: string, url: string): string | undefined {
   const isLocal = isLoopback(splitUrl(issuer).hostname);
@@ -312,7 +316,7 @@ function createPolicy(options: AuthorizationServerOptions, rules: Admission): Po
 }
 
 /**
- * The most characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers.
+ * The maximum number of characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers.
  * @limit characters The name of a user in `ctx.auth.claims`. It is cut off.
  */
 const NAME_MAX = 200;

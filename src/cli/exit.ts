@@ -89,7 +89,7 @@ export function jsonOfError(error: unknown): JsonObject {
   return { error: { message: textOfError(error), exitCode: getExitCode(error), ...code, ...facts } };
 }
 
-/** The most characters of an error message of a server. */
+/** The maximum number of characters of an error message of a server. */
 const MESSAGE_CHARS_MAX = 2_000;
 
 /** Returns the text to show for an error. */
@@ -111,7 +111,7 @@ export function textOfError(error: unknown): string {
   return `${withMarks(text)}${hint}${other}`;
 }
 
-/** The most lines of an error message that are shown. */
+/** The maximum number of lines of an error message that are shown. */
 const MESSAGE_LINES_MAX = 40;
 
 /** Returns a message of the client, which may end with what the server has sent. Only the first line has no mark. */

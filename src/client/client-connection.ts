@@ -31,7 +31,10 @@ export interface ClientConnection {
     note(uri: string): void;
     forget(uri: string): void;
   };
-  /** Sends a request through the extensions. `partsOf` returns the parts of the request that they have made of it. */
+  /**
+   * Sends a request through the extensions. `partsOf` returns the parts of the request as the extensions have changed
+   * it.
+   */
   send(request: OutgoingRequest, partsOf: (last: OutgoingRequest) => RequestParts): Promise<JsonObject>;
   /** Waits for the answer to a request of another connection. */
   resume(token: string, options: RequestOptions): Promise<JsonObject>;

@@ -52,9 +52,9 @@ export interface CompleteOptions extends RequestOptions {
 /**
  * A client that is connected to one server. Created by `connect`.
  *
- * Every method works with servers of both eras. It rejects with an `McpError` if the server answers with an error, with a
- * `ClientError` if the connection or a limit fails or the server does not support the request, and with the reason
- * of `signal` if the caller cancels.
+ * Every method works with servers of both eras. It rejects with an `McpError` if the server answers with an error, with
+ * a `ClientError` if the connection or a limit fails or the server does not support the request, and with the reason of
+ * `signal` if the caller cancels.
  */
 export class Client {
   readonly #connection: ClientConnection;
@@ -65,7 +65,9 @@ export class Client {
     this.#connection = connection;
   }
 
-  /** The version, the capabilities and the name of the server. May be stored and passed as `serverFacts` the next time. */
+  /**
+   * The version, the capabilities and the name of the server. May be stored and passed as `serverFacts` the next time.
+   */
   get server(): ServerFacts {
     return this.#connection.facts;
   }
@@ -129,7 +131,8 @@ export class Client {
    * Calls a tool. A failure of the tool itself is a result with `isError`.
    *
    * @param tool The name of a tool, or a tool from a list.
-   * @param options `output` is a schema of `structuredContent`, of any library with Standard Schema such as zod. The result then has
+   * @param options `output` is a schema of `structuredContent`, of any library with Standard Schema such as zod. The
+   * result then has
    *   its type, unless the tool has failed.
    * @throws {ClientError} `answer-invalid` if the structured content does not fit `output`. The tool has run.
    */
@@ -163,8 +166,8 @@ export class Client {
   }
 
   /**
-   * Waits for the answer to a request that was interrupted, also one of another process: after a restart, the call is not made
-   * again. Answers of the server's questions and progress go to the handlers of this client.
+   * Waits for the answer to a request that was interrupted, also one of another process: after a restart, the call is
+   * not made again. Answers of the server's questions and progress go to the handlers of this client.
    *
    * @param token The last token that `onResumeToken` of the request has received.
    * @returns The result of the request, unchecked.
@@ -219,7 +222,8 @@ export class Client {
   }
 
   /**
-   * Sets the level from which on the server sends log messages. A modern server learns it with each request that follows.
+   * Sets the level from which on the server sends log messages. A modern server learns it with each request that
+   * follows.
    */
   async setLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
     const { rules, sender } = this.#connection;
@@ -272,7 +276,10 @@ export class Client {
     return this.#connection.close();
   }
 
-  /** Sends a request through the extensions. @param given The tool of a call, if the caller has passed one. */
+  /**
+   * Sends a request through the extensions.
+   * @param given The definition of the called tool, if the caller has passed it.
+   */
   async #request(
     method: string,
     params?: JsonObject,

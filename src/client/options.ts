@@ -34,17 +34,23 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    */
   readonly protocolVersions?: readonly string[];
   /**
-   * The facts about the server from an earlier connection (`client.server`). They save the probe of the era. If they prove
-   * wrong, the era is detected again.
+   * The facts about the server from an earlier connection (`client.server`). They save the probe of the era. If they
+   * prove wrong, the era is detected again.
    */
   readonly serverFacts?: ServerFacts | undefined;
   /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
   readonly headers?: HeadersOption;
-  /** Ends the attempt to connect. `connect` then rejects with the reason of the signal. A client that is connected stays so. */
+  /**
+   * Ends the attempt to connect. `connect` then rejects with the reason of the signal. A client that is connected stays
+   * so.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Signs in and authorizes every HTTP request: `oauth()` of `mcp-edge/client/oauth`. */
   readonly auth?: ClientAuth | undefined;
-  /** The function for HTTP requests: for a proxy, for recording, or for another HTTP stack. @default the global `fetch` */
+  /**
+   * The function for HTTP requests: for a proxy, for recording, or for another HTTP stack.
+   * @default the global `fetch`
+   */
   readonly fetch?: FetchFunction;
   /**
    * Capabilities to declare in addition to those that follow from the handlers, such as `experimental` or `extensions`.
@@ -62,8 +68,8 @@ export interface ClientOptions extends Implementation, ServerHandlers {
     context: QuestionContext,
   ) => JsonObject | Promise<JsonObject>;
   /**
-   * Receives warnings, failures of handlers, and everything that the client does by itself to recover. @default warnings
-   * and failures go to `console.warn`
+   * Receives warnings, failures of handlers, and everything that the client does by itself to recover. @default
+   * warnings and failures go to `console.warn`
    */
   readonly onEvent?: EventHook;
   /**
@@ -72,8 +78,8 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    */
   readonly use?: readonly ClientExtension[];
   /**
-   * The time, in milliseconds, that a request may take without progress. The time in which the client answers a question
-   * of the server does not count. 0 means no limit.
+   * The time, in milliseconds, that a request may take without progress. The time in which the client answers a
+   * question of the server does not count. 0 means no limit.
    *
    * @default 60,000 (1 minute)
    */
@@ -91,13 +97,16 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    */
   readonly resetTimeoutOnProgress?: boolean;
   /**
-   * The time, in milliseconds, that a server has to answer the probe of the era. A server that stays silent is taken for a
-   * legacy one. @default 10,000
+   * The time, in milliseconds, that a server has to answer the probe of the era. A server that stays silent is taken
+   * for a legacy one. @default 10,000
    */
   readonly probeTimeoutMs?: number;
   /** The largest message that is accepted from the server, in bytes over HTTP. @default 33,554,432 (32 MiB) */
   readonly messageBytesMax?: number;
-  /** The most pages that the iteration of a list reads. Together they may be as large as one message. @default 1,000 */
+  /**
+   * The maximum number of pages that the iteration of a list reads. Together they may be as large as one message.
+   * @default 1,000
+   */
   readonly pagesMax?: number;
   /** How often a modern server may answer one request with questions. @default 16 */
   readonly roundsMax?: number;

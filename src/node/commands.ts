@@ -30,8 +30,9 @@ export interface CommandOptions {
   /** The pattern of all further arguments. @default no further arguments */
   readonly rest?: ArgumentPattern;
   /**
-   * Whether `--` is put before the arguments that are not options, so that the program takes none of them for an option.
-   * Programs that do not know `--` (`echo`, `find`) need false; an argument that begins with a dash is refused anyway.
+   * Whether `--` is put before the arguments that are not options, so that the program takes none of them for an
+   * option. Programs that do not know `--` (`echo`, `find`) need false; an argument that begins with a dash is refused
+   * anyway.
    *
    * @default true
    */
@@ -40,11 +41,11 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Environment variables. The program gets only these, PATH and LANG; on Windows also SYSTEMROOT. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** The most arguments from outside. @default 100 */
+  /** The maximum number of arguments from outside. @default 100 */
   readonly argsMax?: number;
-  /** The most characters of one argument from outside. @default 4,096 */
+  /** The maximum number of characters of one argument from outside. @default 4,096 */
   readonly argCharactersMax?: number;
-  /** The most bytes of the output and of the error output, each. @default 1 MiB */
+  /** The maximum number of bytes of the output and of the error output, each. @default 1 MiB */
   readonly outputBytesMax?: number;
   /** Milliseconds after which the program is killed. @default 10,000 */
   readonly timeoutMs?: number;
@@ -110,9 +111,9 @@ const RUN: OptionTable<RunOptions> = { signal: null, input: null };
  * that writes files or runs other programs. The list decides what a caller can do: do not allow programs that run
  * others from their arguments (`sh`, `env`, `xargs`, `find -exec`, `git -c`).
  *
- * The function rejects with a `RefusedError`: `command` for a name or an argument that is not allowed, `too-large` if the
- * program writes too much, and `timeout`. It rejects with the reason of the signal when that aborts. In each case the
- * program and its children are killed first.
+ * The function rejects with a `RefusedError`: `command` for a name or an argument that is not allowed, `too-large` if
+ * the program writes too much, and `timeout`. It rejects with the reason of the signal when that aborts. In each case
+ * the program and its children are killed first.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */

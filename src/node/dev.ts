@@ -82,8 +82,8 @@ export async function dev(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Ends wrangler when npm's shell has ended. npm sends signals to the shell that runs a script, and the shell ends without
- * forwarding them.
+ * Ends wrangler when npm's shell has ended. npm sends signals to the shell that runs a script, and the shell ends
+ * without forwarding them.
  */
 function endWithNpm(end: () => void): void {
   const { ppid } = process;
@@ -141,7 +141,7 @@ async function introduce(url: string): Promise<void> {
 
 const CONNECT =
   "To add it to Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, ChatGPT or the Inspector: npx mcp-edge connect <host>";
-/** The most tools that are named. */
+/** The maximum number of tools that are named. */
 const TOOLS_SHOWN = 20;
 
 /** Lists the tools of a server without a page, and how to call the first. Undefined if it cannot be asked. */

@@ -12,7 +12,7 @@ import { RefusedError, refusedValue } from "../safe/refused.ts";
 
 /** Options of {@link readFileWithin}. */
 export interface ReadFileOptions {
-  /** The most bytes of the file. @default 10 MiB */
+  /** The maximum number of bytes of the file. @default 10 MiB */
   readonly bytesMax?: number;
 }
 
@@ -103,7 +103,9 @@ async function readAll(handle: FileHandle, bytesMax: number): Promise<Uint8Array
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** Undefined for a file that does not exist or may not be read, so that a caller cannot tell which. Throws other errors. */
+/**
+ * Undefined for a file that does not exist or may not be read, so that a caller cannot tell which. Throws other errors.
+ */
 function orUndefined(error: NodeJS.ErrnoException): undefined {
   if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(error.code ?? "")) return;
   throw error;

@@ -1,7 +1,8 @@
 /**
- * Returns the end of a text, without the word that the cut divides: the rest of a secret could not be recognised any more.
+ * Returns the end of a text, without the word that the cut divides: the rest of a secret could not be recognised any
+ * more.
  *
- * @param max The most characters.
+ * @param max The maximum number of characters.
  */
 export function toEnd(text: string, max: number): string {
   if (text.length <= max) return text;

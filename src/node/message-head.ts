@@ -1,11 +1,12 @@
 /**
- * The id and the method of a message that is too large to be parsed, so that the error that refuses it can name its request.
+ * The id and the method of a message that is too large to be parsed, so that the error that refuses it can name its
+ * request.
  *
  * @module
  */
 import { isObject, isRequestId, type RequestId } from "../core/protocol/jsonrpc.ts";
 
-/** The most bytes that are kept of a message: its members without what is nested in them. */
+/** The maximum number of bytes that are kept of a message: its members without what is nested in them. */
 const KEPT_BYTES_MAX = 4_096;
 const [QUOTE, BACKSLASH, OPEN, CLOSE, SPACE, ZERO] = [0x22, 0x5c, 0x5b, 0x5d, 0x20, 0x30];
 /** The bit by which the character codes of brackets and braces differ. */
@@ -42,7 +43,9 @@ export class HeadReader {
     }
   }
 
-  /** Returns what was read, once all bytes were fed. Nothing if they are not one JSON object, or one with large members. */
+  /**
+   * Returns what was read, once all bytes were fed. Nothing if they are not one JSON object, or one with large members.
+   */
   head(): MessageHead {
     if (this.#length > KEPT_BYTES_MAX) return {};
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });

@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 
-/** The most bytes of a file of a project or of a host that is read. */
+/** The maximum number of bytes of a file of a project or of a host that is read. */
 export const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Returns the content of a file that a stranger may have prepared, such as one of a cloned project. A pipe would be read forever, and
- * a huge file would fill the memory.
+ * Returns the content of a file that a stranger may have prepared, such as one of a cloned project. A pipe would be
+ * read forever, and a huge file would fill the memory.
  *
  * @throws {Error} saying that it is not a file or too large; an error of the file system is thrown as it is.
  */

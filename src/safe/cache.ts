@@ -27,9 +27,9 @@ export interface CacheOptions<Env = unknown> {
   readonly cacheScope?: "public" | "private";
   /** Returns what the result depends on besides URI, arguments and principal, such as a tenant. @default nothing */
   readonly key?: (ctx: HandlerContext<Env>) => string;
-  /** The most results. The one that was not used for the longest time is removed first. @default 1,000 */
+  /** The maximum number of results. The one that was not used for the longest time is removed first. @default 1,000 */
   readonly entriesMax?: number;
-  /** The most bytes of all results, estimated. A larger result is not kept. @default 8 MiB */
+  /** The maximum number of bytes of all results, estimated. A larger result is not kept. @default 8 MiB */
   readonly bytesMax?: number;
 }
 
@@ -50,8 +50,8 @@ const OPTIONS: OptionTable<CacheOptions> = {
  * server.resource("prices://today", {}, cache.resource(async (_, ctx) => JSON.stringify(await prices(ctx.env))));
  * ```
  *
- * To a modern client, the result of a resource carries `cacheScope` and, as `ttlMs`, the time that remains, so that here and
- * in the client it is never older than `ttlMs` in total. (Results of prompts have no cache hints.)
+ * To a modern client, the result of a resource carries `cacheScope` and, as `ttlMs`, the time that remains, so that
+ * here and in the client it is never older than `ttlMs` in total. (Results of prompts have no cache hints.)
  *
  * Not kept are missing resources, exceptions, questions, and results that answers of the client went into with
  * `inputRequired`. Do not use it for a handler that asks in the middle (`ctx.elicit`, `ctx.sample`).
@@ -111,7 +111,10 @@ export class ResultCache<Env = unknown> {
     };
   }
 
-  /** Forgets the results of a resource, for all principals and however its URI is spelled. Other isolates keep theirs until they expire. */
+  /**
+   * Forgets the results of a resource, for all principals and however its URI is spelled. Other isolates keep theirs
+   * until they expire.
+   */
   delete(uri: string): void {
     this.#forget(`resource ${uriKey(uri)}`);
   }
@@ -144,7 +147,9 @@ export class ResultCache<Env = unknown> {
     return { cacheScope, ...result, ttlMs: remainingMs ?? result.ttlMs ?? 0 };
   }
 
-  /** Returns a stored result, or runs the work and stores its result. `remainingMs` is undefined if it must not be kept. */
+  /**
+   * Returns a stored result, or runs the work and stores its result. `remainingMs` is undefined if it must not be kept.
+   */
   async #get(
     name: string,
     ctx: HandlerContext<Env>,

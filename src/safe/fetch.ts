@@ -26,9 +26,9 @@ export interface SafeFetchOptions {
   readonly privateHosts?: readonly string[];
   /** Whether `http:` is allowed for every host. Others can then read and change what is sent. @default false */
   readonly allowHttp?: boolean;
-  /** The most redirects that are followed. Each one is checked like the first URL. @default 5 */
+  /** The maximum number of redirects that are followed. Each one is checked like the first URL. @default 5 */
   readonly redirectsMax?: number;
-  /** The most bytes of an answer, after decompression. @default 10 MiB */
+  /** The maximum number of bytes of an answer, after decompression. @default 10 MiB */
   readonly responseBytesMax?: number;
   /** Milliseconds for everything: redirects, headers and body. @default 30,000 */
   readonly timeoutMs?: number;
@@ -66,9 +66,11 @@ export const SAFE_FETCH: OptionTable<SafeFetchOptions> = {
  * Returns a `fetch` for URLs that come from a model or another outsider. It stops server-side request forgery:
  *
  * - Only `https:`, no user names and passwords, only the default port, and only `hosts` if they are given.
- * - No addresses that are not public (loopback, private, link-local, cloud metadata, multicast), in any notation, and no
+ * - No addresses that are not public (loopback, private, link-local, cloud metadata, multicast), in any notation, and
+ * no
  *   names such as `localhost`, `metadata`, `db.internal`, `kubernetes.default.svc` or `x.consul`.
- * - Each redirect is checked like the first URL. To another origin, only `Accept`, `Accept-Language`, `Content-Type` and
+ * - Each redirect is checked like the first URL. To another origin, only `Accept`, `Accept-Language`, `Content-Type`
+ * and
  *   `User-Agent` are sent, and a request with a body is not redirected.
  * - Time and size are limited. The limits include the body.
  *
@@ -121,8 +123,8 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
 }
 
 /**
- * Returns a signal that aborts after a time, and a function that stops the timer. `AbortSignal.timeout()` cannot be stopped,
- * and a pending timer keeps a Durable Object in memory.
+ * Returns a signal that aborts after a time, and a function that stops the timer. `AbortSignal.timeout()` cannot be
+ * stopped, and a pending timer keeps a Durable Object in memory.
  */
 function startTimeout(timeoutMs: number): { readonly timeout: AbortSignal; readonly end: () => void } {
   const controller = new AbortController();
@@ -194,7 +196,10 @@ function pickHeaders(headers: Headers, names: readonly string[]): Headers {
   return new Headers(kept);
 }
 
-/** @param shown The URL as the caller gave it. The target of a redirect is not shown, because the caller does not know it. */
+/**
+ * @param shown The URL as the caller gave it. The target of a redirect is not shown, because the caller does not know
+ * it.
+ */
 function check(url: URL, rules: UrlRules, shown?: string): void {
   const problem = findUrlProblem(url, rules);
   if (problem === undefined) return;

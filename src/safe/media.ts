@@ -11,7 +11,7 @@ import { RefusedError } from "./refused.ts";
 /** The first bytes of a file, as Latin-1 characters. A dot stands for any byte. */
 type Signature = readonly [mediaType: string, start: string];
 
-/** The most bytes of a signature. @limit internal */
+/** The maximum number of bytes of a signature. @limit internal */
 const SIGNATURE_MAX = 64;
 
 const SIGNATURES: readonly Signature[] = [
@@ -66,9 +66,9 @@ const SAME: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the media type that the first bytes show: images (PNG, JPEG, GIF, WebP, AVIF, HEIC, BMP, TIFF, ICO), sound (WAV,
- * MP3, AAC, M4A, Ogg, FLAC, AIFF, MIDI), MP4, WebM, PDF, ZIP and gzip. Undefined for every other type, also for text formats
- * such as SVG and HTML.
+ * Returns the media type that the first bytes show: images (PNG, JPEG, GIF, WebP, AVIF, HEIC, BMP, TIFF, ICO), sound
+ * (WAV, MP3, AAC, M4A, Ogg, FLAC, AIFF, MIDI), MP4, WebM, PDF, ZIP and gzip. Undefined for every other type, also for
+ * text formats such as SVG and HTML.
  */
 export function detectMediaType(bytes: Uint8Array): string | undefined {
   const start = String.fromCharCode(...bytes.subarray(0, SIGNATURE_MAX));
@@ -106,7 +106,7 @@ export function checkMediaBytes(bytes: Uint8Array, mediaType: string): void {
 export interface MediaContentOptions {
   /** The declared media type. @default the type that the bytes show */
   readonly mimeType?: string;
-  /** The most bytes. @default 10 MiB */
+  /** The maximum number of bytes. @default 10 MiB */
   readonly bytesMax?: number;
 }
 

@@ -16,12 +16,12 @@ const PATH_MAX = 4_096;
 const ENCODINGS_MAX = 4;
 
 /**
- * Joins a path from outside to a root, for keys of a storage such as R2 or KV. The result is the root, or begins with the
- * root and a slash. Empty and "." segments are removed.
+ * Joins a path from outside to a root, for keys of a storage such as R2 or KV. The result is the root, or begins with
+ * the root and a slash. Empty and "." segments are removed.
  *
  * Refused are "..", absolute paths, drive letters, backslashes, control characters, and paths of more than 4,096
- * characters: in the path as it is, in each percent-decoding of it, and in the compatibility form (NFKC) of each, because
- * the storage may decode or convert it again.
+ * characters: in the path as it is, in each percent-decoding of it, and in the compatibility form (NFKC) of each,
+ * because the storage may decode or convert it again.
  *
  * For files, use `resolveFile` or `readFileWithin` of `mcp-edge/node`, which also follow symbolic links.
  *
@@ -35,10 +35,11 @@ export function joinPath(root: string, path: string): string {
 }
 
 /**
- * Joins a decoded path from outside, such as a variable of a resource template, to a root URI. The path can add neither a
- * host nor a query nor a fragment, because every special character in it is percent-encoded.
+ * Joins a decoded path from outside, such as a variable of a resource template, to a root URI. The path can add neither
+ * a host nor a query nor a fragment, because every special character in it is percent-encoded.
  *
- * @param root An absolute URI as you wrote it, such as `https://api.example.com/files/`. Its query and fragment are left
+ * @param root An absolute URI as you wrote it, such as `https://api.example.com/files/`. Its query and fragment are
+ * left
  *   out. It is not checked.
  * @throws {RefusedError} `path`, as {@link joinPath} does.
  */
@@ -90,7 +91,7 @@ function findPathProblem(path: string): string | undefined {
   if (path.length > PATH_MAX) return `it has more than ${PATH_MAX} characters`;
   let readings = new Set([path]);
   for (let times = 0; times <= ENCODINGS_MAX; times++) {
-    // In both orders: a percent sign may be one only in the compatibility form, and an escape may be none in it.
+    // In both orders: NFKC can turn a character into a percent sign, and can change the digits of an escape.
     const all = new Set([...readings].flatMap((reading) => [reading, reading.normalize("NFKC")]));
     for (const reading of all) {
       const problem = findPlainProblem(reading);

@@ -12,9 +12,9 @@ import { type SqlToken, sqlTokens } from "./sql-tokens.ts";
 export interface ReadSqlOptions {
   /** The values for the question marks of a query that is given as text. @default none */
   readonly parameters?: readonly SqlValue[];
-  /** The most rows that are returned. @default 100 */
+  /** The maximum number of rows that are returned. @default 100 */
   readonly rowsMax?: number;
-  /** The most characters of the query. @default 10,000 */
+  /** The maximum number of characters of the query. @default 10,000 */
   readonly charactersMax?: number;
 }
 
@@ -30,8 +30,8 @@ const OPTIONS: OptionTable<ReadSqlOptions> = { parameters: null, rowsMax: SIZE, 
 
 /**
  * Runs a query that may come from a model. Only one SELECT (also with WITH or VALUES) runs. Everything else is refused:
- * several statements, statements that write, PRAGMA and ATTACH, and functions and tables that read the configuration. A text
- * value that begins with `pragma_` is refused where it might be a table too, as in a list: give it as a parameter.
+ * several statements, statements that write, PRAGMA and ATTACH, and functions and tables that read the configuration. A
+ * text value that begins with `pragma_` is refused where it might be a table too, as in a list: give it as a parameter.
  *
  * The query is read token by token, comments are removed, and what remains runs inside `SELECT * FROM (...) LIMIT n`.
  * SQLite's grammar allows only a SELECT there. So the limit of rows holds, and so does the refusal, even for a keyword
@@ -56,7 +56,10 @@ export async function readSql<Row = SqlRow>(
   return { rows: rows.slice(0, rowsMax), isTruncated: rows.length > rowsMax };
 }
 
-/** Returns a query with one space between its tokens, without comments and final semicolons. @throws {RefusedError} if it is not one SELECT. */
+/**
+ * Returns a query with one space between its tokens, without comments and final semicolons. @throws {RefusedError} if
+ * it is not one SELECT.
+ */
 function asSelect(text: string, charactersMax: number): string {
   if (text.length > charactersMax) throw refused(`it has more than ${charactersMax} characters`);
   const tokens = sqlTokens(text);
@@ -94,8 +97,8 @@ function findProblem(tokens: readonly SqlToken[]): string | undefined {
 }
 
 /**
- * The tokens after which a text in single quotes is a value. After every other one SQLite may take it for a name, such as
- * after FROM, JOIN and IN, after a dot, and in a list.
+ * The tokens after which a text in single quotes is a value. After every other one SQLite may take it for a name, such
+ * as after FROM, JOIN and IN, after a dot, and in a list.
  */
 const BEFORE_VALUE = /^(?:SELECT|WHERE|AND|OR|NOT|LIKE|GLOB|IS|WHEN|THEN|ELSE|[-+*/%<>=!|]+)$/i;
 

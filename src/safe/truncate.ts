@@ -11,8 +11,8 @@ import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.t
 /** Options of {@link truncateResults}. */
 export interface TruncateOptions {
   /**
-   * The most characters of a result: those of all its texts, and those of everything else in it as JSON. Longer texts are
-   * cut, each with a sentence that says how much is missing. A result that is still longer is refused.
+   * The maximum number of characters of a result: those of all its texts, and those of everything else in it as JSON.
+   * Longer texts are cut, each with a sentence that says how much is missing. A result that is still longer is refused.
    */
   readonly charsMax: number;
 }
@@ -30,19 +30,19 @@ const BOUNDED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates an entry of the option `around` of `new McpServer()` that bounds the size of the results of tools, prompts and
- * resources, so that no result fills the context of a model or the memory of a client.
+ * Creates an entry of the option `around` of `new McpServer()` that bounds the size of the results of tools, prompts
+ * and resources, so that no result fills the context of a model or the memory of a client.
  *
  * A text is cut between two characters, and ends with a sentence that says how many are missing. `structuredContent`,
- * binary data, and resources of a media type other than `text/*` would be useless in part: they are never cut. If what is
- * left is longer than `charsMax`, a tool returns an error that the model reads, and any other method fails with -32603 and
- * the reason "result-too-large".
+ * binary data, and resources of a media type other than `text/*` would be useless in part: they are never cut. If what
+ * is left is longer than `charsMax`, a tool returns an error that the model reads, and any other method fails with
+ * -32603 and the reason "result-too-large".
  *
  * ```ts
  * import { truncateResults } from "mcp-edge/safe";
  *
- * const bounded = new McpServer({ name: "bounded", version: "1.0.0", around: [truncateResults({ charsMax: 50_000 })] });
- * ```
+ * const bounded = new McpServer({ name: "bounded", version: "1.0.0", around: [truncateResults({ charsMax: 50_000 })]
+ * }); ```
  *
  * @throws {KitError} `options-invalid` naming the option.
  */

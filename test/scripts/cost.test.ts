@@ -50,7 +50,9 @@ test("no object is awake for an idle client, and nothing wakes it", { timeout: 2
   }
 });
 
-test("an object that waits for a timer is found to be in memory, and its invocations are reported", { timeout: 90_000 }, async () => {
+test("an object that waits for a timer is found to be in memory, and its invocations are reported", {
+  timeout: 90_000,
+}, async () => {
   const entry = {
     source: `
       import { DurableObject } from "cloudflare:workers";

@@ -33,12 +33,13 @@ const TIMEOUT_MS = 5_000;
 /** Milliseconds that a request waits for a document, which another request may have asked for. */
 const WAIT_MS = TIMEOUT_MS + 1_000;
 /**
- * The most documents that an isolate keeps, and the most URLs of which it remembers that there is none.
+ * The maximum number of documents that an isolate keeps, and the maximum number of URLs of which it remembers that
+ * there is none.
  * @limit count Metadata documents that an isolate keeps, each for ten minutes. The oldest is requested again.
  */
 const KEPT_MAX = 200;
 /**
- * The most redirect URIs of a document.
+ * The maximum number of redirect URIs of a document.
  * @limit count Redirect URIs of a metadata document. The user gets a page with the reason.
  */
 const REDIRECTS_MAX = 20;

@@ -1,9 +1,9 @@
 /**
- * The documents of clients that are being requested. Requests for the same document share one load, which belongs to none of
- * them: when the one that began it is cancelled, the load continues for the others.
+ * The documents of clients that are being requested. Requests for the same document share one load, which belongs to
+ * none of them: when the one that began it is cancelled, the load continues for the others.
  *
- * Everyone can name a document that is answered slowly. So the loads that one network causes are bounded, and those that one
- * host is asked for, and others are served meanwhile.
+ * Everyone can name a document that is answered slowly. So the loads that one network causes are bounded, and those
+ * that one host is asked for, and others are served meanwhile.
  *
  * @module
  */
@@ -11,12 +11,14 @@ import { waitUntil } from "cloudflare:workers";
 import { pause } from "../../core/basics/pause.ts";
 
 /**
- * The most loads at a time that one network has caused, that one host is asked for, and of all.
- * @limit count Metadata documents that an isolate requests at the same time for one network. The user is asked to try again.
+ * The maximum number of loads at a time that one network has caused, that one host is asked for, and of all.
+ * @limit count Metadata documents that an isolate requests at the same time for one network. The user is asked to try
+ * again.
  */
 const NETWORK_MAX = 5;
 /**
- * @limit count Metadata documents that an isolate requests at the same time from one host. The user is asked to try again.
+ * @limit count Metadata documents that an isolate requests at the same time from one host. The user is asked to try
+ * again.
  */
 const HOST_MAX = 20;
 /**
@@ -43,7 +45,10 @@ export class DocumentLoads<T> {
   readonly #waitMs: number;
   readonly #loads = new Map<string, Load<T>>();
 
-  /** @param waitMs Milliseconds that a request waits. A load that has not ended then never will: the platform has stopped it. */
+  /**
+   * @param waitMs Milliseconds that a request waits. A load that has not ended then never will: the platform has
+   * stopped it.
+   */
   constructor(waitMs: number) {
     this.#waitMs = waitMs;
   }

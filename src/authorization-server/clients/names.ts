@@ -6,7 +6,7 @@
 import { plain } from "../pages/html.ts";
 
 /**
- * The most characters of a name that are kept.
+ * The maximum number of characters of a name that are kept.
  * @limit characters The name of a client that is kept. It is cut off.
  */
 const NAME_MAX = 80;

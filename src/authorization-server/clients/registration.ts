@@ -20,7 +20,7 @@ import { findRedirectProblem } from "./redirects.ts";
  */
 const BODY_MAX = 16 * 1024;
 /**
- * The most redirect URIs, and their characters. They become part of the `client_id`, which URLs contain.
+ * The maximum number of redirect URIs, and their characters. They become part of the `client_id`, which URLs contain.
  * @limit count Redirect URIs of a registration. With more it gets 400.
  */
 const REDIRECTS_MAX = 5;

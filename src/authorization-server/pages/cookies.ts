@@ -1,13 +1,14 @@
 /**
  * The cookie that recognises a browser, and the forms that only the pages of that browser can send.
  *
- * The cookie holds a random secret. A form contains a code that is computed from the secret and from what the form is about
- * (a double-submit cookie, bound to the pending request). A foreign page can neither read the secret nor compute the code.
+ * The cookie holds a random secret. A form contains a code that is computed from the secret and from what the form is
+ * about (a double-submit cookie, bound to the pending request). A foreign page can neither read the secret nor compute
+ * the code.
  *
- * Over HTTPS the cookie has the prefix `__Host-`: it comes from this host, over HTTPS, and neither a subdomain nor a network
- * attacker can set it. Over plain HTTP on this machine it has neither the prefix nor `Secure`, because some browsers refuse
- * both there. Other ports of this machine then share the cookie, which is accepted for development only. Over plain HTTP to
- * any other host there is no cookie, so nobody can sign in.
+ * Over HTTPS the cookie has the prefix `__Host-`: it comes from this host, over HTTPS, and neither a subdomain nor a
+ * network attacker can set it. Over plain HTTP on this machine it has neither the prefix nor `Secure`, because some
+ * browsers refuse both there. Other ports of this machine then share the cookie, which is accepted for development
+ * only. Over plain HTTP to any other host there is no cookie, so nobody can sign in.
  *
  * @module
  * @see RFC 6265bis, section 4.1.3.2
@@ -27,8 +28,8 @@ function nameAt(url: string, name: string): string {
 }
 
 /**
- * Returns the value of a cookie that {@link setCookie} has set. Undefined if there is none, or several, of which one may be a
- * foreign one.
+ * Returns the value of a cookie that {@link setCookie} has set. Undefined if there is none, or several, of which one
+ * may be a foreign one.
  */
 export function readCookie(request: Request, name: string): string | undefined {
   const start = `${nameAt(request.url, name)}=`;
@@ -38,8 +39,8 @@ export function readCookie(request: Request, name: string): string | undefined {
 }
 
 /**
- * Returns a `Set-Cookie` value. Scripts cannot read the cookie, and other sites' forms do not send it (`SameSite=Lax`). `Strict`
- * would not be sent when an identity provider sends the browser back.
+ * Returns a `Set-Cookie` value. Scripts cannot read the cookie, and other sites' forms do not send it (`SameSite=Lax`).
+ * `Strict` would not be sent when an identity provider sends the browser back.
  *
  * @param url The URL of the request.
  * @param value Characters of base64url and ".".
@@ -61,14 +62,18 @@ export interface Browser {
   readonly id: string;
   /** The `Set-Cookie` value to send with the next page. Undefined if the browser has its cookie already. */
   readonly cookie: string | undefined;
-  /** Returns the code for a form. @param purpose What the form is about, such as `consent:` and the id of the request. */
+  /**
+   * Returns the code for a form.
+   * @param purpose What the form is about, such as `consent:` and the id of the request.
+   */
   codeFor(purpose: string): Promise<string>;
 }
 
 /**
  * Returns the browser that sent a request, or a new one.
  *
- * @param isNew Whether the browser gets a new secret. Use it after a sign-in, so that nobody who knew the old one shares the
+ * @param isNew Whether the browser gets a new secret. Use it after a sign-in, so that nobody who knew the old one
+ * shares the
  *   session. @default false
  */
 export async function readBrowser(request: Request, isNew = false): Promise<Browser> {
@@ -85,16 +90,17 @@ export async function readBrowser(request: Request, isNew = false): Promise<Brow
 }
 
 /**
- * The most bytes of a form.
+ * The maximum number of bytes of a form.
  * @limit bytes A form of the pages. A longer one gets 403.
  */
 const FORM_MAX = 16_384;
 
 /**
- * Reads a form of one of the pages. Undefined if the form may come from elsewhere: another site, another browser, or a form
- * about something else.
+ * Reads a form of one of the pages. Undefined if the form may come from elsewhere: another site, another browser, or a
+ * form about something else.
  *
- * @param purposeOf Returns what the form must be about, from its fields. They are not to be trusted before this function
+ * @param purposeOf Returns what the form must be about, from its fields. They are not to be trusted before this
+ * function
  *   returns.
  */
 export async function readForm(

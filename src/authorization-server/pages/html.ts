@@ -34,14 +34,14 @@ function insert(value: Insertable): string {
 }
 
 /**
- * The most characters of a name that are shown.
+ * The maximum number of characters of a name that are shown.
  * @limit characters A name that a page shows. It is cut off.
  */
 const NAME_MAX = 60;
 
 /**
- * Returns a text of an outsider on one line: without invisible characters and marks that reorder text, with at most three
- * combining marks on a character, and shortened.
+ * Returns a text of an outsider on one line: without invisible characters and marks that reorder text, with at most
+ * three combining marks on a character, and shortened.
  */
 export function plain(text: string, max = NAME_MAX): string {
   const line = cleanText(text)
@@ -64,12 +64,12 @@ export function fill(text: string, values: Readonly<Record<string, Insertable>> 
 }
 
 /**
- * The style of every page. System colours follow the reader's dark or light mode, and high contrast. Names and hosts wrap
- * anywhere, so that no part of them can be pushed out of sight.
+ * The style of every page. System colours follow the reader's dark or light mode, and high contrast. Names and hosts
+ * wrap anywhere, so that no part of them can be pushed out of sight.
  *
- * "Allow" takes no click of a mouse until the pointer has been over the page for a moment. A page could otherwise open a window
- * above this one, ask for a double-click, and close the window between the two clicks, so that the second one allows access.
- * Keyboards, and devices without a mouse, do not wait.
+ * "Allow" takes no click of a mouse until the pointer has been over the page for a moment. A page could otherwise open
+ * a window above this one, ask for a double-click, and close the window between the two clicks, so that the second one
+ * allows access. Keyboards, and devices without a mouse, do not wait.
  */
 export const STYLE =
   ":root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}" +
@@ -105,11 +105,14 @@ export interface Page {
 /**
  * Creates the response.
  *
- * - The policy admits no script, no frame around the page, and forms to this origin only. Chromium applies `form-action` to
+ * - The policy admits no script, no frame around the page, and forms to this origin only. Chromium applies
+ * `form-action` to
  *   the redirects after a form too, so a form must not be answered with a redirect to a client. See `goTo()` of the pages.
- * - The referrer policy is `same-origin`: with `no-referrer`, browsers send `Origin: null` with forms, which could not be
+ * - The referrer policy is `same-origin`: with `no-referrer`, browsers send `Origin: null` with forms, which could not
+ * be
  *   told from a foreign page.
- * - There is no Cross-Origin-Opener-Policy, because it would cut the connection between a client's page and the window that
+ * - There is no Cross-Origin-Opener-Policy, because it would cut the connection between a client's page and the window
+ * that
  *   it has opened for the sign-in.
  */
 export function respond(page: Page): Response {

@@ -34,7 +34,8 @@ export type RequestProblem =
   | { readonly page: string };
 
 /**
- * The most characters of a query, as the client and as this server write it. A cookie keeps it while the user signs in.
+ * The maximum number of characters of a query, as the client and as this server write it. A cookie keeps it while the
+ * user signs in.
  * @limit characters The query of an authorization request. The user gets a page with the reason.
  */
 const QUERY_MAX = 2_400;

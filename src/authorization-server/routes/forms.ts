@@ -5,7 +5,7 @@
  */
 
 /**
- * The most bytes of a form.
+ * The maximum number of bytes of a form.
  * @limit bytes A request to `/token` or `/revoke`. A longer one gets 400.
  */
 const FORM_MAX = 32 * 1024;

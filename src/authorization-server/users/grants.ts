@@ -38,14 +38,14 @@ export interface ConfirmedUser {
 const PREFIX = "user/grant/";
 
 /**
- * The most grants of a user.
- * @limit count Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used, or else
- * the grant of the client with most that was not used for the longest time.
+ * The maximum number of grants of a user.
+ * @limit count Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used,
+ * or else the grant of the client with most that was not used for the longest time.
  */
 const GRANTS_MAX = 100;
 
 /**
- * The most codes of one client that were not used yet.
+ * The maximum number of codes of one client that were not used yet.
  * @limit count Codes of one client for one user that were not used yet. A further one replaces the oldest.
  */
 const CODES_MAX = 10;
@@ -88,9 +88,9 @@ export class Grants {
   }
 
   /**
-   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that the user has
-   * remembered ask again and again, and must not end access that is in use. Then of the client that has the most grants, the
-   * one that was not used for the longest time.
+   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that
+   * the user has remembered ask again and again, and must not end access that is in use. Then of the client that has
+   * the most grants, the one that was not used for the longest time.
    */
   #makeRoom(clientId: string): void {
     const stored = this.#all().toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
@@ -186,7 +186,8 @@ export class Grants {
   /**
    * Issues tokens for a grant.
    *
-   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token before
+   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token
+   * before
    *   the answer leaves the object.
    */
   async #issue(
@@ -310,7 +311,10 @@ function invalid(description: string): TokenError {
   return { error: "invalid_grant", description };
 }
 
-/** A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the request. */
+/**
+ * A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the
+ * request.
+ */
 function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
   const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
   console.error(`mcp-edge: ${text}`);

@@ -1,18 +1,19 @@
 /**
  * The answers to token requests, kept for requests that present the used code or the replaced refresh token again.
  *
- * Several processes of one client share a refresh token, and refresh it at the same moment. A client may also lose an answer,
- * when it is killed or the network fails. If each refresh issued a new token, and the old one were refused, every process but
- * one would be signed out. So an equal request gets the same answer for a minute.
+ * Several processes of one client share a refresh token, and refresh it at the same moment. A client may also lose an
+ * answer, when it is killed or the network fails. If each refresh issued a new token, and the old one were refused,
+ * every process but one would be signed out. So an equal request gets the same answer for a minute.
  *
- * A client that comes back later has lost the answer, or is not the client. Until five minutes after the first use, and as long as
- * the successor was not used, it gets another successor, which replaces the first one. If two hold the token, the one whose
- * successor was replaced ends the access for both. After five minutes the repetition itself ends the access.
+ * A client that comes back later has lost the answer, or is not the client. Until five minutes after the first use, and
+ * as long as the successor was not used, it gets another successor, which replaces the first one. If two hold the
+ * token, the one whose successor was replaced ends the access for both. After five minutes the repetition itself ends
+ * the access.
  *
  * An exchange of a code gets the same answer for half a minute, as long as nobody has refreshed.
  *
- * An answer is sealed with the code or token that was presented, of which the object stores only a hash. So what is stored
- * reveals no token.
+ * An answer is sealed with the code or token that was presented, of which the object stores only a hash. So what is
+ * stored reveals no token.
  *
  * @module
  * @see RFC 9700, section 4.14.2
@@ -35,8 +36,10 @@ const LATE_MS = 5 * 60_000;
 const CODE_SAME_MS = 30_000;
 
 /**
- * The most answers of one grant. Only a client that refreshes all the time reaches it; then the oldest is dropped.
- * @limit count Answers to refreshes of one grant within this time. The oldest is forgotten, and its token then ends the access.
+ * The maximum number of answers of one grant. Only a client that refreshes all the time reaches it; then the oldest is
+ * dropped.
+ * @limit count Answers to refreshes of one grant within this time. The oldest is forgotten, and its token then ends the
+ * access.
  */
 const KEPT_MAX = 8;
 
@@ -59,7 +62,7 @@ export async function keepAnswer(
   return [...others, { ...used, sealed, atMs }].slice(-KEPT_MAX);
 }
 
-/** Opens a kept answer with the secret of the code or token that was presented again. */
+/** Opens a stored answer with the code or refresh token that the client has presented again. */
 export async function openAnswer(secret: string, { sealed }: KeptAnswer): Promise<TokenAnswer | undefined> {
   return openJson(await KeyRing.parse(secret, PURPOSE), sealed);
 }

@@ -1,14 +1,15 @@
 /**
- * The object of one user: who the user is, what the user has allowed, and the tokens of the identity provider. Codes and
- * refresh tokens are used here, one request at a time for each grant, so that none is used twice.
+ * The object of one user: who the user is, what the user has allowed, and the tokens of the identity provider. Codes
+ * and refresh tokens are used here, one request at a time for each grant, so that none is used twice.
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser is signed in and no grant is left, or when the provider ends the user's access |
- * | `user/grant/<id>` | {@link Grant} | when it is given, when its code is used, at each refresh | when it is revoked or expires |
+ * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser
+ * is signed in and no grant is left, or when the provider ends the user's access | | `user/grant/<id>` | {@link Grant}
+ * | when it is given, when its code is used, at each refresh | when it is revoked or expires |
  *
- * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is never
- * used, also if it is not deleted yet.
+ * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is
+ * never used, also if it is not deleted yet.
  *
  * @module
  */
@@ -44,8 +45,8 @@ export interface UserRpc {
   /** Signs all browsers of the user out. Clients keep their access. */
   signOut(session: string): Promise<void>;
   /**
-   * Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in, or the question was
-   * answered before.
+   * Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in, or the
+   * question was answered before.
    *
    * @param question The question that the user has answered. Undefined if the user was not asked.
    */
@@ -67,9 +68,9 @@ export interface UserRpc {
 }
 
 /**
- * The most answered questions that are remembered. A person does not answer more in ten minutes.
- * @limit count Questions for consent of the last ten minutes whose forms cannot be sent again. A further one replaces the
- * oldest.
+ * The maximum number of answered questions that are remembered. A person does not answer more in ten minutes.
+ * @limit count Questions for consent of the last ten minutes whose forms cannot be sent again. A further one replaces
+ * the oldest.
  */
 const ANSWERED_MAX = 50;
 const ME = "user/me";
@@ -181,8 +182,8 @@ export class UserObject implements RoleObject, UserRpc {
   }
 
   /**
-   * Returns the user with the scopes that the user may grant now, or undefined if the user has no access any more. The identity
-   * provider is asked if its tokens have expired, and otherwise from time to time.
+   * Returns the user with the scopes that the user may grant now, or undefined if the user has no access any more. The
+   * identity provider is asked if its tokens have expired, and otherwise from time to time.
    */
   async #confirmed(): Promise<{ readonly user: SignedInUser; readonly offered: readonly string[] } | undefined> {
     await this.#upstream.confirm();

@@ -54,7 +54,7 @@ export async function readArguments(given: Given, terminal: Terminal): Promise<J
   throw usageError(`Missing: ${oneLine(list, MISSING_CHARS_MAX)}. ${hintAt(of)}`);
 }
 
-/** The most characters of the names of missing arguments, which a server chooses. */
+/** The maximum number of characters of the names of missing arguments, which a server chooses. */
 const MISSING_CHARS_MAX = 1_000;
 
 /** Prints the arguments as `--help` of the tool or prompt. */
@@ -71,7 +71,7 @@ export function showArguments(
   terminal.print(`\nThe options of mcp-edge ${name} work as well: mcp-edge ${name} --help`);
 }
 
-/** The most characters of a command with the name of a tool or prompt. */
+/** The maximum number of characters of a command with the name of a tool or prompt. */
 const OF_CHARS_MAX = 200;
 
 function hintAt(of: string): string {

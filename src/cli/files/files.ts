@@ -34,7 +34,8 @@ export interface TargetRules {
 /**
  * Returns the path of the file that a path leads to, with all links resolved, whether or not the file exists.
  *
- * @throws {CliError} if the path leads out of the folder, naming where it leads; if it is a link to nothing, or no file.
+ * @throws {CliError} if the path leads out of the folder, naming where it leads; if it is a link to nothing, or no
+ * file.
  */
 export function findTarget(path: string, { within, links = "followed" }: TargetRules = {}): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -81,7 +82,10 @@ export function readBytes(path: string): Buffer | undefined {
   }
 }
 
-/** Returns the text of a file, or undefined if there is none. @throws {CliError} if it is no file, too large, or not UTF-8. */
+/**
+ * Returns the text of a file, or undefined if there is none. @throws {CliError} if it is no file, too large, or not
+ * UTF-8.
+ */
 export function readText(path: string): string | undefined {
   const bytes = readBytes(path);
   if (!bytes) return undefined;
@@ -128,7 +132,7 @@ function checkWritable(path: string, mode: number | undefined): void {
   throw usageError(`${path} is read-only. Nothing was changed. Make it writable first: chmod u+w ${path}`);
 }
 
-/** The most copies of one file. */
+/** The maximum number of copies of one file. */
 const COPIES_MAX = 1_000;
 
 /** Copies a file to a new one beside it, and returns its path. @throws {CliError} if there are too many copies. */

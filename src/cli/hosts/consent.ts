@@ -1,6 +1,6 @@
 /**
- * Consent to servers of a project's files. Such a file may come from a stranger: its commands run on this machine, and its
- * addresses get the variables that it names.
+ * Consent to servers of a project's files. Such a file may come from a stranger: its commands run on this machine, and
+ * its addresses get the variables that it names.
  *
  * @module
  */
@@ -16,12 +16,14 @@ export function describe(target: Target, max = 200): string {
   return oneLine([target.command, ...redactArguments(target.args)].join(" "), max);
 }
 
-/** The most characters of a command that the user is asked about, since what is not shown would run unseen. */
+/**
+ * The maximum number of characters of a command that the user is asked about, since what is not shown would run unseen.
+ */
 const USE_CHARS_MAX = 4_000;
 
 /**
- * Describes what using a server means: where it is, the variables of the user that it gets, and those that the file sets for it. Some
- * of them, such as NODE_OPTIONS, make a harmless command run something else.
+ * Describes what using a server means: where it is, the variables of the user that it gets, and those that the file
+ * sets for it. Some of them, such as NODE_OPTIONS, make a harmless command run something else.
  */
 export function describeUse({ name, written, variables }: Configured): string {
   const sets = written?.kind === "stdio" ? Object.keys(written.env ?? {}) : [];

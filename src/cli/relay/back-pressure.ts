@@ -1,5 +1,6 @@
 /**
- * Makes a server wait while the host is behind: neither the bodies of its responses nor the output of its process are read.
+ * Makes a server wait while the host is behind: neither the bodies of its responses nor the output of its process are
+ * read.
  *
  * @module
  */
@@ -18,7 +19,7 @@ export interface Connection {
   readonly options: ClientOptions;
 }
 
-/** Returns a connection whose server is read only while a gate is open. */
+/** Returns a connection that reads what its server sends only while a gate is open. */
 export function hold({ target, options }: Connection, gate: Gate): Connection {
   if (typeof target !== "string") return { target: holdTransport(target, gate), options };
   const send: FetchFunction = options.fetch ?? ((url, init) => fetch(url, init));

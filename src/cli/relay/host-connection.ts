@@ -18,10 +18,13 @@ import type { Gate } from "./back-pressure.ts";
 import { HostOutput } from "./host-output.ts";
 import { type Connect, Relay } from "./relay.ts";
 
-/** The largest message of the host, in bytes: as large as the client's `messageBytesMax` allows those of the server to be. */
+/**
+ * The largest message of the host, in bytes: as large as the client's `messageBytesMax` allows those of the server to
+ * be.
+ */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Returns a function that opens connections whose server is read only while the gate is open. */
+/** Returns a function that opens connections, which read what their server sends only while the gate is open. */
 export type OpenHeld = (gate: Gate) => Connect;
 
 export class HostConnection {
@@ -49,8 +52,8 @@ export class HostConnection {
   }
 
   /**
-   * Resolves when no request is left, except listens, which do not end by themselves. Requests that were piped in by hand
-   * are answered before the end.
+   * Resolves when no request is left, except listens, which do not end by themselves. Requests that were piped in by
+   * hand are answered before the end.
    */
   async idle(): Promise<void> {
     while (this.#awaited.size > 0) {

@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly device?: boolean;
   /** Whether the output is JSON. */
   readonly json?: boolean;
-  /** Whether a server of a project's file is used without asking. */
+  /** Whether a server that a file of the project configures is started without asking. */
   readonly yes?: boolean;
 }
 

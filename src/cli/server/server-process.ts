@@ -81,7 +81,7 @@ const LOG_LINES_MAX = KEPT_CHARS;
 export const logNote = (log: string): string =>
   `The server's log ends with:\n${quoted(log, { linesMax: LOG_LINES_MAX })}`;
 
-/** The error of the system that led to an error. */
+/** Returns the system error, such as ENOENT, that is the first cause of an error. */
 function findOrigin(error: unknown): NodeJS.ErrnoException {
   let origin = error;
   while (origin instanceof Error && origin.cause instanceof Error) origin = origin.cause;

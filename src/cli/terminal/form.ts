@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { askChoice, askChoices, askText, type Choice } from "./ask.ts";
 import { oneLine } from "./terminal.ts";
 
-/** The most characters of the name of a server before a field. */
+/** The maximum number of characters of the name of a server before a field. */
 const SERVER_CHARS_MAX = 40;
 
 type Value = string | number | boolean | readonly string[];
@@ -27,7 +27,8 @@ type Filled = { readonly value: Value | undefined } | "cancelled";
 /**
  * Asks for each field of a form. Returns undefined if the user cancels.
  *
- * @param server How the user called the server. It stands before each field, so that the user knows who gets the answer.
+ * @param server How the user called the server. It stands before each field, so that the user knows who gets the
+ * answer.
  */
 export async function fillIn(
   { requestedSchema }: ElicitRequestFormParams,

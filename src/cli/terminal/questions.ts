@@ -129,7 +129,7 @@ const PAGES = [
   { value: "decline", label: "Decline" },
 ] as const;
 
-/** The most messages that are shown of a request for a model. */
+/** The maximum number of messages that are shown of a request for a model. */
 const MESSAGES_MAX = 10;
 
 async function answerSample(

@@ -1,9 +1,9 @@
 /**
  * Output: data goes to standard output, everything else to standard error.
  *
- * Most texts come from servers, which may be hostile. So whatever is written here loses every character that could control the
- * terminal or hide text. The colours of this program are therefore marks in the text, which become escape sequences at the
- * very end and which nobody else can write.
+ * Most texts come from servers, which may be hostile. So whatever is written here loses every character that could
+ * control the terminal or hide text. The colours of this program are therefore marks in the text, which become escape
+ * sequences at the very end and which nobody else can write.
  *
  * @module
  */
@@ -152,16 +152,16 @@ export function toJson(value: unknown, indent?: number): string {
 }
 
 /**
- * Removes what a server could use to control the terminal or to hide text: escape sequences, control characters other than line
- * breaks and tabs, and characters that are invisible or change the direction of text.
+ * Removes what a server could use to control the terminal or to hide text: escape sequences, control characters other
+ * than line breaks and tabs, and characters that are invisible or change the direction of text.
  */
 export function clean(text: string): string {
   return cleanText(text);
 }
 
 /**
- * Cleans text and puts it on one line of at most `max` characters, without the secrets that were given. A server may send something
- * else in place of a text.
+ * Cleans text and puts it on one line of at most `max` characters, without the secrets that were given. A server may
+ * send something else in place of a text.
  */
 export function oneLine(text: unknown, max = 100): string {
   const line = withoutGiven(clean(typeof text === "string" ? text : (JSON.stringify(text) ?? "")))
@@ -171,12 +171,13 @@ export function oneLine(text: unknown, max = 100): string {
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
 
-/** The most lines, and characters of a line, that are shown of a longer text of a server. */
+/** The maximum number of lines, and characters of a line, that are shown of a longer text of a server. */
 const [QUOTED_LINES_MAX, QUOTED_CHARS_MAX] = [12, 500];
 
 /**
- * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program, and without
- * the secrets that were given. A line longer than the terminal is divided. Empty lines are left out, and so is what is longer than a screen.
+ * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program, and
+ * without the secrets that were given. A line longer than the terminal is divided. Empty lines are left out, and so is
+ * what is longer than a screen.
  */
 export function quoted(text: string, { linesMax = QUOTED_LINES_MAX }: { readonly linesMax?: number } = {}): string {
   const width = Math.max(20, (process.stderr.columns ?? 80) - 4);

@@ -15,7 +15,11 @@ export interface CacheStore {
 
 /** Options of {@link memoryCache}. */
 export interface MemoryCacheOptions {
-  /** The most characters that all keys and texts have together. The entries that were used least recently go first. @default 8,388,608 */
+  /**
+   * The maximum number of characters that all keys and texts have together. The entries that were used least recently
+   * go first.
+   * @default 8,388,608
+   */
   readonly charsMax?: number;
 }
 

@@ -144,7 +144,10 @@ export class Connection implements ClientConnection {
     }
   }
 
-  /** Sends a request through the extensions. `partsOf` returns the parts of the request that they have made of it. */
+  /**
+   * Sends a request through the extensions. `partsOf` returns the parts of the request as the extensions have changed
+   * it.
+   */
   async send(request: OutgoingRequest, partsOf: (last: OutgoingRequest) => RequestParts): Promise<JsonObject> {
     // Before the extensions, because one of them may have the result itself.
     this.checkOpen(request.method);

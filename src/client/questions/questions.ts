@@ -11,11 +11,13 @@ import type { ContentBlock, Received, Tool } from "../requests/results.ts";
 
 /** The context of a question that the server asks. */
 export interface QuestionContext {
-  /** Aborts when the server withdraws the question, when the caller cancels the request, or when the connection closes. */
+  /**
+   * Aborts when the server withdraws the question, when the caller cancels the request, or when the connection closes.
+   */
   readonly signal: AbortSignal;
   /**
-   * Given to `onElicitUrl` by `visitPages()`: call it when the user says that the visit has ended. The request that needs the page
-   * is then sent again, even if the server does not report the end.
+   * Given to `onElicitUrl` by `visitPages()`: call it when the user says that the visit has ended. The request that
+   * needs the page is then sent again, even if the server does not report the end.
    */
   readonly finish?: () => void;
 }
@@ -53,7 +55,9 @@ export interface ElicitRequestURLParams {
 export interface ElicitResult {
   /** The user agreed, refused, or dismissed the question without a choice. */
   readonly action: "accept" | "decline" | "cancel";
-  /** The values of the form, if the user agreed. Fields that are missing get the default of the schema, if it has one. */
+  /**
+   * The values of the form, if the user agreed. Fields that are missing get the default of the schema, if it has one.
+   */
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 
@@ -83,7 +87,7 @@ export interface SamplingMessage {
 export interface CreateMessageRequestParams {
   /** The conversation so far. */
   readonly messages: readonly SamplingMessage[];
-  /** The most tokens to write. The client may stop earlier. */
+  /** The maximum number of tokens to write. The client may stop earlier. */
   readonly maxTokens: number;
   /** The system prompt that the server wishes for. The client may change or omit it. */
   readonly systemPrompt?: string;
@@ -147,8 +151,8 @@ export interface ServerHandlers {
   /** Shows the user a form of the server. Declares `elicitation.form`. */
   readonly onElicit?: (form: ElicitRequestFormParams, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
   /**
-   * Shows the user the address of a page, and opens it if the user agrees. `accept` means consent, not that the user has
-   * finished there. Declares `elicitation.url`.
+   * Shows the user the address of a page, and opens it if the user agrees. `accept` means consent, not that the user
+   * has finished there. Declares `elicitation.url`.
    */
   readonly onElicitUrl?: (
     page: ElicitRequestURLParams,

@@ -8,9 +8,9 @@ export interface ListedPage<T> {
 
 /** The limits of the client that a listing keeps. */
 export interface ListingLimits {
-  /** The most pages. */
+  /** The maximum number of pages. */
   readonly pagesMax: number;
-  /** The most characters of JSON that all pages have together. */
+  /** The maximum number of characters of JSON that all pages have together. */
   readonly messageBytesMax: number;
 }
 
@@ -19,7 +19,8 @@ export const LISTING_LIMITS: ListingLimits = { pagesMax: 1_000, messageBytesMax:
 
 /**
  * The items of a list, read page by page while they are consumed: `for await (const tool of client.tools())`. It ends
- * with a warning when the server returns a cursor twice, after `pagesMax` pages, or when its pages exceed `messageBytesMax`.
+ * with a warning when the server returns a cursor twice, after `pagesMax` pages, or when its pages exceed
+ * `messageBytesMax`.
  */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #read: (cursor: string | undefined) => Promise<ListedPage<T>>;

@@ -1,14 +1,17 @@
 /**
- * Reads the part of YAML 1.2 that frontmatter is written in: mappings, sequences, scalars of every style and collections in
- * brackets. Anchors, tags, complex keys and several documents are refused, so that no text is understood otherwise
- * than its author meant it.
+ * Reads the part of YAML 1.2 that frontmatter is written in: mappings, sequences, scalars of every style and
+ * collections in brackets. Anchors, tags, complex keys and several documents are refused, so that no text is understood
+ * otherwise than its author meant it.
  *
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { checkPlain, FlowReader, fold, plainValue, UnfinishedError, YamlError } from "./scalars.ts";
 
-/** The deepest nesting, the longest text in characters, and the most lines of a value in brackets that are read. */
+/**
+ * The deepest nesting, the longest text in characters, and the maximum number of lines of a value in brackets that are
+ * read.
+ */
 const DEPTH_MAX = 32;
 const LENGTH_MAX = 65_536;
 const FLOW_LINES_MAX = 100;

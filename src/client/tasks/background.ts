@@ -22,7 +22,7 @@ import { createdTask, type ListedTask, readTask, type SeenTask } from "./task-st
 const RELATED = "io.modelcontextprotocol/related-task";
 /** A task that takes longer is listened to, in milliseconds: for a shorter one the stream is not worth its request. */
 const LISTEN_AFTER_MS = 2_000;
-/** The most tasks that are listened to. The others are polled. */
+/** The maximum number of tasks that are listened to. The others are polled. */
 const LISTENED_MAX = 100;
 
 /** Marks a call that is to become a task. The function receives the task. */

@@ -60,7 +60,7 @@ async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<v
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The connection broke after everything that matters.
+    // The connection broke after everything that matters had arrived.
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 /**
- * Output schemas of servers, prepared for validation. A schema comes from a stranger, so its size and depth and the work of
- * one validation are bounded, and nothing is fetched.
+ * Output schemas of servers, prepared for validation. A schema comes from a stranger, so its size and depth and the
+ * work of one validation are bounded, and nothing is fetched.
  *
  * @module
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
@@ -10,7 +10,9 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 
 /** A place where a result does not fit. */
 export interface OutputIssue {
-  /** The place in `structuredContent` as a JSON Pointer (RFC 6901), such as `/rows/0/name`. Empty for the whole value. */
+  /**
+   * The place in `structuredContent` as a JSON Pointer (RFC 6901), such as `/rows/0/name`. Empty for the whole value.
+   */
   readonly path: string;
   /** What is wrong there. */
   readonly message: string;
@@ -18,7 +20,7 @@ export interface OutputIssue {
 
 /** Nesting of a schema, and of a result. */
 const DEPTH_MAX = 128;
-/** The most values in a schema. */
+/** The maximum number of values in a schema. */
 const VALUES_MAX = 10_000;
 /** References followed in one validation: a fixed number, and some for each value of the result. */
 const FOLLOWED = { base: 10_000, perValue: 20 } as const;
@@ -46,7 +48,8 @@ export type OutputCheck = (value: unknown) => readonly OutputIssue[];
 /**
  * Prepares a schema of 2020-12 (the default) or draft-07.
  *
- * @throws {Error} if the dialect is another one, a reference leads out of the schema, or the schema is too large or deep.
+ * @throws {Error} if the dialect is another one, a reference leads out of the schema, or the schema is too large or
+ * deep.
  */
 export function prepareOutput(schema: unknown): OutputCheck {
   const { $schema = "https://json-schema.org/draft/2020-12/schema" } = isObject(schema) ? schema : {};
@@ -84,7 +87,9 @@ export function prepareOutput(schema: unknown): OutputCheck {
   };
 }
 
-/** Copies a schema, because the validator writes into it. Dynamic references become plain ones: there is one document. */
+/**
+ * Copies a schema, because the validator writes into it. Dynamic references become plain ones: there is one document.
+ */
 function copy(schema: unknown, depth: number, count: () => void): unknown {
   count();
   if (depth > DEPTH_MAX) throw new Error(`it is nested deeper than ${DEPTH_MAX}`);

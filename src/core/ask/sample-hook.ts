@@ -20,7 +20,7 @@ export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   readonly tool?: string;
   /** The name of the prompt that asked. */
   readonly prompt?: string;
-  /** The most tokens that the request allowed. */
+  /** The maximum number of tokens that the request allowed. */
   readonly maxTokens: number;
   /** The model that the client's answer names. */
   readonly model?: string;

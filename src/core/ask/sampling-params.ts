@@ -16,7 +16,7 @@ import type { Ping, Question } from "./questions.ts";
 export interface SampleParams extends JsonObject {
   /** The conversation so far; at least one message. */
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: unknown }[];
-  /** The most tokens to generate, at least 1. */
+  /** The maximum number of tokens to generate, at least 1. */
   readonly maxTokens: number;
   /** A system prompt that the client may use, change or ignore. */
   readonly systemPrompt?: string;

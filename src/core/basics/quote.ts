@@ -3,7 +3,10 @@
  *
  * @module
  */
-/** The most characters of a peer's value that an error text repeats. The value may have megabytes. @limit internal */
+/**
+ * The maximum number of characters of a peer's value that an error text repeats. The value may have megabytes.
+ * @limit internal
+ */
 const SHOWN_MAX = 100;
 
 /** Control characters (line breaks and terminal escapes among them), line separators, and marks that reorder text. */

@@ -21,7 +21,7 @@ export type Completer<Env = unknown> = (
 export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
 
 /**
- * The most values in one answer. @see `CompleteResult` in the schema
+ * The maximum number of values in one answer. @see `CompleteResult` in the schema
  * @limit count Values in one answer of a completer. Further ones are left out, and `hasMore` says so.
  */
 const VALUES_MAX = 100;

@@ -23,24 +23,24 @@ export interface Limits {
    */
   readonly bodyDepthMax: number;
   /**
-   * The most values in a body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a
-   * validator may take microseconds for each, or create an error for each. Stops one request from taking seconds. A
-   * body with more is refused with 413.
+   * The maximum number of values in a body: the members of all its arrays and objects. A body of 4 MiB can hold two
+   * million, and a validator may take microseconds for each, or create an error for each. Stops one request from taking
+   * seconds. A body with more is refused with 413.
    */
   readonly bodyValuesMax: number;
   /**
-   * The most messages in a batch (2025-03-26). Stops one POST from starting thousands of calls. A larger batch is
-   * refused with -32600.
+   * The maximum number of messages in a batch (2025-03-26). Stops one POST from starting thousands of calls. A larger
+   * batch is refused with -32600.
    */
   readonly batchMax: number;
   /**
-   * The most bytes that may wait on a stream for a client that reads slowly. Beyond it progress is dropped; the result
-   * never is.
+   * The maximum number of bytes that may wait on a stream for a client that reads slowly. Beyond it progress is
+   * dropped; the result never is.
    */
   readonly streamBufferBytesMax: number;
   /**
-   * The most bytes that a round of a modern call may pass to the next one, sealed in `requestState`. The client sends
-   * them back each time.
+   * The maximum number of bytes that a round of a modern call may pass to the next one, sealed in `requestState`. The
+   * client sends them back each time.
    */
   readonly requestStateBytesMax: number;
   /**
@@ -52,13 +52,13 @@ export interface Limits {
   /** The time, in milliseconds, that a client has to answer a question that is not for its user: roots and sampling. */
   readonly askTimeoutMs: number;
   /**
-   * The most sampling requests of one call. Stops a loop in a handler from spending the user's money. A further request
-   * fails with a `QuestionError`.
+   * The maximum number of sampling requests of one call. Stops a loop in a handler from spending the user's money. A
+   * further request fails with a `QuestionError`.
    */
   readonly samplesPerCallMax: number;
   /**
-   * The most sampling requests of one session or connection while it is in memory. Stops many calls from doing the
-   * same.
+   * The maximum number of sampling requests of one session or connection while it is in memory. Stops many calls from
+   * doing the same.
    */
   readonly samplesPerSessionMax: number;
   /**
@@ -67,19 +67,20 @@ export interface Limits {
    */
   readonly temperatureMax: number;
   /**
-   * The most resources that one listen stream or one session may be subscribed to. A request for more is refused with
-   * -32602.
+   * The maximum number of resources that one listen stream or one session may be subscribed to. A request for more is
+   * refused with -32602.
    */
   readonly subscriptionUrisMax: number;
   /**
-   * The most characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to. They
-   * stay in memory as long as the stream or session does. A request for more is refused with -32602.
+   * The maximum number of characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed
+   * to. They stay in memory as long as the stream or session does. A request for more is refused with -32602.
    */
   readonly subscriptionCharsMax: number;
   /**
-   * The most listen streams that one principal, or one connection, may have open at a time. Stops one client from
-   * filling the hub. A further stream is refused with 429. At the edge, callers without a principal are bounded only by
-   * `streamsMax` of `hub()`, each shard of the hub counts for itself, and a value above `streamsMax` limits nothing.
+   * The maximum number of listen streams that one principal, or one connection, may have open at a time. Stops one
+   * client from filling the hub. A further stream is refused with 429. At the edge, callers without a principal are
+   * bounded only by `streamsMax` of `hub()`, each shard of the hub counts for itself, and a value above `streamsMax`
+   * limits nothing.
    */
   readonly listensPerPrincipalMax: number;
   /** The time, in milliseconds, that a tool may run if it declares no `timeoutMs`. 0 means no limit. */

@@ -160,13 +160,18 @@ function misfit(message: string): SchemaResult<never> {
 }
 
 /**
- * The most issues that one text lists. A list of 100,000 wrong entries is usually one mistake.
+ * The maximum number of issues that one text lists. A list of 100,000 wrong entries is usually one mistake.
  * @limit count Problems of arguments that one error names. The error says how many more there are.
  */
 const ISSUES_MAX = 20;
-/** The most bytes that the issues take as JSON. The rest of 4 KiB is for the text around them. @limit internal */
+/**
+ * The maximum number of bytes that the issues take as JSON. The rest of 4 KiB is for the text around them.
+ * @limit internal
+ */
 const ISSUES_BYTES_MAX = 4096 - 256;
-/** The most characters of an issue's path and of its message. Both may repeat a peer's value of megabytes. */
+/**
+ * The maximum number of characters of an issue's path and of its message. Both may repeat a peer's value of megabytes.
+ */
 const [PATH_MAX, MESSAGE_MAX] = [200, 2000];
 
 /**

@@ -19,7 +19,8 @@ import { isAnswering } from "./run-rounds.ts";
 import { reportAnsweredSamples } from "./sampling-rounds.ts";
 
 /**
- * The most rounds of one legacy request, or of a task without a question. Stops a handler that asks forever.
+ * The maximum number of rounds of one legacy request, or of a task without a question. Stops a handler that asks
+ * forever.
  * @limit count Rounds of one legacy call, or of a task without a question. A further one fails.
  */
 export const ROUNDS_MAX = 32;

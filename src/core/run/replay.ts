@@ -12,7 +12,7 @@ import { LazyAttempt } from "./lazy-attempt.ts";
 import type { RequestContext, RunRounds } from "./request-context.ts";
 
 /**
- * The most runs of one modern call. Stops a handler that asks forever.
+ * The maximum number of runs of one modern call. Stops a handler that asks forever.
  * @limit count Rounds of one modern call that asks questions. A further question fails.
  */
 const ROUNDS_MAX = 64;

@@ -6,7 +6,7 @@
 import { KitError } from "../protocol/errors.ts";
 import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
-/** The text about missing keys. */
+/** The message when there are no sealing keys. */
 const KEYS_MISSING = `Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`;
 
 export { KEYS_MISSING };

@@ -5,10 +5,10 @@
  *
  * | the request has | tool is `once` | repeated calls have the same |
  * | --- | --- | --- |
- * | a `requestState` (modern) | yes | principal, state, tool and arguments; answers may differ, because a state is valid for one round |
- * | else a key | either | principal and key; another tool or other arguments under the key are refused |
- * | neither | yes, with a session or connection | session or connection, request id, tool and arguments |
- * | neither | yes, modern over HTTP | (each call runs) |
+ * | a `requestState` (modern) | yes | principal, state, tool and arguments; answers may differ, because a state is
+ * valid for one round | | else a key | either | principal and key; another tool or other arguments under the key are
+ * refused | | neither | yes, with a session or connection | session or connection, request id, tool and arguments | |
+ * neither | yes, modern over HTTP | (each call runs) |
  *
  * A modern call that asks is still one call under its key. It continues, once, when its last questions are answered.
  * Any other request with the key gets the outcome so far.
@@ -81,7 +81,10 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
   };
 }
 
-/** Stores outcomes in the memory of one process. @param max The most outcomes; the oldest are removed first. */
+/**
+ * Stores outcomes in the memory of one process.
+ * @param max The maximum number of outcomes; the oldest are removed first.
+ */
 export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): OutcomeKeeper {
   checkNumbers("outcomesInMemory(): ", { max, ttlMs }, { max: SIZE, ttlMs: [1, PERIOD[1]] });
   const kept = new Map<string, KeptCall>();
@@ -110,7 +113,10 @@ interface KeptCall {
   text?: string;
 }
 
-/** The most rounds without a state under one key. After them, the call does not continue. @limit internal */
+/**
+ * The maximum number of rounds without a state under one key. After them, the call does not continue.
+ * @limit internal
+ */
 const ANSWERED_MAX = 64;
 
 /**

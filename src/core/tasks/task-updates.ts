@@ -14,7 +14,7 @@ import { supportsTasks, type TaskView, tasksMissing } from "./task.ts";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 /**
- * The most tasks that one stream may listen to. The status of each is read from its own object.
+ * The maximum number of tasks that one stream may listen to. The status of each is read from its own object.
  * @limit count Tasks that one stream listens to. A request for more is refused with -32602.
  */
 const TASKS_MAX = 100;

@@ -23,24 +23,25 @@ export interface HttpSseOptions {
   /** The path to which clients of `path` send messages. @default none, or "/messages" if `path` is given */
   readonly messagesPath?: string;
   /**
-   * The most streams of HTTP+SSE clients that one isolate holds open at once. A further one is answered with 429 before
-   * an object is created for it. A stream counts until the runtime reports that its client has disconnected. The
-   * runtime notices that when it writes to the stream, so a client that has left counts until the next message or
-   * heartbeat (`heartbeatMs`), and one whose network was lost until the connection times out.
+   * The maximum number of streams of HTTP+SSE clients that one isolate holds open at once. A further one is answered
+   * with 429 before an object is created for it. A stream counts until the runtime reports that its client has
+   * disconnected. The runtime notices that when it writes to the stream, so a client that has left counts until the
+   * next message or heartbeat (`heartbeatMs`), and one whose network was lost until the connection times out.
    *
    * @default 1000
    */
   readonly streamsMax?: number;
   /**
-   * The most of these streams that one principal may hold open in one isolate, so that a single caller cannot take all
-   * of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server that authenticates nobody.
+   * The maximum number of these streams that one principal may hold open in one isolate, so that a single caller cannot
+   * take all of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server that
+   * authenticates nobody.
    *
    * @default half of `streamsMax`, rounded up
    */
   readonly streamsPerPrincipalMax?: number;
   /**
-   * The time, in milliseconds, in which a client must begin its handshake after it has opened its stream. Then the stream
-   * ends. Some clients of Streamable HTTP open a stream that they never use.
+   * The time, in milliseconds, in which a client must begin its handshake after it has opened its stream. Then the
+   * stream ends. Some clients of Streamable HTTP open a stream that they never use.
    *
    * @default 5 minutes
    */
@@ -58,10 +59,11 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
 /**
  * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
  *
- * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the stream;
- * its first event names the same path with the session in the query, for the client to POST to.
+ * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the
+ * stream; its first event names the same path with the session in the query, for the client to POST to.
  *
- * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no sessions.
+ * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or
+ * `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no sessions.
  * @example
  * ```ts
  * const app = edge(server, { use: [sessions(), httpSse(), keys()] });

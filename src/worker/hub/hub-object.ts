@@ -1,12 +1,13 @@
 /**
- * An object of the hub, which connects all isolates of a server. Each stream that wants notifications has a WebSocket to one
- * object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores how many
- * there are, and nothing else is stored. Objects hibernate between notifications. The filter of each socket is attached to the
- * socket and survives hibernation. See docs/decisions/005-notifications.md.
+ * An object of the hub, which connects all isolates of a server. Each stream that wants notifications has a WebSocket
+ * to one object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores
+ * how many there are, and nothing else is stored. Objects hibernate between notifications. The filter of each socket is
+ * attached to the socket and survives hibernation. See docs/decisions/005-notifications.md.
  *
- * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a Worker
- * that reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch; then a Worker that
- * reconnects receives a notification for each list, resource and task in its filter. See docs/decisions/005-notifications.md.
+ * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a
+ * Worker that reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch;
+ * then a Worker that reconnects receives a notification for each list, resource and task in its filter. See
+ * docs/decisions/005-notifications.md.
  *
  * @module
  */
@@ -27,13 +28,14 @@ import { describeSubject } from "./shards.ts";
 
 /**
  * Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes.
- * @limit characters A filter of subscriptions that an object keeps in its socket. A longer one is sent again after hibernation.
+ * @limit characters A filter of subscriptions that an object keeps in its socket. A longer one is sent again after
+ * hibernation.
  */
 const FILTER_MAX = 5_000;
 
 /**
- * The most subjects that are remembered. A Worker that reconnects is also sent notifications for forgotten subjects, even if
- * it missed none.
+ * The maximum number of subjects that are remembered. A Worker that reconnects is also sent notifications for forgotten
+ * subjects, even if it missed none.
  * @limit internal
  */
 const SUBJECTS_MAX = 4_096;
@@ -47,8 +49,8 @@ type Attachment = ChangeFilter | true;
 /** The methods that are called by the Worker, and `publish` of branches by the root. */
 export interface HubRpc {
   /**
-   * Sends the notifications to every Worker whose filter admits one of them, through the branches too. They are sent when it
-   * returns, not acknowledged.
+   * Sends the notifications to every Worker whose filter admits one of them, through the branches too. They are sent
+   * when it returns, not acknowledged.
    *
    * @param notifications Each as JSON, which is forwarded unchanged.
    * @returns The number of sockets that failed. Their Workers reconnect and receive the notifications then.

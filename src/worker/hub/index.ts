@@ -24,29 +24,29 @@ import { describeSubject } from "./shards.ts";
 export interface HubOptions {
   /**
    * The number of shards, 1 to 32. Each is responsible for some list kinds and resource URIs. One shard publishes some
-   * hundred notifications a second. A stream has a WebSocket to each shard that it needs. Streams that are open while this
-   * number changes may miss notifications until their Worker is replaced.
+   * hundred notifications a second. A stream has a WebSocket to each shard that it needs. Streams that are open while
+   * this number changes may miss notifications until their Worker is replaced.
    *
    * @default 1
    */
   readonly shards?: number;
   /**
-   * The most objects over which the streams of one shard are spread, 1 to 512. A shard begins with one object, and the
-   * number doubles when they are full. It is stored, and never falls. Publishing costs one request for each object. When
-   * all are full, a further stream is refused with 429.
+   * The maximum number of objects over which the streams of one shard are spread, 1 to 512. A shard begins with one
+   * object, and the number doubles when they are full. It is stored, and never falls. Publishing costs one request for
+   * each object. When all are full, a further stream is refused with 429.
    *
    * @default 256
    */
   readonly objectsMax?: number;
   /**
-   * The most streams that one object serves. The platform allows an object 32,768 WebSockets.
+   * The maximum number of streams that one object serves. The platform allows an object 32,768 WebSockets.
    *
    * @default 10,000
    */
   readonly streamsMax?: number;
   /**
-   * The most characters that the subscriptions of all streams of one object may have, with 64 added for each URI. A
-   * stream that exceeds it alone is refused with 429.
+   * The maximum number of characters that the subscriptions of all streams of one object may have, with 64 added for
+   * each URI. A stream that exceeds it alone is refused with 429.
    *
    * @default 33,554,432
    */
@@ -59,8 +59,8 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512]
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
  * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy
- * ones. Delivery is at least once, and one notification may stand for several. Needs the exported class `McpObject`. Each
- * endpoint has its own hub; a server at several endpoints publishes to each.
+ * ones. Delivery is at least once, and one notification may stand for several. Needs the exported class `McpObject`.
+ * Each endpoint has its own hub; a server at several endpoints publishes to each.
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @example

@@ -1,10 +1,11 @@
 /**
  * The object of one call that runs at most once, or of many such calls of callers without a principal. Each Worker that
- * presents a call opens a WebSocket: the first one runs the call, the others wait for the outcome, which is stored before it
- * is sent. The object can hibernate while calls run.
+ * presents a call opens a WebSocket: the first one runs the call, the others wait for the outcome, which is stored
+ * before it is sent. The object can hibernate while calls run.
  *
- * One key is stored for each call: the claim, written when the call is first presented and again with the outcome; for a
- * call that asks by returning `inputRequired()`, both are written again in each round. The alarm deletes what has expired.
+ * One key is stored for each call: the claim, written when the call is first presented and again with the outcome; for
+ * a call that asks by returning `inputRequired()`, both are written again in each round. The alarm deletes what has
+ * expired.
  *
  * @module
  */
@@ -15,7 +16,10 @@ import { openSockets } from "../open-sockets.ts";
 
 /** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
 export interface Presentation extends Omit<Presented, "isAnonymous"> {
-  /** Id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was lost. */
+  /**
+   * Id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was
+   * lost.
+   */
   readonly run: string;
   /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
   readonly ttlMs: number;
@@ -26,9 +30,9 @@ export const PRESENT_HEADER = "X-Mcp-Once";
 export const RUN = "run";
 
 /**
- * The most calls that one object remembers, and about the most characters of their outcomes.
- * @limit count Calls that one of these objects remembers. The outcome that expires first is forgotten. If all are running, a
- * further call is refused with 429.
+ * The maximum number of calls that one object remembers, and about the maximum number of characters of their outcomes.
+ * @limit count Calls that one of these objects remembers. The outcome that expires first is forgotten. If all are
+ * running, a further call is refused with 429.
  */
 const CALLS_MAX = 500;
 /**

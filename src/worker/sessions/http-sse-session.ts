@@ -16,7 +16,7 @@ export type Deliver = (session: HttpSseSession, caller: Caller, post: SessionPos
 /** The session of an HTTP+SSE client. */
 export interface HttpSseSession {
   readonly streams: SessionStreams;
-  /** The client from the handshake, which follows the session id. Undefined before the handshake. */
+  /** What the client said in its handshake, which it sends after it got the session id. Undefined before. */
   readonly handshake: StoredState["handshake"];
   /** Whether notifications reach the client. */
   readonly hasNotifications: boolean;

@@ -10,7 +10,10 @@ import type { StreamCaps } from "./stream-host.ts";
 
 /** The limits of one session. */
 export interface SessionCaps extends StreamCaps {
-  /** The most requests that a session serves at once, 1 to 10,000. A further one is refused with 429. @default 64 */
+  /**
+   * The maximum number of requests that a session serves at once, 1 to 10,000. A further one is refused with 429.
+   * @default 64
+   */
   readonly inFlightMax: number;
 }
 

@@ -8,21 +8,21 @@ import type { EventLog, StreamRow } from "./event-log.ts";
 /** The limits of the streams of one session. */
 export interface StreamCaps {
   /**
-   * The most GET streams that a session has open at once, 1 to 10,000. A further one replaces the oldest.
+   * The maximum number of GET streams that a session has open at once, 1 to 10,000. A further one replaces the oldest.
    *
    * @default 4
    */
   readonly ownStreamsMax: number;
   /**
-   * The most bytes in the log of one stream. Beyond it the oldest progress and log messages are dropped; answers are
-   * kept.
+   * The maximum number of bytes in the log of one stream. Beyond it the oldest progress and log messages are dropped;
+   * answers are kept.
    *
    * @default 8 MiB
    */
   readonly streamBytesMax: number;
   /**
-   * The most bytes in the logs of all streams of a session. Beyond it the oldest progress and log messages are dropped,
-   * and then calls are refused until there is room.
+   * The maximum number of bytes in the logs of all streams of a session. Beyond it the oldest progress and log messages
+   * are dropped, and then calls are refused until there is room.
    *
    * @default 32 MiB
    */

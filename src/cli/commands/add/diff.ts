@@ -7,10 +7,10 @@ import { clean, type Paint } from "../../terminal/terminal.ts";
 
 /** The unchanged lines that are shown around a change. */
 const CONTEXT = 2;
-/** The most table entries of the comparison; longer texts are shown as replaced. */
+/** The maximum number of table entries of the comparison; longer texts are shown as replaced. */
 const CELLS_MAX = 4_000_000;
 
-/** The most characters that are shown of a line, such as one that a program has made. */
+/** The maximum number of characters that are shown of a line, such as one that a program has made. */
 const SHOWN_MAX = 200;
 
 /** One line of a comparison. */

@@ -1,6 +1,6 @@
 /** The options of `expose`. */
 export interface ExposeOptions {
-  /** Whether a server of a project's file is used without asking. */
+  /** Whether a server that a file of the project configures is started without asking. */
   readonly yes?: boolean;
   readonly json?: boolean;
   readonly as?: string;

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The most characters of a Worker's name, which is part of a host name. */
+/** The maximum number of characters of a Worker's name, which is part of a host name. */
 const NAME_CHARACTERS_MAX = 63;
 
 /** Returns what is wrong with the name of a project, or undefined. */
@@ -28,7 +28,9 @@ export function nameFrom(text: string): string {
     .replace(/^-+|-+$/g, "");
 }
 
-/** The places of a template's name in one kind of file. Each pattern's first group stays, the name after it is replaced. */
+/**
+ * The places of a template's name in one kind of file. Each pattern's first group stays, the name after it is replaced.
+ */
 interface Places {
   readonly file: RegExp;
   readonly patterns: (name: string) => readonly RegExp[];

@@ -14,7 +14,7 @@ import type { TaskStatus, TaskView } from "../task.ts";
 /** The key in `_meta` that names the task to which a message belongs. */
 const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
-/** The most characters of a status message. The full text is in the result. @limit internal */
+/** The maximum number of characters of a status message. The full text is in the result. @limit internal */
 const MESSAGE_MAX = 500;
 
 /** Whether the core protocol of the client's version has tasks. */

@@ -31,8 +31,8 @@ export interface AuditOptions<Env> {
   /** Whether records contain arguments and results. They may be personal, or secret. @default false */
   readonly contents?: boolean;
   /**
-   * Reports callers whose requests are refused, or end with an error, unusually often: someone who tries tokens, tools or
-   * session ids. Each isolate counts for itself, by principal, or by address if a refused request has none.
+   * Reports callers whose requests are refused, or end with an error, unusually often: someone who tries tokens, tools
+   * or session ids. Each isolate counts for itself, by principal, or by address if a refused request has none.
    *
    * @default not watched
    */
@@ -89,8 +89,8 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): AuditPlug
 /** An audit of calls and refusals. */
 export interface AuditPlugin<Env> extends Plugin<Env> {
   /**
-   * Options of `new McpServer()`, for a server that is not served by `edge()`: they record every call over stdio. There are
-   * no refusals there.
+   * Options of `new McpServer()`, for a server that is not served by `edge()`: they record every call over stdio. There
+   * are no refusals there.
    */
   readonly hooks: { readonly around: readonly AroundHook<Env>[]; readonly onRequestEnd: RequestEndHook<Env> };
 }
@@ -165,8 +165,8 @@ function computeSize(value: unknown): number | undefined {
 }
 
 /**
- * The most characters of a text in a record, apart from contents. Clients choose most of them, and the platform cuts or
- * drops long lines, so that a caller could hide what it does.
+ * The maximum number of characters of a text in a record, apart from contents. Clients choose most of them, and the
+ * platform cuts or drops long lines, so that a caller could hide what it does.
  * @limit characters A text in a record of the audit, apart from contents. A longer one is cut.
  */
 const TEXT_MAX = 512;

@@ -19,7 +19,8 @@ export interface JsonWebKeySet {
 
 /**
  * Milliseconds between two requests because of an unknown key.
- * @limit ms The time between two requests for keys because of unknown ones. Until then tokens with an unknown key get 401.
+ * @limit ms The time between two requests for keys because of unknown ones. Until then tokens with an unknown key get
+ * 401.
  */
 const UNKNOWN_PAUSE_MS = 30_000;
 /** Milliseconds after a failed request, until the next one. */
@@ -27,11 +28,13 @@ const FAILURE_PAUSE_MS = 2_000;
 /** How much longer known keys stay in use while the issuer fails, in multiples of their usual time. */
 const STALE_TIMES = 5;
 /**
- * The most milliseconds of that.
+ * The maximum of that, in milliseconds.
  * @limit ms The most by which known keys stay in use beyond `jwksCacheMs` while the issuer fails. Then tokens get 503.
  */
 const STALE_MAX_MS = 3_600_000;
-/** Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more. */
+/**
+ * Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more.
+ */
 const WAIT_MS = 12_000;
 /**
  * Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`.
@@ -56,7 +59,8 @@ export class IssuerKeys {
   #failure: unknown;
 
   /**
-   * @param ttlMs Milliseconds after which the keys are requested again. While that fails, they stay in use for five times as
+   * @param ttlMs Milliseconds after which the keys are requested again. While that fails, they stay in use for five
+   * times as
    *   long, at most for an hour.
    */
   constructor(load: () => Promise<readonly Jwk[]>, ttlMs: number) {

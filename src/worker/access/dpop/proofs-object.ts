@@ -3,10 +3,11 @@
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `proofs/<end>` | the ids of proofs that expire before this time, 22 characters each | once for each proof | after the time |
+ * | `proofs/<end>` | the ids of proofs that expire before this time, 22 characters each | once for each proof | after
+ * the time |
  *
- * A proof costs one row, and every ten seconds with proofs one more row when their ids are deleted. When no more proofs come,
- * an alarm deletes the database: every key of a client has one.
+ * A proof costs one row, and every ten seconds with proofs one more row when their ids are deleted. When no more proofs
+ * come, an alarm deletes the database: every key of a client has one.
  *
  * @module
  */
@@ -27,7 +28,7 @@ const ID_LENGTH = 22;
 /** Milliseconds whose proofs share a row. A longer time means fewer rows to delete, and more bytes in each write. */
 const ROW_MS = 10_000;
 /**
- * The most proofs in a row: 500 a second. Keeps the value below 128 KiB, so that each write stays cheap.
+ * The maximum number of proofs in a row: 500 a second. Keeps the value below 128 KiB, so that each write stays cheap.
  * @limit count Proofs of one key in 10 s. A further one gets 503.
  */
 const ROW_MAX = 5_000;

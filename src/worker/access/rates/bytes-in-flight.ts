@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of all request bodies that an isolate holds at the same time. `bodyBytesMax` bounds one body only, and
- * many slow ones together could fill the 128 MB of an isolate.
+ * Bounds the bytes of all request bodies that an isolate holds at the same time. `bodyBytesMax` bounds one body only,
+ * and many slow ones together could fill the 128 MB of an isolate.
  *
  * A body is counted from the moment at which the endpoint begins to read it, which is after authentication, until the
  * answer begins.
@@ -15,9 +15,9 @@ import { invalid, type Refusal, refuse, type WireForm } from "../../../http/refu
 /** Options of {@link limitBytesInFlight}. */
 export interface BytesInFlightOptions {
   /**
-   * The most bytes of the bodies that an isolate reads and answers at the same time. A request for which there is no room
-   * gets 503 with `Retry-After`; one whose body is longer than this gets 413. At its worst, a body takes 14 times its
-   * length while it is parsed: `[{},{},...]` has an object of 28 bytes for every three bytes.
+   * The maximum number of bytes of the bodies that an isolate reads and answers at the same time. A request for which
+   * there is no room gets 503 with `Retry-After`; one whose body is longer than this gets 413. At its worst, a body
+   * takes 14 times its length while it is parsed: `[{},{},...]` has an object of 28 bytes for every three bytes.
    *
    * @default 6_291_456 (6 MiB)
    */
@@ -36,16 +36,16 @@ const OPTIONS: OptionTable<BytesInFlightOptions> = { bytesMax: SIZE, bodyTimeout
 /** Seconds after which a refused client may try again. */
 const RETRY_AFTER_S = 1;
 /**
- * Milliseconds after which a body that has arrived is no longer counted, even if its request is not answered. The platform
- * ends some requests of clients that have vanished without running the code that waits for them.
+ * Milliseconds after which a body that has arrived is no longer counted, even if its request is not answered. The
+ * platform ends some requests of clients that have vanished without running the code that waits for them.
  * @limit ms The time for which a body is counted after it arrived, at most. Then it is no longer counted.
  */
 const HELD_MS = 60_000;
 
 /**
  * Bounds the bytes of all bodies that an isolate holds at the same time, as middleware in the option `use` of
- * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the caller is authenticated, until
- * its answer begins.
+ * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the caller is authenticated,
+ * until its answer begins.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -83,7 +83,7 @@ class Room {
     this.bytesMax = bytesMax;
   }
 
-  /** Sets what a holder holds. Returns false if there is no room for it. */
+  /** Reserves bytes for a holder in place of what it has reserved. Returns false if there is no room for them. */
   hold(holder: object, bytes: number, untilMs: number): boolean {
     this.release(holder);
     let sum = bytes;

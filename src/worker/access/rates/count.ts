@@ -14,7 +14,7 @@ import type { Count } from "./rates-object.ts";
 
 /** A rate that is counted exactly, in an object. */
 export interface Rate {
-  /** The most requests at once. */
+  /** The maximum number of requests at once. */
   readonly max: number;
   /** Milliseconds in which `max` requests become possible again, evenly. */
   readonly perMs: number;
@@ -63,8 +63,8 @@ export function checkRate(where: string, rate: Rate | BoundRate): void {
 }
 
 /**
- * Returns the name of a caller who has not authenticated: the network of the request. The header is Cloudflare's own, which
- * replaces what a client writes. `serveHttp()` does the same on Node.
+ * Returns the name of a caller who has not authenticated: the network of the request. The header is Cloudflare's own,
+ * which replaces what a client writes. `serveHttp()` does the same on Node.
  */
 export function networkName({ headers }: Request): string {
   return `ip ${toNetwork(headers.get("CF-Connecting-IP") ?? "unknown")}`;
@@ -74,7 +74,8 @@ export function networkName({ headers }: Request): string {
  * Counts a request, which takes places. Undefined if it may be served.
  *
  * @param who The name of the caller. Each caller has an object.
- * @throws {KitError} `binding-missing` without the binding that a rate names. Any other error if the request could not be counted:
+ * @throws {KitError} `binding-missing` without the binding that a rate names. Any other error if the request could not
+ * be counted:
  *   then it must not be served, since a caller could try to bring about what makes counting fail.
  */
 export async function count(

@@ -1,11 +1,14 @@
 /**
- * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a place in the object that
- * counts the requests of the caller, until the time at which the place is free by itself, so that none is lost with an isolate.
+ * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a place in the
+ * object that counts the requests of the caller, until the time at which the place is free by itself, so that none is
+ * lost with an isolate.
  *
- * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the session is
+ * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the
+ * session is
  *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
  *   ended, or to be unknown, its place is given back.
- * - A task takes its place before it is created. The object does not learn when a task ends. If all places are taken, the
+ * - A task takes its place before it is created. The object does not learn when a task ends. If all places are taken,
+ * the
  *   Worker asks each task that holds one whether it has ended.
  *
  * @module
@@ -21,7 +24,7 @@ import { type Place, UNKNOWN_NAME } from "./places-object.ts";
 
 /** A bound of the sessions of a caller. */
 export interface LiveSessions {
-  /** The most sessions that are open at the same time, 1 to 1,000. */
+  /** The maximum number of sessions that are open at the same time, 1 to 1,000. */
   readonly max: number;
   /**
    * Milliseconds after its last request from which a session is not counted. It can still be used, and is counted again
@@ -34,7 +37,7 @@ export interface LiveSessions {
 
 /** A bound of the tasks of a principal. */
 export interface UnfinishedTasks {
-  /** The most tasks that are unfinished at the same time, 1 to 100. */
+  /** The maximum number of tasks that are unfinished at the same time, 1 to 100. */
   readonly max: number;
 }
 
@@ -61,7 +64,10 @@ function check<T extends { readonly max: number }>(name: string, given: T | unde
   if (given.max === undefined) throw new KitError("options-invalid", `rates(): ${name} needs max.`);
 }
 
-/** Returns the place of a session. @param digest The digest of its id. Undefined if the session is about to be opened. */
+/**
+ * Returns the place of a session.
+ * @param digest The digest of its id. Undefined if the session is about to be opened.
+ */
 export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: string | undefined): Place {
   const what = `sessions of this caller are open (rates(): liveSessions, at most ${max})`;
   const name = digest ?? UNKNOWN_NAME + crypto.randomUUID();
@@ -126,7 +132,10 @@ function watched(session: FoundSession, ended: () => Promise<void>): FoundSessio
 
 /** The places of the principal of a call. */
 export interface TaskPlaces {
-  /** Takes a place. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just asked. */
+  /**
+   * Takes a place. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just
+   * asked.
+   */
   take(place: Place): Promise<readonly string[] | undefined>;
   /** Gives places back. */
   give(names: readonly string[]): Promise<void>;

@@ -3,7 +3,8 @@
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is back at its start |
+ * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is
+ * back at its start |
  *
  * A counter is one number: the time at which it is back at its start if nothing more comes. If the object is lost, it
  * forgets at most the last second.
@@ -17,7 +18,7 @@ export interface Count {
   readonly name: string;
   /** The counter to use in place of a new one when there are too many. Undefined if this one is always kept. */
   readonly overflow?: string | undefined;
-  /** The most requests at once. */
+  /** The maximum number of requests at once. */
   readonly max: number;
   /** Milliseconds in which `max` requests become possible again. */
   readonly perMs: number;
@@ -41,9 +42,11 @@ const KEY = "rates";
 /** Milliseconds between two writes. */
 const STORE_MS = 1_000;
 /**
- * The most counters, besides those that the options name. A caller can invent session ids and names of tools, which must
- * not fill the memory. Counters are not removed to make space: a caller could start its own ones again in this way.
- * @limit count Counters of one principal for sessions and tools that the options do not name. Further ones share a counter.
+ * The maximum number of counters, besides those that the options name. A caller can invent session ids and names of
+ * tools, which must not fill the memory. Counters are not removed to make space: a caller could start its own ones
+ * again in this way.
+ * @limit count Counters of one principal for sessions and tools that the options do not name. Further ones share a
+ * counter.
  */
 const COUNTERS_MAX = 1_000;
 
