@@ -24,7 +24,20 @@ type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 const SHARDS_MAX = 32;
 const OBJECTS_MAX = 512;
 
+/** Objects whose alarms run at the same time, as they do on the platform. */
+const ALARMS_AT_ONCE = 8;
+/** Alarms of one object after which `advance` gives up. */
+const ALARMS_MAX = 1_000;
+
+/** The ids of all possible hubs, by class: there are so many names that hashing them takes a while. */
+const hubsByClass = new Map<string, ReadonlySet<string>>();
+
 type Clock = { moveTo(ms: number): Promise<void> };
+
+/** A command that may wait for the test. */
+export type WaitingCommand =
+  | { readonly kind: "alarm"; readonly className: string; readonly target: ObjectTarget }
+  | { readonly kind: "due"; readonly className: string; readonly ids: readonly string[] };
 
 export default class extends WorkerEntrypoint<Record<string, unknown>> {
   async moveClocks(bindings: readonly string[], ms: number): Promise<void> {
@@ -35,10 +48,8 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
   async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
     const namespace = this.env[className] as DurableObjectNamespace;
     const toId = (name: string) => namespace.idFromName(name).toString();
-    const names = Array.from({ length: SHARDS_MAX * OBJECTS_MAX }, (_, at) =>
-      hubName(at % SHARDS_MAX, Math.floor(at / SHARDS_MAX)),
-    );
-    const hubs = new Set(names.map(toId));
+    const hubs = hubsByClass.get(className) ?? new Set(hubNames().map(toId));
+    hubsByClass.set(className, hubs);
     const findRole = async (id: string) => {
       if (hubs.has(id)) return "hub";
       if (id === toId(KEYS_NAME)) return "keys";
@@ -51,11 +62,39 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
   }
 
   /**
-   * The same as `ask`, for commands that may wait for the test. Miniflare blocks Node until an RPC call returns, but not
-   * while it fetches. Values are JSON.
+   * Runs alarms, which may wait for the test. Miniflare blocks Node until an RPC call returns, but not while it fetches.
+   * Values are JSON.
    */
   override async fetch(request: Request): Promise<Response> {
-    return Response.json(await this.ask(...((await request.json()) as Parameters<typeof this.ask>)));
+    const command: WaitingCommand = await request.json();
+    if (command.kind === "due") return Response.json(await this.#runDue(command.className, command.ids));
+    return Response.json(await this.ask(command.className, command.target, { ask: "alarm", onlyIfDue: false }));
+  }
+
+  /** Runs the due alarms of objects until none is due. The value is how many ran. */
+  async #runDue(className: string, ids: readonly string[]): Promise<Controlled> {
+    const waiting = [...ids];
+    let ran = 0;
+    const runNext = async (): Promise<Controlled> => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+        const { value, failed } = await this.#runDueOf(className, id);
+        ran += Number(value ?? 0);
+        if (failed) return { failed };
+      }
+      return {};
+    };
+    const outcomes = await Promise.all(Array.from({ length: ALARMS_AT_ONCE }, runNext));
+    return outcomes.find(({ failed }) => failed) ?? { value: ran };
+  }
+
+  async #runDueOf(className: string, id: string): Promise<Controlled> {
+    for (let ran = 0; ran < ALARMS_MAX; ran += 1) {
+      const { value, failed } = await this.ask(className, { id }, { ask: "alarm", onlyIfDue: true });
+      if (failed) return { failed };
+      if (!value) return { value: ran };
+    }
+    const message = `Object ${id} of ${className} ran ${ALARMS_MAX} alarms in one advance(): each one sets the next alarm to a time that is already due.`;
+    return { failed: { name: "Error", message } };
   }
 
   async ask(className: string, target: ObjectTarget, asked: Control): Promise<Controlled> {
@@ -69,4 +108,10 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
       return { failed: { name, message, stack } };
     }
   }
+}
+
+function hubNames(): string[] {
+  return Array.from({ length: SHARDS_MAX * OBJECTS_MAX }, (_, at) =>
+    hubName(at % SHARDS_MAX, Math.floor(at / SHARDS_MAX)),
+  );
 }

@@ -10,7 +10,7 @@ import type { DurableObjectEvictionOptions, Miniflare } from "miniflare";
 import type { RoleName } from "../worker/roles.ts";
 import { collectChildren, findRunning, killNow } from "./children.ts";
 import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
-import type { Controlled, ObjectTarget } from "./control-worker.ts";
+import type { Controlled, ObjectTarget, WaitingCommand } from "./control-worker.ts";
 import { CONTROL_NAME, WORKER_NAME } from "./names.ts";
 import { choosePort } from "./port.ts";
 import { loadMiniflare } from "./tools.ts";
@@ -182,7 +182,8 @@ export class TestWorker implements AsyncDisposable {
    * handler that compares times.
    */
   async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
-    return this.#alarm(binding, name, { ask: "alarm", onlyIfDue: false });
+    const command = { kind: "alarm", className: this.#classOf(binding), target: toTarget(name) } as const;
+    return (await this.#runAlarms(command)) as boolean;
   }
 
   /**
@@ -195,7 +196,8 @@ export class TestWorker implements AsyncDisposable {
     await this.#moveClocks();
     let ran = 0;
     for (const className of new Set(this.#prepared.classes.values())) {
-      for (const id of await this.objects(className)) ran += await this.#runDue(className, id);
+      const ids = await this.objects(className);
+      ran += (await this.#runAlarms({ kind: "due", className, ids })) as number;
     }
     return ran;
   }
@@ -232,15 +234,6 @@ export class TestWorker implements AsyncDisposable {
     }
   }
 
-  async #runDue(binding: string, id: string): Promise<number> {
-    for (let ran = 0; ran < ALARMS_MAX; ran += 1) {
-      if (!(await this.#alarm(binding, id, { ask: "alarm", onlyIfDue: true }))) return ran;
-    }
-    throw new Error(
-      `Object ${id} of ${binding} ran ${ALARMS_MAX} alarms in one advance(): each one sets the next alarm to a time that is already due.`,
-    );
-  }
-
   async #moveClocks(): Promise<void> {
     await (await this.#controlWorker()).moveClocks(this.#prepared.clocks, this.#aheadMs);
   }
@@ -253,11 +246,11 @@ export class TestWorker implements AsyncDisposable {
     return toOutcome(await (await this.#controlWorker()).ask(this.#classOf(binding), toTarget(name), asked));
   }
 
-  /** Runs an alarm by a fetch, so that Node is not blocked: the alarm may wait for something that the test does. */
-  async #alarm(binding: string, name: ObjectName, asked: Control): Promise<boolean> {
-    const body = JSON.stringify([this.#classOf(binding), toTarget(name), asked]);
+  /** Runs alarms by a fetch, so that Node is not blocked: an alarm may wait for something that the test does. */
+  async #runAlarms(command: WaitingCommand): Promise<unknown> {
+    const body = JSON.stringify(command);
     const response = await (await this.#controlWorker()).fetch("http://control/", { method: "POST", body });
-    return toOutcome((await response.json()) as Controlled) as boolean;
+    return toOutcome((await response.json()) as Controlled);
   }
 
   #classOf(binding: string): string {
@@ -274,9 +267,6 @@ export class TestWorker implements AsyncDisposable {
     throw new Error("The Worker is not running: it was killed or stopped. Call restart() after kill().");
   }
 }
-
-/** Alarms of one object after which `advance` gives up. */
-const ALARMS_MAX = 1_000;
 
 /** The RPC interface of the Worker named CONTROL_NAME. */
 interface ControlWorker {
