@@ -2,9 +2,9 @@ import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../cor
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { toText } from "../basics/errors.ts";
 import { FROM_ROUNDS } from "../requests/rounds.ts";
 import { type CacheStore, memoryCache } from "./store.ts";
 

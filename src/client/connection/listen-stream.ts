@@ -8,8 +8,8 @@
 
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { EventHook } from "../events.ts";
+import { ClientError, toText } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import { isInterruption } from "./recovery.ts";
 

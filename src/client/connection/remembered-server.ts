@@ -5,7 +5,7 @@
  */
 import { McpError } from "../../core/protocol/errors.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 import type { ServerFacts } from "../requests/results.ts";
 import type { Negotiation } from "./negotiate.ts";
 

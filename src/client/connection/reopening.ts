@@ -1,7 +1,7 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { EventHook } from "../events.ts";
+import { ClientError, toText } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
 import type { Subscriptions } from "./subscriptions.ts";

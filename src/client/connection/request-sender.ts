@@ -10,9 +10,9 @@ import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from 
 import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ClientEvent, EventHook } from "../events.ts";
+import { type Deadline, untilAborted } from "../basics/deadline.ts";
+import type { ClientEvent, EventHook } from "../basics/events.ts";
 import type { Answers } from "../questions/lazy-answering.ts";
-import { type Deadline, untilAborted } from "../requests/deadline.ts";
 import type { Progress } from "../requests/results.ts";
 import type { Answer, Link, SendOptions } from "../transports/link.ts";
 

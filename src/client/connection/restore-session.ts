@@ -1,7 +1,7 @@
 import { McpError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
-import type { EventHook } from "../events.ts";
+import type { EventHook } from "../basics/events.ts";
 
 export interface RestoreOptions {
   /** The subscriptions. Those that the server refuses are removed. */

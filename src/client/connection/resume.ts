@@ -10,12 +10,12 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isRequestId, type JsonObject, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { Amounts } from "../options.ts";
-import { Deadline } from "../requests/deadline.ts";
+import type { Amounts } from "../api/options.ts";
+import { Deadline } from "../basics/deadline.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { HttpLink } from "../transports/http-link.ts";
 import type { Link } from "../transports/link.ts";
-import type { ConnectTarget } from "../transports/open-link.ts";
+import type { ConnectTarget } from "./open-link.ts";
 import type { RequestSender } from "./request-sender.ts";
 
 export interface ResumeParts {

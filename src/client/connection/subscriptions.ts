@@ -6,12 +6,12 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError } from "../errors.ts";
-import type { EventHook } from "../events.ts";
-import type { ExtensionHooks } from "../extensions.ts";
-import type { ClientOptions } from "../options.ts";
-import type { LogMessage } from "../questions/questions.ts";
-import { Deadline } from "../requests/deadline.ts";
+import type { ExtensionHooks } from "../api/extensions.ts";
+import type { ClientOptions } from "../api/options.ts";
+import type { LogMessage } from "../api/questions.ts";
+import { Deadline } from "../basics/deadline.ts";
+import { ClientError } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import type { ServerCapabilities } from "../requests/results.ts";
 import type { ListenStream } from "./listen-stream.ts";
 import type { RequestSender } from "./request-sender.ts";

@@ -1,11 +1,11 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import { connect } from "../connect.ts";
-import type { ClientOptions } from "../options.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientOptions } from "../api/options.ts";
+import { connect } from "../connection/connect.ts";
+import type { ConnectTarget } from "../connection/open-link.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { CallToolResult, Tool } from "../requests/results.ts";
-import type { ConnectTarget } from "../transports/open-link.ts";
 import {
   type CommandServer,
   type ConfiguredServer,

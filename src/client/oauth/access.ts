@@ -11,8 +11,9 @@
  *
  * @module
  */
-import type { AuthContext } from "../auth.ts";
-import { untilAborted } from "../requests/deadline.ts";
+
+import { untilAborted } from "../basics/deadline.ts";
+import type { AuthContext } from "../transports/auth.ts";
 import { readChallenge } from "./challenge.ts";
 import { OAuthError } from "./errors.ts";
 import { type Renewal, type RenewalReason, renew, type ServerSignIn } from "./renewal.ts";

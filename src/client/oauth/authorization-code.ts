@@ -11,8 +11,8 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from "oauth4webapi";
-import { ClientError, toText } from "../errors.ts";
-import { untilAborted } from "../requests/deadline.ts";
+import { untilAborted } from "../basics/deadline.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
 import type { Granted, GrantRequest } from "./grant.ts";

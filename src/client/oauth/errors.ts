@@ -1,4 +1,4 @@
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 
 /**
  * Why no access token could be obtained:

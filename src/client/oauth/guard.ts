@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, docs/tutorials/security/security_best_practices, "Server-Side Request Forgery (SSRF)"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import { readText } from "../transports/event-reader.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
 import { OAuthError } from "./errors.ts";

@@ -5,7 +5,7 @@
  */
 import { checkOptions, type OptionTable, TIMER } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import type { AuthContext, ClientAuth } from "../auth.ts";
+import type { AuthContext, ClientAuth } from "../transports/auth.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
 import { ServerAccess } from "./access.ts";
 import { OAuthError } from "./errors.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { AuthorizationServer } from "oauth4webapi";
-import type { AuthContext } from "../auth.ts";
+import type { AuthContext } from "../transports/auth.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
 import { type Pending, redeem, showing, signIn } from "./authorization-code.ts";
 import { type ClientAuthentication, createAuthentication, type OAuthClient } from "./client-authentication.ts";

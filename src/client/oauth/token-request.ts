@@ -14,7 +14,7 @@ import {
   ResponseBodyError,
   type TokenEndpointResponse,
 } from "oauth4webapi";
-import { toText } from "../errors.ts";
+import { toText } from "../basics/errors.ts";
 import type { ClientAuthentication } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
 import { findObject, type Net, request } from "./guard.ts";

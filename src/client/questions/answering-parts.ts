@@ -1,7 +1,7 @@
-import type { EventHook } from "../events.ts";
-import type { ExtensionHooks } from "../extensions.ts";
-import type { ClientOptions } from "../options.ts";
-import type { Root } from "./questions.ts";
+import type { ExtensionHooks } from "../api/extensions.ts";
+import type { ClientOptions } from "../api/options.ts";
+import type { Root } from "../api/questions.ts";
+import type { EventHook } from "../basics/events.ts";
 
 export interface AnsweringParts {
   readonly options: ClientOptions;

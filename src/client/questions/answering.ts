@@ -16,21 +16,21 @@ import {
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import { toCall } from "../../core/protocol/methods.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
-import { wrap } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
-import { Lanes } from "../requests/lanes.ts";
-import type { IncomingRequest } from "../requests/passing-on.ts";
-import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
-import type { Answer, Link } from "../transports/link.ts";
-import type { AnsweringParts } from "./answering-parts.ts";
+import { wrap } from "../api/extensions.ts";
 import type {
   CreateMessageRequestParams,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
   ElicitResult,
   QuestionContext,
-} from "./questions.ts";
+} from "../api/questions.ts";
+import type { IncomingRequest } from "../api/wrapped-requests.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
+import { Lanes } from "../basics/lanes.ts";
+import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
+import type { Answer, Link } from "../transports/link.ts";
+import type { AnsweringParts } from "./answering-parts.ts";
 
 /** How many questions of all calls together are answered at the same time, or of those that belong to no call. */
 const CONNECTION_MAX = 64;

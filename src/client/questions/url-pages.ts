@@ -6,12 +6,12 @@
  */
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { tooManyRounds } from "../connection/refused-requests.ts";
-import { afterOtherAttempt, ClientError, toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
-import type { ElicitRequestURLParams } from "./questions.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import type { ElicitRequestURLParams } from "../api/questions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { afterOtherAttempt, ClientError, toText } from "../basics/errors.ts";
+import { tooManyRounds } from "../requests/refused-requests.ts";
 
 /**
  * The error of a server that runs a request only after the user has visited pages. Send the request again after the visit, or

@@ -1,5 +1,5 @@
 import type { StandardSchema } from "../../core/protocol/schema.ts";
-import { invalidAnswer } from "../errors.ts";
+import { invalidAnswer } from "../basics/errors.ts";
 import type { CallToolResult } from "./results.ts";
 
 /** Checks the structured content of a result. Loaded on demand. @throws {ClientError} `answer-invalid` naming the place. */

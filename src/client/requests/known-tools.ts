@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 import { paramHeaders } from "../transports/request-headers.ts";
 import type { Tool } from "./results.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Deadline } from "./deadline.ts";
+import type { Deadline } from "../basics/deadline.ts";
 import type { RequestOptions } from "./request-options.ts";
 import type { Tool } from "./results.ts";
 

@@ -1,7 +1,7 @@
 import { decodeBase64, encodeText, toHex } from "../../core/basics/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
+import type { Client } from "../api/client.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
 import { LISTING_LIMITS, Listing } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { Resource, ResourceContents } from "../requests/results.ts";

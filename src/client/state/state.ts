@@ -1,6 +1,6 @@
-import type { Client } from "../client.ts";
-import type { ClientEvent } from "../events.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import type { ClientEvent } from "../basics/events.ts";
 import type { ServerFacts } from "../requests/results.ts";
 
 /** A request that is waiting for its result. */

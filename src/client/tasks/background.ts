@@ -7,11 +7,11 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
-import type { ExtensionContext, ExtensionHooks } from "../extensions.ts";
+import type { ExtensionContext, ExtensionHooks } from "../api/extensions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { afterOtherAttempt, ClientError, invalidAnswer } from "../basics/errors.ts";
 import { randomKey } from "../requests/idempotency-keys.ts";
 import { LISTING_LIMITS, Listing } from "../requests/listing.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { Progress } from "../requests/results.ts";
 import { type DriverParts, TaskDriver } from "./driver.ts";

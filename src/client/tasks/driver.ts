@@ -1,10 +1,10 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { ExtensionContext } from "../api/extensions.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer } from "../basics/errors.ts";
 import { isInterruption } from "../connection/recovery.ts";
-import { ClientError, invalidAnswer } from "../errors.ts";
-import type { ExtensionContext } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import { backoffMs } from "../transports/backoff.ts";
 import { TaskError } from "./errors.ts";

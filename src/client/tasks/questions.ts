@@ -6,9 +6,9 @@
  * @see io.modelcontextprotocol/tasks, "Task Update Requests"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { ExtensionContext } from "../extensions.ts";
-import { Lanes } from "../requests/lanes.ts";
+import type { ExtensionContext } from "../api/extensions.ts";
+import { ClientError, toText } from "../basics/errors.ts";
+import { Lanes } from "../basics/lanes.ts";
 import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
 
 interface Question {

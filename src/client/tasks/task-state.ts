@@ -5,7 +5,7 @@
  * @see io.modelcontextprotocol/tasks, "Tasks"; MCP 2025-11-25, basic/utilities/tasks, "Task"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { invalidAnswer } from "../errors.ts";
+import { invalidAnswer } from "../basics/errors.ts";
 
 /** The status of a task. The last three are final. In 2025-11-25 a task whose tool has failed is `failed`. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";

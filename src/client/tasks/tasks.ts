@@ -1,7 +1,7 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import type { ClientExtension } from "../extensions.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientExtension } from "../api/extensions.ts";
 import type { Listing } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { CallToolResult, Tool } from "../requests/results.ts";

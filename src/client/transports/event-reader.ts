@@ -4,7 +4,7 @@
  * @module
  */
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 
 /** The time that a finished stream has to end by itself, so that its connection can be used again. */
 const DRAIN_MS = 1_000;

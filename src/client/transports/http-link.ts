@@ -12,8 +12,8 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
-import { untilAborted } from "../requests/deadline.ts";
+import { untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
 import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { readEvents, readText } from "./event-reader.ts";
 import type { FetchFunction, HeadersOption } from "./fetch-options.ts";

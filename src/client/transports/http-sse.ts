@@ -7,7 +7,7 @@
  */
 import type { JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, toText } from "../errors.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import type { readEvents } from "./event-reader.ts";
 import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Link } from "./link.ts";

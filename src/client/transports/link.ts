@@ -12,7 +12,7 @@ import type {
   RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ClientEvent } from "../events.ts";
+import type { ClientEvent } from "../basics/events.ts";
 
 export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ClientError, invalidAnswer, type RefusedResponse } from "../errors.ts";
+import { ClientError, invalidAnswer, type RefusedResponse } from "../basics/errors.ts";
 
 /** Characters of a refused body that an error keeps. */
 const KEPT_CHARS = 2_000;

@@ -8,7 +8,7 @@ import {
 } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
 

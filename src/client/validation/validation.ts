@@ -1,7 +1,7 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-schema.ts";
 

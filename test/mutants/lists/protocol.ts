@@ -168,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "client-limit-runs-during-question",
     reason: "A call would time out while its user answers a question.",
-    file: "src/client/requests/deadline.ts",
+    file: "src/client/basics/deadline.ts",
     find: "if (timeoutMs === 0 || this.#holds > 0 || this.signal.aborted) return;",
     replace: "if (timeoutMs === 0 || this.signal.aborted) return;",
     tests: ["test/client/deadline.test.ts"],

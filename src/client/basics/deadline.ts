@@ -1,4 +1,4 @@
-import { ClientError } from "../errors.ts";
+import { ClientError } from "./errors.ts";
 
 export interface DeadlineOptions {
   /** What is waited for, for the error text. */

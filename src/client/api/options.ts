@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { ClientCapabilities } from "../core/protocol/client-capabilities.ts";
-import type { Implementation } from "../core/protocol/client-facts.ts";
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
+import type { Implementation } from "../../core/protocol/client-facts.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import {
   isWithin,
   type Numbers,
@@ -15,15 +15,15 @@ import {
   SIZE,
   TIMER,
   TIMER_OR_ZERO,
-} from "../core/protocol/option-ranges.ts";
-import type { ClientAuth } from "./auth.ts";
-import type { EventHook } from "./events.ts";
+} from "../../core/protocol/option-ranges.ts";
+import type { EventHook } from "../basics/events.ts";
+import { LISTING_LIMITS } from "../requests/listing.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
+import type { ServerFacts } from "../requests/results.ts";
+import type { ClientAuth } from "../transports/auth.ts";
+import type { FetchFunction, HeadersOption } from "../transports/fetch-options.ts";
 import type { ClientExtension } from "./extensions.ts";
-import type { QuestionContext, ServerHandlers } from "./questions/questions.ts";
-import { LISTING_LIMITS } from "./requests/listing.ts";
-import type { RequestOptions } from "./requests/request-options.ts";
-import type { ServerFacts } from "./requests/results.ts";
-import type { FetchFunction, HeadersOption } from "./transports/fetch-options.ts";
+import type { QuestionContext, ServerHandlers } from "./questions.ts";
 
 /** The options of `connect`. Name, version and the other members of `Implementation` introduce the client. */
 export interface ClientOptions extends Implementation, ServerHandlers {
@@ -194,7 +194,7 @@ export function resolveAmounts(options: ClientOptions): Amounts {
 export async function checkClientOptions(options: ClientOptions): Promise<void> {
   await check("connect(): ", options, CLIENT_OPTIONS);
   if (typeof options.name !== "string" || typeof options.version !== "string") {
-    throw (await import("./on-demand.ts")).unnamed();
+    throw (await import("../on-demand.ts")).unnamed();
   }
 }
 
@@ -218,5 +218,5 @@ function check(
     return range === null || (range !== undefined && (value === undefined || isWithin(value, range)));
   };
   if (typeof options === "object" && options && Object.entries(options).every(isRight)) return undefined;
-  return import("./on-demand.ts").then(({ checkOptions }) => checkOptions(where, options, table));
+  return import("../on-demand.ts").then(({ checkOptions }) => checkOptions(where, options, table));
 }

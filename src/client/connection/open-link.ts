@@ -1,10 +1,10 @@
 import type { Transport } from "../../core/protocol/transport.ts";
-import type { Amounts, ClientOptions } from "../options.ts";
-import { readEvents } from "./event-reader.ts";
-import { HttpLink } from "./http-link.ts";
-import type { Link } from "./link.ts";
-import type { PipeOpener } from "./pipe-opener.ts";
-import { givenHeaders } from "./request-headers.ts";
+import type { Amounts, ClientOptions } from "../api/options.ts";
+import { readEvents } from "../transports/event-reader.ts";
+import { HttpLink } from "../transports/http-link.ts";
+import type { Link } from "../transports/link.ts";
+import type { PipeOpener } from "../transports/pipe-opener.ts";
+import { givenHeaders } from "../transports/request-headers.ts";
 
 /** What `connect` connects to: a URL, a transport, or a function that creates one, for each attempt anew. */
 export type ConnectTarget = string | URL | Transport | (() => Transport | Promise<Transport>);

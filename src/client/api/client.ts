@@ -1,16 +1,13 @@
-import { KitError } from "../core/protocol/errors.ts";
-import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
-import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { StandardSchema } from "../core/protocol/schema.ts";
-import type { ClientConnection } from "./client-connection.ts";
-import { invalidAnswer } from "./errors.ts";
-import type { Root } from "./questions/questions.ts";
-import { untilAborted } from "./requests/deadline.ts";
-import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./requests/idempotency-keys.ts";
-import { KnownTools } from "./requests/known-tools.ts";
-import { type ListedPage, Listing } from "./requests/listing.ts";
-import type { OutgoingRequest } from "./requests/passing-on.ts";
-import type { RequestOptions } from "./requests/request-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { StandardSchema } from "../../core/protocol/schema.ts";
+import { untilAborted } from "../basics/deadline.ts";
+import { invalidAnswer } from "../basics/errors.ts";
+import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "../requests/idempotency-keys.ts";
+import { KnownTools } from "../requests/known-tools.ts";
+import { type ListedPage, Listing } from "../requests/listing.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
 import type {
   CallToolResult,
   CheckedToolResult,
@@ -28,8 +25,11 @@ import type {
   ResourceTemplate,
   ServerFacts,
   Tool,
-} from "./requests/results.ts";
-import type { RequestParts } from "./requests/sending.ts";
+} from "../requests/results.ts";
+import type { RequestParts } from "../requests/sending.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { Root } from "./questions.ts";
+import type { OutgoingRequest } from "./wrapped-requests.ts";
 
 /** The options of a request for one page. */
 export interface ListPageOptions extends RequestOptions {
@@ -162,7 +162,7 @@ export class Client {
     const result = await this.#request("tools/call", { name, arguments: args, ...key }, more, given);
     // Servers of 2024-11-05 may leave out the content of an empty result.
     const called: CallToolResult = { ...result, content: Array.isArray(result.content) ? result.content : [] };
-    return output ? (await import("./on-demand.ts")).checkOutput(called, output) : called;
+    return output ? (await import("../on-demand.ts")).checkOutput(called, output) : called;
   }
 
   /**

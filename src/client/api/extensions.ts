@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { ClientCapabilities } from "../core/protocol/client-capabilities.ts";
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import type { Era } from "../core/protocol/versions.ts";
+import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Era } from "../../core/protocol/versions.ts";
+import type { ClientEvent, EventHook } from "../basics/events.ts";
 import type { Client } from "./client.ts";
-import type { ClientEvent, EventHook } from "./events.ts";
-import type { QuestionContext } from "./questions/questions.ts";
-import type { IncomingRequest, Next, OutgoingRequest } from "./requests/passing-on.ts";
+import type { QuestionContext } from "./questions.ts";
+import type { IncomingRequest, Next, OutgoingRequest } from "./wrapped-requests.ts";
 
 /** What an extension does. Each member is optional. */
 export interface ExtensionHooks {

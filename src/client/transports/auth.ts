@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { FetchFunction } from "./transports/fetch-options.ts";
+import type { FetchFunction } from "./fetch-options.ts";
 
 /** What the client hands to the part that authorizes its requests. */
 export interface AuthContext {

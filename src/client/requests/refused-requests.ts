@@ -1,5 +1,5 @@
 import { KitError } from "../../core/protocol/errors.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 import type { MissingSupport } from "./missing-support.ts";
 
 /** What to use instead of the methods that only one era has. */

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
-import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import type { ClientEvent } from "./events.ts";
-import type { Root } from "./questions/questions.ts";
-import type { ListingLimits } from "./requests/listing.ts";
-import type { OutgoingRequest } from "./requests/passing-on.ts";
-import type { RequestOptions } from "./requests/request-options.ts";
-import type { ServerFacts } from "./requests/results.ts";
-import type { RequestParts } from "./requests/sending.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
+import type { ClientEvent } from "../basics/events.ts";
+import type { ListingLimits } from "../requests/listing.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
+import type { ServerFacts } from "../requests/results.ts";
+import type { RequestParts } from "../requests/sending.ts";
+import type { Root } from "./questions.ts";
+import type { OutgoingRequest } from "./wrapped-requests.ts";
 
 /** The connection to one server. */
 export interface ClientConnection {

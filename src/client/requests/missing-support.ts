@@ -1,6 +1,6 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ServerCapabilities } from "../requests/results.ts";
+import type { ServerCapabilities } from "./results.ts";
 
 /** Returns the capability that a method needs, as a path; undefined if it needs none. */
 function findCapability(method: string): string | undefined {

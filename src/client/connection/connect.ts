@@ -1,7 +1,7 @@
-import { Client } from "./client.ts";
-import { Connection } from "./connection/connection.ts";
-import { type ClientOptions, checkClientOptions } from "./options.ts";
-import type { ConnectTarget } from "./transports/open-link.ts";
+import { Client } from "../api/client.ts";
+import { type ClientOptions, checkClientOptions } from "../api/options.ts";
+import type { ConnectTarget } from "./open-link.ts";
+import { Connection } from "./server-connection.ts";
 
 /**
  * Connects to an MCP server of any protocol version, and resolves once its version is known.
@@ -25,7 +25,7 @@ import type { ConnectTarget } from "./transports/open-link.ts";
 export async function connect(target: ConnectTarget, options: ClientOptions): Promise<Client> {
   await checkClientOptions(options);
   if ((typeof target === "string" || target instanceof URL) && !/^https?:\/\//i.test(String(target)))
-    throw (await import("./on-demand.ts")).noHttp(target);
+    throw (await import("../on-demand.ts")).noHttp(target);
   const connection = new Connection(target, options);
   const client = new Client(connection);
   connection.extend(client);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { QuestionContext } from "../questions/questions.ts";
-import type { RequestOptions } from "./request-options.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
+import type { QuestionContext } from "./questions.ts";
 
 /** A request of the client, before the protocol's own members of `_meta` are added. */
 export interface OutgoingRequest {
