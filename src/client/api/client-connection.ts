@@ -1,5 +1,5 @@
 /**
- * What a client needs of its connection.
+ * The interface through which a client uses its connection.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ClientEvent } from "../basics/events.ts";
 import type { ListingLimits } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
+import type { RequestParts } from "../requests/request-parts.ts";
 import type { ServerFacts } from "../requests/results.ts";
-import type { RequestParts } from "../requests/sending.ts";
 import type { Root } from "./questions.ts";
 import type { OutgoingRequest } from "./wrapped-requests.ts";
 
@@ -18,25 +18,28 @@ import type { OutgoingRequest } from "./wrapped-requests.ts";
 export interface ClientConnection {
   readonly facts: ServerFacts;
   readonly rules: SpokenVersion;
-  readonly amounts: ListingLimits;
-  /** The level from which on modern requests ask for log messages. */
+  readonly limits: ListingLimits;
+  /** The minimum level of log messages that modern requests ask for. */
   readonly sender: { logLevel: LoggingLevel | undefined };
-  /** The roots that the client answers with; undefined if it has none. */
-  readonly answers: { roots: readonly Root[] | undefined };
+  /** The current roots; undefined if the client does not declare roots. */
+  readonly answering: { roots: readonly Root[] | undefined };
   readonly subscriptions: {
-    /** Adds a URI to what the client listens to, or removes it. Modern servers only. */
+    /** Subscribes to changes of a resource at a modern server. */
     add(uri: string): Promise<void>;
+    /** Ends a subscription at a modern server. */
     remove(uri: string): Promise<void>;
-    /** Remembers a URI that a legacy server has agreed to report, or forgets it. */
-    note(uri: string): void;
-    forget(uri: string): void;
+    /** Stores a subscription to which a legacy server has agreed. */
+    record(uri: string): void;
+    /** Removes the stored subscription at a legacy server. */
+    discard(uri: string): void;
   };
   /**
-   * Sends a request through the extensions. `partsOf` returns the parts of the request as the extensions have changed
-   * it.
+   * Sends a request through the extensions.
+   *
+   * @param toParts Returns the parts of the request that the extensions have passed on.
    */
-  send(request: OutgoingRequest, partsOf: (last: OutgoingRequest) => RequestParts): Promise<JsonObject>;
-  /** Waits for the answer to a request of another connection. */
+  send(request: OutgoingRequest, toParts: (last: OutgoingRequest) => RequestParts): Promise<JsonObject>;
+  /** Waits for the response to a request of another connection. */
   resume(token: string, options: RequestOptions): Promise<JsonObject>;
   notify(method: string, params?: JsonObject): Promise<void>;
   report(event: ClientEvent): void;

@@ -25,42 +25,43 @@ import type { FetchFunction, HeadersOption } from "../transports/fetch-options.t
 import type { ClientExtension } from "./extensions.ts";
 import type { QuestionContext, ServerHandlers } from "./questions.ts";
 
-/** The options of `connect`. Name, version and the other members of `Implementation` introduce the client. */
+/** The options of `connect()`. Name, version and the other members of `Implementation` identify the client to the server. */
 export interface ClientOptions extends Implementation, ServerHandlers {
   /**
-   * The protocol versions that the client may use, for example `["2026-07-28"]`, or the four legacy ones.
+   * The protocol versions that the client may use, for example `["2026-07-28"]`.
    *
-   * @default every version that mcp-edge knows
+   * @default all versions that mcp-edge supports
    */
   readonly protocolVersions?: readonly string[];
   /**
-   * The facts about the server from an earlier connection (`client.server`). They save the probe of the era. If they
-   * prove wrong, the era is detected again.
+   * The facts about the server from an earlier connection (`client.server`). With them, the client does not send the request that
+   * detects the era. If they prove wrong, the era is detected again.
    */
   readonly serverFacts?: ServerFacts | undefined;
-  /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
+  /** Headers to add to every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
   readonly headers?: HeadersOption;
   /**
-   * Ends the attempt to connect. `connect` then rejects with the reason of the signal. A client that is connected stays
-   * so.
+   * Aborts the attempt to connect. `connect()` then rejects with the reason of the signal. The signal has no effect on a client that
+   * is connected.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Signs in and authorizes every HTTP request: `oauth()` of `mcp-edge/client/oauth`. */
+  /** Authorizes every HTTP request, for example `oauth()` of `mcp-edge/client/oauth`. */
   readonly auth?: ClientAuth | undefined;
   /**
-   * The function for HTTP requests: for a proxy, for recording, or for another HTTP stack.
+   * The function that sends HTTP requests, for example through a proxy.
+   *
    * @default the global `fetch`
    */
   readonly fetch?: FetchFunction;
   /**
-   * Capabilities to declare in addition to those that follow from the handlers, such as `experimental` or `extensions`.
+   * Capabilities to declare in addition to the capabilities of the handlers, such as `experimental` or `extensions`.
    */
   readonly capabilities?: ClientCapabilities;
-  /** Receives notifications for which the client has no option of its own. */
+  /** Receives notifications for which there is no other option. */
   readonly onNotification?: (method: string, params: JsonObject) => void;
   /**
-   * Answers requests of the server for which the client has no option of its own. The return value is the result; an
-   * `McpError` that it throws is sent as it is.
+   * Answers requests of the server for which there is no other option. The return value is the result. An `McpError` that the
+   * function throws is sent unchanged.
    */
   readonly onRequest?: (
     method: string,
@@ -68,51 +69,59 @@ export interface ClientOptions extends Implementation, ServerHandlers {
     context: QuestionContext,
   ) => JsonObject | Promise<JsonObject>;
   /**
-   * Receives warnings, failures of handlers, and everything that the client does by itself to recover. @default
-   * warnings and failures go to `console.warn`
+   * Receives warnings, failures of handlers, and each step that the client takes to recover.
+   *
+   * @default warnings and failures are printed with `console.warn`
    */
   readonly onEvent?: EventHook;
   /**
-   * Extensions of the client, such as those of `mcp-edge/client`. The first is the outermost: it sees a request
-   * first and its result last.
+   * Extensions of the client, such as `cache()`. The first extension is the outermost: it receives a request first and its result
+   * last.
    */
   readonly use?: readonly ClientExtension[];
   /**
-   * The time, in milliseconds, that a request may take without progress. The time in which the client answers a
-   * question of the server does not count. 0 means no limit.
+   * How long a request may take without progress, in milliseconds, not counting the time in which the client answers questions of the
+   * server. 0 means no limit.
    *
    * @default 60,000 (1 minute)
    */
   readonly timeoutMs?: number;
   /**
-   * The time, in milliseconds, that a request may take in total, with all progress and questions. Stops a server that
-   * reports progress forever. 0 means no limit.
+   * How long a request may take in total, in milliseconds, including progress and questions. Limits a server that reports progress
+   * forever. 0 means no limit.
    *
    * @default 3,600,000 (1 hour)
    */
   readonly totalTimeoutMs?: number;
   /**
-   * Whether progress starts `timeoutMs` again. Requests that run a handler then carry a progress token, even without
-   * `onProgress`. @default true
+   * Whether progress restarts `timeoutMs`. If true, requests that run a handler of the server carry a progress token even without
+   * `onProgress`.
+   *
+   * @default true
    */
   readonly resetTimeoutOnProgress?: boolean;
   /**
-   * The time, in milliseconds, that a server has to answer the probe of the era. A server that stays silent is taken
-   * for a legacy one. @default 10,000
+   * How long a server may take to respond to `server/discover`, in milliseconds. A server that does not respond is treated as a legacy
+   * server.
+   *
+   * @default 10,000
    */
   readonly probeTimeoutMs?: number;
-  /** The largest message that is accepted from the server, in bytes over HTTP. @default 33,554,432 (32 MiB) */
+  /** The maximum size of a message from the server over HTTP, in bytes. @default 33,554,432 (32 MiB) */
   readonly messageBytesMax?: number;
   /**
-   * The maximum number of pages that the iteration of a list reads. Together they may be as large as one message.
+   * The maximum number of pages that an iteration over a list reads. All pages together may be as large as one message.
+   *
    * @default 1,000
    */
   readonly pagesMax?: number;
-  /** How often a modern server may answer one request with questions. @default 16 */
+  /** The maximum number of times that a modern server may respond to one request with questions. @default 16 */
   readonly roundsMax?: number;
   /**
-   * How often in a row the client tries to resume a stream without receiving anything, before it gives up. 0 means that
-   * streams are not resumed. @default 8
+   * The maximum number of consecutive attempts to resume a stream, or to open a connection again, without receiving an event. 0 means
+   * that the client does not try.
+   *
+   * @default 8
    */
   readonly reconnectsMax?: number;
 }
@@ -158,7 +167,7 @@ const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   onLog: null,
 };
 
-/** `meta` and the others are checked by type only. A progress token is a number that is not an amount. */
+/** The options of a request, with the ranges of the numeric options. `progressToken` has no range. */
 const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
   signal: null,
   timeoutMs: TIMER_OR_ZERO,
@@ -172,10 +181,10 @@ const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
   meta: null,
 };
 
-/** The numbers of a client, with their defaults. */
-export type Amounts = { readonly [K in Numbers<ClientOptions>]: number };
+/** The numeric options of a client, with their defaults. */
+export type ClientLimits = { readonly [K in Numbers<ClientOptions>]: number };
 
-const DEFAULTS: Amounts = {
+const DEFAULTS: ClientLimits = {
   timeoutMs: 60_000,
   totalTimeoutMs: 3_600_000,
   probeTimeoutMs: 10_000,
@@ -184,17 +193,17 @@ const DEFAULTS: Amounts = {
   reconnectsMax: 8,
 };
 
-/** Returns the numbers of a client. */
-export function resolveAmounts(options: ClientOptions): Amounts {
+/** Returns the numeric options of a client, with their defaults. */
+export function resolveLimits(options: ClientOptions): ClientLimits {
   const given = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };
 }
 
-/** @throws {KitError} `options-invalid` naming the option. */
+/** Checks the options of a client. @throws {KitError} `options-invalid` naming the option. */
 export async function checkClientOptions(options: ClientOptions): Promise<void> {
   await check("connect(): ", options, CLIENT_OPTIONS);
   if (typeof options.name !== "string" || typeof options.version !== "string") {
-    throw (await import("../on-demand.ts")).unnamed();
+    throw (await import("../on-demand.ts")).nameMissing();
   }
 }
 
@@ -207,7 +216,7 @@ export function checkRequestOptions(options: RequestOptions): Promise<void> | un
   return check("request options: ", options, REQUEST_OPTIONS);
 }
 
-/** Only a mistake needs the code that describes it, so that is loaded on demand. */
+/** Checks options. The code that describes a mistake is loaded on demand. */
 function check(
   where: string,
   options: object,

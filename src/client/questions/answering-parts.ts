@@ -3,12 +3,13 @@ import type { ClientOptions } from "../api/options.ts";
 import type { Root } from "../api/questions.ts";
 import type { EventHook } from "../basics/events.ts";
 
+/** The parts of the client that answering uses. */
 export interface AnsweringParts {
   readonly options: ClientOptions;
-  /** The time, in milliseconds, in which the server has to accept an answer. */
+  /** How long the server may take to accept a response, in milliseconds. */
   readonly timeoutMs: number;
   extensions(): readonly ExtensionHooks[];
-  /** The current roots; undefined if the client has no roots. */
+  /** The current roots; undefined if the client does not declare roots. */
   roots(): readonly Root[] | undefined;
   readonly report: EventHook;
 }

@@ -1,34 +1,33 @@
 /**
- * The interface between the client and the part that authorizes its requests, such as `oauth()` of
- * `mcp-edge/client/oauth`.
+ * The interface of the object that authorizes the requests of a client, such as `oauth()` of `mcp-edge/client/oauth`.
  *
  * @module
  */
 import type { FetchFunction } from "./fetch-options.ts";
 
-/** What the client hands to the part that authorizes its requests. */
+/** The context that a client passes to {@link ClientAuth.authorize}. */
 export interface AuthContext {
-  /** The name of the client, for users. */
+  /** The human-readable name of the client. */
   readonly name: string;
-  /** Sends a request as it is. */
+  /** Sends a request unchanged. */
   readonly fetch: FetchFunction;
   /**
-   * Stops the time limits of all open requests until the returned function is called, because a user who signs in is
-   * slower than a server.
+   * Pauses `timeoutMs` of all open requests until the returned function is called, because a user who signs in takes longer than a
+   * server.
    */
   hold(): () => void;
 }
 
-/** Authorizes the HTTP requests of a client: adds credentials, and meets the challenges of the server. */
+/** Authorizes the HTTP requests of a client: adds credentials, and responds to the challenges of the server. */
 export interface ClientAuth {
   /**
-   * Returns the function that sends every request of one client. A request with a body has a text as its body, so it can
-   * be sent again. The client itself follows redirects, and only within the origin of the server.
+   * Returns the function that sends every request of one client. The body of a request, if there is one, is a string, so the
+   * request can be sent again. The client itself follows redirects, and only within the origin of the server.
    *
-   * The function rejects with a `ClientError` if the request cannot be authorized; the client passes it on unchanged.
-   * Other rejections count as failures of the network.
+   * The function rejects with a `ClientError` if the request cannot be authorized; the client rethrows it unchanged.
+   * All other rejections are treated as network failures.
    *
-   * @param server The URL of the server, as it was given to `connect()`.
+   * @param server The URL that was passed to `connect()`.
    * @throws {ClientError} if requests to this server must not carry credentials.
    */
   authorize(server: string, context: AuthContext): FetchFunction;

@@ -153,8 +153,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "client-refused-version-not-retried",
     reason: "The client would not find the version of an older server.",
     file: "src/client/connection/negotiate.ts",
-    find: "const next = isRetry ? undefined : supportedBy(error, versions);",
-    replace: "const next = isRetry ? supportedBy(error, versions) : undefined;",
+    find: "const next = isRetry ? undefined : findSupported(error, versions);",
+    replace: "const next = isRetry ? findSupported(error, versions) : undefined;",
     tests: ["test/client/connect.test.ts"],
   },
   {
