@@ -15,7 +15,7 @@ import { isOver, isStale, readTask, type SeenTask } from "./task-state.ts";
 const POLL_MS = 1_000;
 const POLL_MIN_MS = 20;
 const POLL_MAX_MS = 60_000;
-/** The minimum time between two requests while the server reports changes, in milliseconds. Polling continues, because a report may be lost. */
+/** The minimum time between two requests while the server reports changes, in milliseconds. A report may be lost, so polling continues. */
 const LISTENING_POLL_MS = 30_000;
 /** The maximum number of consecutive failures of a request, which take about half a minute. */
 const FAILURES_MAX = 8;
