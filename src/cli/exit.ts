@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ClientError } from "../client/errors.ts";
+import { ClientError } from "../client/basics/errors.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { clean, oneLine, quoted, toJson } from "./terminal/terminal.ts";

@@ -195,9 +195,7 @@ describe("other servers", () => {
     await using server = await scripted(({ message }, response) =>
       result(response, message?.id, discovered(["2031-01-01"])),
     );
-    await expect(connect(server.url, ME)).rejects.toThrow(
-      /offers 2031-01-01, this client speaks 2026-07-28, 2025-11-25/,
-    );
+    await expect(connect(server.url, ME)).rejects.toThrow(/supports 2031-01-01, this client 2026-07-28, 2025-11-25/);
   });
 
   test("a version of initialize that the client does not accept is an error that names both sides", async () => {
@@ -205,7 +203,7 @@ describe("other servers", () => {
       result(response, message?.id, initialized("2025-03-26")),
     );
     const connecting = connect(server.url, { ...ME, protocolVersions: ["2025-11-25"] });
-    await expect(connecting).rejects.toThrow("offers 2025-03-26, this client speaks 2025-11-25");
+    await expect(connecting).rejects.toThrow("supports 2025-03-26, this client 2025-11-25");
   });
 
   test("a modern error ends the connection without initialize", async () => {
@@ -223,7 +221,7 @@ describe("other servers", () => {
     const client = await connect(tap, { ...ME, onEvent: (event) => events.push(event) });
     expect(client.server).toMatchObject({ transport: "http-sse", protocolVersion: "2025-11-25" });
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
-    expect(events).toMatchObject([{ type: "connected", reason: "POST was refused and GET opened an HTTP+SSE stream" }]);
+    expect(events).toMatchObject([{ type: "connected", reason: "The server refused POST and supports HTTP+SSE" }]);
     await client.close();
   });
 

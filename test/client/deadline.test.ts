@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Deadline } from "../../src/client/requests/deadline.ts";
+import { Deadline } from "../../src/client/basics/deadline.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", resolve));

@@ -91,7 +91,7 @@ describe("a list whose pages do not end", () => {
     expect(await client.tools().all()).toHaveLength(5);
     expect(seen.at(-1)).toEqual({
       type: "warning",
-      message: "A list was not read further: it has more than 100000 bytes (messageBytesMax).",
+      message: "A list was cut off: it has more than 100000 bytes (messageBytesMax).",
     });
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type HostOptions, openHost } from "../../src/client/host/host.ts";
 import { listServers, readServer } from "../../src/client/host/server-config.ts";
-import { nameFor } from "../../src/client/host/tool-names.ts";
+import { createToolName } from "../../src/client/host/tool-names.ts";
 import { readMcpConfig, stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
 import { Lab, ME } from "./places.ts";
@@ -127,7 +127,7 @@ describe("the names of tools", () => {
   test("differ, have only characters that models accept, and at most 64 of them", () => {
     const taken = new Set<string>();
     const add = (server: string, tool: string) => {
-      const name = nameFor(server, tool, taken);
+      const name = createToolName(server, tool, taken);
       taken.add(name);
       return name;
     };
@@ -168,10 +168,10 @@ describe("a configuration", () => {
   });
 
   test.each([
-    ["text", "is not described by an object"],
-    [{ command: 7 }, "a member command that is not text"],
-    [{ command: "a", args: "b" }, "a member args that is not a list"],
-    [{ command: "a", env: { B: {} } }, "a member env.B that is not text"],
+    ["text", "is not an object"],
+    [{ command: 7 }, "a member command that is not a string"],
+    [{ command: "a", args: "b" }, "a member args that is not an array"],
+    [{ command: "a", env: { B: {} } }, "a member env.B that is not a string"],
     [{ url: "https://a.example", headers: [] }, "a member headers that is not an object"],
   ])("that is wrong (%j) names the server and the member", (entry, text) => {
     expect(() => readServer("one", entry, none)).toThrow(`The server "one"`);

@@ -211,7 +211,7 @@ describe("an answer that the server does not accept", () => {
     await using server = await asking();
     const { client, events } = await join(server.url, { ...LEGACY, roots: [], timeoutMs: 300 });
     const call = client.callTool("any", {}, { timeoutMs: 60_000 }).catch(() => undefined);
-    const expected = expect.stringMatching(/answer to roots\/list could not be sent: .*timeout/);
+    const expected = expect.stringMatching(/response to roots\/list could not be sent: .*timeout/);
     await until("the warning arrives", () => events.some(({ type }) => type === "warning"));
     expect(events.at(-1)).toEqual({ type: "warning", message: expected });
     await client.close();

@@ -251,7 +251,7 @@ describe("options", () => {
     };
     const { client } = await lab.http("/mcp", { pagesMax: 2, onEvent });
     expect(await client.tools().all()).toHaveLength(2 * PAGE_SIZE);
-    expect(warnings).toEqual(["A list was not read further: it has more than 2 pages (pagesMax)."]);
+    expect(warnings).toEqual(["A list was cut off: it has more than 2 pages (pagesMax)."]);
   });
 
   test("setLevel reaches a modern server with each request", async () => {

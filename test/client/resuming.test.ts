@@ -69,7 +69,7 @@ describe("callTool() with the option output", () => {
         code: "answer-invalid",
         mayHaveRun: true,
         message: expect.stringContaining(
-          content ? "structuredContent/sum does not fit" : "structuredContent does not fit",
+          content ? "structuredContent/sum does not match" : "structuredContent does not match",
         ),
       });
     },

@@ -112,7 +112,7 @@ test.each([
 ])("a server that ends before it answers (%s) fails connect(), and the error says how it ended", async (code, how) => {
   const connecting = connect(stdio({ command: NODE, args: ["-e", code] }), { ...ME, onEvent: () => undefined });
   await expect(connecting).rejects.toMatchObject({ code: "closed" });
-  await expect(connecting).rejects.toThrow(`server/discover was not answered. The server process ended ${how}.`);
+  await expect(connecting).rejects.toThrow(`server/discover got no response. The server process ended ${how}.`);
 });
 
 test("a server that is silent for readTimeoutMs is ended", async () => {

@@ -198,12 +198,12 @@ describe("the schemas", () => {
     expect((await client.callTool("any")).structuredContent).toBe(1);
     expect((await client.callTool("any")).structuredContent).toBe(1);
     const warnings = events.filter(({ type }) => type === "warning");
-    expect(warnings).toMatchObject([{ message: expect.stringContaining("Its results are not checked.") }]);
+    expect(warnings).toMatchObject([{ message: expect.stringContaining("Its results are not validated.") }]);
   });
 
   test("that refer to themselves without end, or multiply the work, end in an error instead of a hang", async () => {
     const endless = await issuesOf({ $ref: "#" }, 1);
-    expect(endless).toMatchObject([{ path: "", message: expect.stringContaining("could not be checked") }]);
+    expect(endless).toMatchObject([{ path: "", message: expect.stringContaining("could not be validated") }]);
     const both = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
     const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
     const $defs = Object.fromEntries(names.map((name, index) => [name, both(names[index + 1] ?? "end")]));

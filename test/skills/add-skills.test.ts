@@ -130,7 +130,7 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
     ["skills/get", "skill://acme/refunds/references/LIMITS.md", "No skill is served at"],
     ["skills/get", undefined, "No skill is served at"],
     ["resources/directory/read", REFUNDS, "is not a folder of a skill"],
-    ["resources/directory/read", "skill://acme/refunds/", "has no slash at the end"],
+    ["resources/directory/read", "skill://acme/refunds/", "without a trailing slash"],
     ["resources/directory/read", "skill://acme/ref", "is not a folder of a skill"],
     ["resources/directory/read", undefined, "is not a folder of a skill"],
   ])("%s of %s is -32602", async (method, uri, message) => {

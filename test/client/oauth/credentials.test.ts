@@ -256,7 +256,7 @@ describe("the client id", () => {
         code: "options-invalid",
         message:
           `oauth(): client has ${what} but no issuer. Write issuer: "https://...", the issuer of the authorization server ` +
-          'where "by-hand" is registered; otherwise any MCP server could ask for its credentials.',
+          'where "by-hand" is registered; otherwise any MCP server could request its credentials.',
       }),
     );
   });

@@ -61,7 +61,7 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
     const { skills, warnings } = await visit("none", version);
     expect((await skills.list().all()).map(({ uri }) => uri)).toEqual([MANIFEST, OTHER]);
     expect(warnings.slice(0, 2)).toEqual([
-      'The skill "skill://acme/Bad/SKILL.md" is left out: its folder is not named "pdf-processing", as its frontmatter is.',
+      'The skill "skill://acme/Bad/SKILL.md" is left out: its folder is not named "pdf-processing", the name in its frontmatter.',
       "The skill without a uri is left out: the entry is not an object.",
     ]);
     expect(asked).toEqual(["skills/list", "skills/list"]);
@@ -95,11 +95,11 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
 
 describe("a skill is refused", () => {
   test.each([
-    ["digest", "digest", "does not have the digest"],
+    ["digest", "digest", "does not match the digest"],
     ["size", "size", "bytes, but its entry says"],
     ["frontmatter", "frontmatter", 'its field "metadata" differs'],
     ["no-frontmatter", "frontmatter", "does not begin with frontmatter"],
-    ["bad-yaml", "frontmatter", "its frontmatter cannot be read: line 1: &x pdf-processing is not read here"],
+    ["bad-yaml", "frontmatter", "its frontmatter cannot be read: line 1: &x pdf-processing is not supported"],
   ])("when its SKILL.md has another content: %s", async (flaw, reason, text) => {
     const { skills, skill } = await visit(flaw);
     expect(await refusalOf(skills.read(skill))).toMatchObject({

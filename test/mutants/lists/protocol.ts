@@ -153,8 +153,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "client-refused-version-not-retried",
     reason: "The client would not find the version of an older server.",
     file: "src/client/connection/negotiate.ts",
-    find: "const next = isRetry ? undefined : supportedBy(error, versions);",
-    replace: "const next = isRetry ? supportedBy(error, versions) : undefined;",
+    find: "const next = isRetry ? undefined : findSupported(error, versions);",
+    replace: "const next = isRetry ? findSupported(error, versions) : undefined;",
     tests: ["test/client/connect.test.ts"],
   },
   {
@@ -168,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "client-limit-runs-during-question",
     reason: "A call would time out while its user answers a question.",
-    file: "src/client/requests/deadline.ts",
+    file: "src/client/basics/deadline.ts",
     find: "if (timeoutMs === 0 || this.#holds > 0 || this.signal.aborted) return;",
     replace: "if (timeoutMs === 0 || this.signal.aborted) return;",
     tests: ["test/client/deadline.test.ts"],

@@ -257,7 +257,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "client-any-address",
     reason: "The client would accept an address that is not HTTP.",
-    file: "src/client/connect.ts",
+    file: "src/client/connection/connect.ts",
     find: "&& !/^https?",
     replace: "&& /^never",
     tests: ["test/client/connect.test.ts"],

@@ -1,7 +1,7 @@
-import { ClientError } from "../errors.ts";
+import { ClientError } from "./errors.ts";
 
 export interface DeadlineOptions {
-  /** What is waited for, for the error text. */
+  /** The operation that the limits apply to, for the error message. */
   readonly what: string;
   readonly timeoutMs: number;
   readonly totalTimeoutMs: number;
@@ -10,15 +10,15 @@ export interface DeadlineOptions {
 }
 
 /**
- * The time limits of one request and the caller's signal, as one signal. Its reason is the caller's, or a
- * {@link ClientError} that says which limit was reached.
+ * The time limits of one request and the caller's signal, combined into one signal. Its reason is the reason of the caller's
+ * signal, or a {@link ClientError} that names the limit.
  */
 export class Deadline {
   readonly #options: DeadlineOptions;
   readonly #controller = new AbortController();
   readonly #total: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
-  /** Questions that are being answered. The limit without progress stands still meanwhile. */
+  /** The number of holds. While there are any, such as questions that are being answered, the limit without progress is paused. */
   #holds = 0;
 
   constructor(options: DeadlineOptions) {
@@ -35,7 +35,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Starts the limit without progress again. */
+  /** Restarts the limit without progress. */
   restart(): void {
     clearTimeout(this.#idle);
     const { timeoutMs } = this.#options;
@@ -43,7 +43,7 @@ export class Deadline {
     this.#idle = setTimeout(() => this.#expire("timeout", timeoutMs), timeoutMs);
   }
 
-  /** Stops the limit without progress until the returned function is called. */
+  /** Pauses the limit without progress until the returned function is called. */
   hold(): () => void {
     this.#holds += 1;
     clearTimeout(this.#idle);
@@ -70,13 +70,13 @@ export class Deadline {
   #expire(code: "timeout" | "total-timeout", ms: number): void {
     this.stop();
     const condition =
-      code === "timeout" ? `without progress for ${ms} ms (timeoutMs)` : `after ${ms} ms (totalTimeoutMs)`;
-    const text = `${this.#options.what} was not answered ${condition}.`;
+      code === "timeout" ? `: no progress for ${ms} ms (timeoutMs)` : ` after ${ms} ms (totalTimeoutMs)`;
+    const text = `${this.#options.what} timed out${condition}.`;
     this.#controller.abort(new ClientError(code, text, { mayHaveRun: true }));
   }
 }
 
-/** Settles like `promise`, but rejects with the signal's reason as soon as it aborts. */
+/** Settles like `promise`, or rejects with the reason of the signal as soon as it aborts. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

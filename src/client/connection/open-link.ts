@@ -1,14 +1,15 @@
 import type { Transport } from "../../core/protocol/transport.ts";
-import type { Amounts, ClientOptions } from "../options.ts";
-import { readEvents } from "./event-reader.ts";
-import { HttpLink } from "./http-link.ts";
-import type { Link } from "./link.ts";
-import type { PipeOpener } from "./pipe-opener.ts";
-import { givenHeaders } from "./request-headers.ts";
+import type { ClientLimits, ClientOptions } from "../api/options.ts";
+import { readEvents } from "../transports/event-reader.ts";
+import { HttpLink } from "../transports/http-link.ts";
+import type { Link } from "../transports/link.ts";
+import type { PipeOpener } from "../transports/pipe-opener.ts";
+import { resolveHeaders } from "../transports/request-headers.ts";
 
-/** What `connect` connects to: a URL, a transport, or a function that creates one, for each attempt anew. */
+/** The target of `connect`: a URL, a transport, or a function that creates a new transport for each attempt. */
 export type ConnectTarget = string | URL | Transport | (() => Transport | Promise<Transport>);
 
+/** Opens links to one target. */
 export interface LinkOpener {
   /** Whether a channel that has closed can be opened again. */
   readonly canReconnect: boolean;
@@ -16,14 +17,14 @@ export interface LinkOpener {
 }
 
 /**
- * Returns what creates the links to a target. What few clients need is loaded on demand.
+ * Creates the opener of links to a target. The code for all links but Streamable HTTP is loaded on demand.
  *
- * @param hold Stops the time limits of the open calls until the returned function is called.
+ * @param hold Pauses `timeoutMs` of all open requests until the returned function is called.
  */
-export function linkOpener(
+export function createLinkOpener(
   target: ConnectTarget,
   { fetch: own, headers, auth, name, title }: ClientOptions,
-  { messageBytesMax, reconnectsMax }: Amounts,
+  { messageBytesMax, reconnectsMax }: ClientLimits,
   hold: () => () => void,
 ): LinkOpener {
   if (typeof target !== "string" && !(target instanceof URL)) {
@@ -46,7 +47,7 @@ export function linkOpener(
       const http = { fetch: authorized ?? send, headers, messageBytesMax, reconnectsMax };
       if (transport === undefined) return new HttpLink(url, http);
       const { linkOverHttpSse } = await import("../on-demand.ts");
-      return linkOverHttpSse(url, { ...http, readEvents, givenHeaders });
+      return linkOverHttpSse(url, { ...http, readEvents, resolveHeaders });
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { QuestionContext } from "../questions/questions.ts";
-import type { RequestOptions } from "./request-options.ts";
+import type { RequestOptions } from "../requests/request-options.ts";
+import type { QuestionContext } from "./questions.ts";
 
-/** A request of the client, before the protocol's own members of `_meta` are added. */
+/** A request of the client, before the members of `_meta` that the protocol defines are added. */
 export interface OutgoingRequest {
   /** The method, such as `tools/call`. */
   readonly method: string;
@@ -12,7 +12,7 @@ export interface OutgoingRequest {
   readonly options: RequestOptions;
 }
 
-/** A request of the server: a question, in both eras. */
+/** A question of the server: a request in the legacy era, and an entry of `inputRequests` in the modern era. */
 export interface IncomingRequest {
   /** The method, such as `sampling/createMessage`. */
   readonly method: string;
@@ -22,5 +22,5 @@ export interface IncomingRequest {
   readonly context: QuestionContext;
 }
 
-/** Passes a request on, changed or not, and resolves with its result. May be called several times, or not at all. */
+/** Passes a request on, changed or unchanged, and resolves with its result. May be called any number of times. */
 export type Next<R> = (request: R) => Promise<JsonObject>;

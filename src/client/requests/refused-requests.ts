@@ -1,8 +1,8 @@
 import { KitError } from "../../core/protocol/errors.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 import type { MissingSupport } from "./missing-support.ts";
 
-/** What to use instead of the methods that only one era has. */
+/** The replacements of the methods that only one era has. */
 const INSTEAD: Readonly<Record<string, string>> = {
   initialize: "connect() has sent it",
   ping: "send server/discover",
@@ -13,26 +13,26 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "subscriptions/listen": "use client.subscribe()",
 };
 
-/** Describes why a request is not sent: `method-missing` or `capability-missing`, with the replacement or the capability. */
-export function unsupported(method: string, version: string, { capability }: MissingSupport): ClientError {
+/** Returns the error for a request that the server does not support: `method-missing` or `capability-missing`. */
+export function toUnsupportedError(method: string, version: string, { capability }: MissingSupport): ClientError {
   if (capability === undefined) {
     return new ClientError("method-missing", `${method} does not exist in ${version}: ${INSTEAD[method]}.`);
   }
   return new ClientError("capability-missing", `The server has not declared "${capability}", which ${method} needs.`);
 }
 
-/** The error for a request whose questions do not end. */
+/** Returns the error for a request during which the server asks too often. */
 export function tooManyRounds(method: string, rounds: number): ClientError {
   const text = `${method} asked more than ${rounds} times (roundsMax).`;
   return new ClientError("rounds-max", text, { mayHaveRun: true });
 }
 
-/** The error for a client without a name or version. */
-export function unnamed(): KitError {
+/** Returns the error for a client without a name or a version. */
+export function nameMissing(): KitError {
   return new KitError("options-invalid", "connect(): name and version are required.");
 }
 
-/** The error for an address that is not one of HTTP. */
-export function noHttp(target: string | URL): KitError {
+/** Returns the error for a URL that is not an HTTP URL. */
+export function notHttp(target: string | URL): KitError {
   return new KitError("options-invalid", `connect(): ${target} does not begin with http(s)://.`);
 }

@@ -1,8 +1,8 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ServerCapabilities } from "../requests/results.ts";
+import type { ServerCapabilities } from "./results.ts";
 
-/** Returns the capability that a method needs, as a path; undefined if it needs none. */
+/** Returns the capability that a method requires, as a path; undefined if there is none. */
 function findCapability(method: string): string | undefined {
   if (/^resources\/(un)?subscribe$/.test(method)) return "resources.subscribe";
   if (method === "completion/complete") return "completions";
@@ -10,26 +10,26 @@ function findCapability(method: string): string | undefined {
   return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
 }
 
-/** Methods that only one era has. What to use instead is in refused-requests.ts. */
+/** Methods that only one era has. Their replacements are in refused-requests.ts. */
 const ERA_ONLY = {
   legacy: /^(initialize|ping|logging\/setLevel|resources\/(un)?subscribe)$/,
   modern: /^(server\/discover|subscriptions\/listen)$/,
 };
 
-/** What a server lacks for a request: the method itself, or a capability that the method needs. */
+/** The capability that the server lacks. Without `capability`, the version lacks the method. */
 export interface MissingSupport {
   readonly capability?: string;
 }
 
-/** Returns what the server lacks for a request; undefined if it supports it. */
-export function missingSupport(
+/** Returns what a server lacks for a request; undefined if it supports the request. */
+export function findMissingSupport(
   method: string,
   { era, completionsCapability }: SpokenVersion,
   capabilities: ServerCapabilities,
 ): MissingSupport | undefined {
   if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
   const capability = findCapability(method);
-  // Servers of versions without the capability "completions" complete without declaring it.
+  // In versions without the capability "completions", servers support completion without declaring it.
   if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
   const declared = capability
     .split(".")

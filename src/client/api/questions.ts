@@ -1,5 +1,5 @@
 /**
- * What servers ask clients, and the answers.
+ * The questions of servers, their answers, and the options with the handlers that answer them.
  *
  * @module
  * @see MCP 2026-07-28, client/elicitation, client/sampling, client/roots
@@ -12,12 +12,12 @@ import type { ContentBlock, Received, Tool } from "../requests/results.ts";
 /** The context of a question that the server asks. */
 export interface QuestionContext {
   /**
-   * Aborts when the server withdraws the question, when the caller cancels the request, or when the connection closes.
+   * Aborts when the server cancels the question, when the caller cancels the request, or when the connection closes.
    */
   readonly signal: AbortSignal;
   /**
-   * Given to `onElicitUrl` by `visitPages()`: call it when the user says that the visit has ended. The request that
-   * needs the page is then sent again, even if the server does not report the end.
+   * Present in `onElicitUrl` with `visitPages()`. Call it when the user has finished on the page. The request that needs the page is
+   * then sent again, even if the server does not report that the user has finished.
    */
   readonly finish?: () => void;
 }
@@ -26,9 +26,9 @@ export interface QuestionContext {
 export interface ElicitRequestFormParams {
   /** Absent in versions before 2025-11-25. */
   readonly mode?: "form";
-  /** What the form is for. Show the user which server asks. */
+  /** The purpose of the form. Show it together with the name of the server. */
   readonly message: string;
-  /** The JSON Schema of the form: an object whose properties are texts, numbers, booleans and choices. */
+  /** The JSON Schema of the form: an object whose properties are strings, numbers, booleans and enums. */
   readonly requestedSchema: {
     /** Always `object`. */
     readonly type: "object";
@@ -43,9 +43,9 @@ export interface ElicitRequestFormParams {
 export interface ElicitRequestURLParams {
   /** Always `url`. */
   readonly mode: "url";
-  /** What the page is for. */
+  /** The purpose of the page. */
   readonly message: string;
-  /** The page. Show it to the user before opening it, and do not fetch it. */
+  /** The URL of the page. Show it to the user before opening it, and do not fetch it. */
   readonly url: string;
   /** Identifies the question in `onElicitationComplete`. Sent in 2025-11-25. */
   readonly elicitationId?: string;
@@ -56,12 +56,12 @@ export interface ElicitResult {
   /** The user agreed, refused, or dismissed the question without a choice. */
   readonly action: "accept" | "decline" | "cancel";
   /**
-   * The values of the form, if the user agreed. Fields that are missing get the default of the schema, if it has one.
+   * The values of the form, if the user agreed. Missing fields get the default of the schema, if there is one.
    */
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 
-/** Content of a sampling message. Models that use tools also send `tool_use` and `tool_result`. */
+/** Content of a sampling message. Conversations with tools also contain `tool_use` and `tool_result`. */
 export type SamplingContent =
   | TextContent
   | Received<ImageContent>
@@ -77,54 +77,54 @@ export type SamplingContent =
 
 /** A message for a model. */
 export interface SamplingMessage {
-  /** Who says it. */
+  /** The role of the author. */
   readonly role: "user" | "assistant";
-  /** What is said; several blocks only if the client declared `sampling.tools`. */
+  /** The content. An array only if the client has declared `sampling.tools`. */
   readonly content: SamplingContent | readonly SamplingContent[];
 }
 
-/** A request to let the client's model write a message. @see MCP 2026-07-28, client/sampling */
+/** A request to generate a message with a model of the client. @see MCP 2026-07-28, client/sampling */
 export interface CreateMessageRequestParams {
   /** The conversation so far. */
   readonly messages: readonly SamplingMessage[];
-  /** The maximum number of tokens to write. The client may stop earlier. */
+  /** The maximum number of tokens to generate. The client may generate fewer. */
   readonly maxTokens: number;
-  /** The system prompt that the server wishes for. The client may change or omit it. */
+  /** The system prompt that the server requests. The client may change or omit it. */
   readonly systemPrompt?: string;
-  /** Which model the server wishes for. */
+  /** The preferences of the server for the choice of the model. */
   readonly modelPreferences?: {
-    /** Names or parts of names of models, the best first. */
+    /** Names of models or parts of them, the preferred one first. */
     readonly hints?: readonly { readonly name?: string }[];
-    /** How much a low price matters, from 0 to 1. */
+    /** The importance of low cost, from 0 to 1. */
     readonly costPriority?: number;
-    /** How much speed matters, from 0 to 1. */
+    /** The importance of speed, from 0 to 1. */
     readonly speedPriority?: number;
-    /** How much ability matters, from 0 to 1. */
+    /** The importance of capability, from 0 to 1. */
     readonly intelligencePriority?: number;
   };
-  /** The variation of the answer. Its range depends on the model. */
+  /** The sampling temperature. Its range depends on the model. */
   readonly temperature?: number;
-  /** Texts at which the model stops. */
+  /** Sequences at which the model stops. */
   readonly stopSequences?: readonly string[];
-  /** The context of other servers to add. Sent only if the client declared `sampling.context`. */
+  /** The servers whose context to include. Sent only if the client has declared `sampling.context`. */
   readonly includeContext?: "none" | "thisServer" | "allServers";
   /** Settings for the provider of the model. */
   readonly metadata?: JsonObject;
-  /** Tools that the model may use. Sent only if the client declared `sampling.tools`. */
+  /** Tools that the model may use. Sent only if the client has declared `sampling.tools`. */
   readonly tools?: readonly Tool[];
-  /** Whether the model must use a tool. */
+  /** Whether the model may, must or must not use a tool. */
   readonly toolChoice?: { readonly mode?: "auto" | "required" | "none" };
 }
 
-/** The message that the client's model wrote. */
+/** The message that a model of the client has generated. */
 export interface CreateMessageResult {
   /** Usually `assistant`. */
   readonly role: "user" | "assistant";
-  /** What the model wrote. */
+  /** The content of the message. */
   readonly content: SamplingContent | readonly SamplingContent[];
   /** The name of the model. */
   readonly model: string;
-  /** Why the model stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another text. */
+  /** Why the model stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another reason. */
   readonly stopReason?: string;
 }
 
@@ -138,21 +138,21 @@ export interface Root {
 
 /** A log message of the server. @see MCP 2026-07-28, server/utilities/logging */
 export interface LogMessage {
-  /** How grave it is. */
+  /** The severity. */
   readonly level: LoggingLevel;
   /** The part of the server that sent it. */
   readonly logger?: string;
-  /** The message: a text or any other JSON value. */
+  /** The message: a string or any other JSON value. */
   readonly data: unknown;
 }
 
-/** The handlers of questions and changes. Each that is given declares the capability that belongs to it. */
+/** The handlers of questions and changes. A handler for questions also declares its capability. */
 export interface ServerHandlers {
   /** Shows the user a form of the server. Declares `elicitation.form`. */
   readonly onElicit?: (form: ElicitRequestFormParams, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
   /**
-   * Shows the user the address of a page, and opens it if the user agrees. `accept` means consent, not that the user
-   * has finished there. Declares `elicitation.url`.
+   * Shows the user the URL of a page, and opens the page if the user agrees. `accept` means that the user agreed, not that the user
+   * has finished on the page. Declares `elicitation.url`.
    */
   readonly onElicitUrl?: (
     page: ElicitRequestURLParams,
@@ -160,14 +160,14 @@ export interface ServerHandlers {
   ) => Pick<ElicitResult, "action"> | Promise<Pick<ElicitResult, "action">>;
   /** Called when the user has finished on a page of `onElicitUrl`. Sent in 2025-11-25. */
   readonly onElicitationComplete?: (elicitationId: string) => void;
-  /** Lets a model write a message for the server. Let the user see and change both. Declares `sampling`. */
+  /** Generates a message with a model. Let the user review the request and the message. Declares `sampling`. */
   readonly onSample?: (
     request: CreateMessageRequestParams,
     context: QuestionContext,
   ) => CreateMessageResult | Promise<CreateMessageResult>;
-  /** Whether `onSample` understands `tools`. Declares `sampling.tools`. @default false */
+  /** Whether `onSample` supports `tools`. Declares `sampling.tools`. @default false */
   readonly samplesWithTools?: boolean;
-  /** The places that the server may work in. Change them with `setRoots()`. Declares `roots`. */
+  /** The folders and files that the server may work with. Change them with `setRoots()`. Declares `roots`. */
   readonly roots?: readonly Root[];
   /** Called when the tools may have changed. */
   readonly onToolsChanged?: () => void;
@@ -175,7 +175,7 @@ export interface ServerHandlers {
   readonly onPromptsChanged?: () => void;
   /** Called when the resources may have changed. */
   readonly onResourcesChanged?: () => void;
-  /** Called when a resource of `subscribe()` may have changed. */
+  /** Called when a resource that was passed to `subscribe()` may have changed. */
   readonly onResourceUpdated?: (uri: string) => void;
   /** Called with each log message. See `setLevel()`. */
   readonly onLog?: (message: LogMessage) => void;

@@ -1,36 +1,37 @@
 /**
- * The facts of an earlier connection (`serverFacts`): they are used at once, and discarded if they prove wrong. Loaded on demand.
+ * The facts about a server from an earlier connection (`serverFacts`). They are used at once, and the era is detected again if they
+ * prove wrong. Loaded on demand.
  *
  * @module
  */
 import { McpError } from "../../core/protocol/errors.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 import type { ServerFacts } from "../requests/results.ts";
 import type { Negotiation } from "./negotiate.ts";
 
-export interface RememberedServerParts {
+export interface AssumedServerParts {
   readonly negotiation: Negotiation;
   facts(): ServerFacts;
   use(facts: ServerFacts): void;
-  /** Connects, and uses the facts that the server states. */
+  /** Connects, and uses the facts from the server. */
   negotiate(isLegacy?: boolean): Promise<void>;
-  /** Starts to listen on the connection. */
+  /** Starts to receive notifications on the connection. */
   listen(): void;
 }
 
-export class RememberedServer {
-  readonly #parts: RememberedServerParts;
-  /** Whether no answer has confirmed the facts yet. */
-  isOpen = false;
+export class AssumedServer {
+  readonly #parts: AssumedServerParts;
+  /** Whether no response has confirmed the facts yet. */
+  isUnconfirmed = false;
   /** The detection of the era after a failure. Requests wait for it. */
-  pending: Promise<boolean> | undefined;
+  detection: Promise<boolean> | undefined;
 
-  constructor(parts: RememberedServerParts) {
+  constructor(parts: AssumedServerParts) {
     this.#parts = parts;
   }
 
-  /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
+  /** Uses the facts from an earlier connection. Returns false if they cannot be used. */
   async assume(known: ServerFacts): Promise<boolean> {
     const { negotiation, use, negotiate, listen } = this.#parts;
     const { sender, versions, open } = negotiation;
@@ -41,7 +42,7 @@ export class RememberedServer {
         await sender.start(await open());
         sender.link.rules = rules;
         use(known);
-        this.isOpen = true;
+        this.isUnconfirmed = true;
       } else if (versions.legacy.some(isKnown)) await negotiate(true);
       else return false;
       listen();
@@ -52,19 +53,19 @@ export class RememberedServer {
     }
   }
 
-  /** Detects the era again after a failure. Returns whether the assumption was wrong, so that the request was refused. */
-  disprove(): Promise<boolean> {
-    this.pending ??= this.#detectAgain().catch((error) => {
-      // The next request that fails tries again.
-      this.isOpen = true;
-      this.pending = undefined;
+  /** Detects the era again after a failure. Returns whether the facts were wrong, so that the server has refused the request. */
+  detectAgain(): Promise<boolean> {
+    this.detection ??= this.#detect().catch((error) => {
+      // The next failed request tries again.
+      this.isUnconfirmed = true;
+      this.detection = undefined;
       throw error;
     });
-    return this.pending;
+    return this.detection;
   }
 
-  async #detectAgain(): Promise<boolean> {
-    this.isOpen = false;
+  async #detect(): Promise<boolean> {
+    this.isUnconfirmed = false;
     const { facts, negotiate, listen } = this.#parts;
     const before = facts().protocolVersion;
     await negotiate();

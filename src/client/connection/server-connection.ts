@@ -1,5 +1,6 @@
 /**
- * The connection to one server: how it is opened, and how a request becomes a result.
+ * The connection to one server. It is opened, sends requests and answers the questions in their results, and is opened again when it
+ * is lost.
  *
  * @module
  */
@@ -9,64 +10,65 @@ import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
 import { toCall } from "../../core/protocol/methods.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
-import type { Client } from "../client.ts";
-import type { ClientConnection } from "../client-connection.ts";
-import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
-import { type ClientEvent, printProblem } from "../events.ts";
-import { type ExtensionContext, type ExtensionHooks, wrap } from "../extensions.ts";
-import { type Amounts, type ClientOptions, checkRequestOptions, resolveAmounts } from "../options.ts";
-import { Answers } from "../questions/lazy-answering.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
-import type { OutgoingRequest } from "../requests/passing-on.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientConnection } from "../api/client-connection.ts";
+import { type ExtensionContext, type ExtensionHooks, wrap } from "../api/extensions.ts";
+import { type ClientLimits, type ClientOptions, checkRequestOptions, resolveLimits } from "../api/options.ts";
+import type { OutgoingRequest } from "../api/wrapped-requests.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer, markMayHaveRun } from "../basics/errors.ts";
+import { type ClientEvent, printProblem } from "../basics/events.ts";
+import { LazyAnswering } from "../questions/lazy-answering.ts";
+import { findMissingSupport } from "../requests/missing-support.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
+import type { RequestInProgress, RequestParts } from "../requests/request-parts.ts";
 import type { ServerFacts } from "../requests/results.ts";
-import { FROM_ROUNDS } from "../requests/rounds.ts";
-import type { RequestParts, Sending } from "../requests/sending.ts";
+import { UNCACHEABLE } from "../requests/rounds.ts";
 import type { Link } from "../transports/link.ts";
-import { type ConnectTarget, linkOpener } from "../transports/open-link.ts";
-import { missingSupport } from "./missing-support.ts";
+import type { AssumedServer } from "./assumed-server.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
+import { type ConnectTarget, createLinkOpener } from "./open-link.ts";
 import type { Recovery, RecoveryParts } from "./recovery.ts";
-import type { RememberedServer } from "./remembered-server.ts";
+
 import type { Reopening } from "./reopening.ts";
 import { RequestSender } from "./request-sender.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
-export class Connection implements ClientConnection {
+export class ServerConnection implements ClientConnection {
   readonly sender: RequestSender;
-  readonly answers: Answers;
+  readonly answering: LazyAnswering;
   readonly subscriptions: Subscriptions;
-  readonly amounts: Amounts;
-  /** What the extensions do, the outermost first. */
+  readonly limits: ClientLimits;
+  /** The hooks of the extensions, the outermost first. */
   extensions: readonly ExtensionHooks[] = [];
   readonly #options: ClientOptions;
   readonly #negotiation: Negotiation;
   #facts: ServerFacts | undefined;
-  #remembered: RememberedServer | undefined;
+  #assumed: AssumedServer | undefined;
   #recovery: Recovery | undefined;
   readonly #target: ConnectTarget;
   readonly #closing = new AbortController();
   readonly #canReconnect: boolean;
   #reopener: Reopening | undefined;
   #reopening: Promise<void> | undefined;
-  /** Why the connection cannot be opened any more. */
+  /** The error because of which the connection can no longer be opened. */
   #lost: ClientError | undefined;
 
   /** @throws {KitError} `options-invalid`. */
   constructor(target: ConnectTarget, options: ClientOptions) {
-    this.amounts = resolveAmounts(options);
+    this.limits = resolveLimits(options);
     this.#options = options;
     this.#target = target;
-    // The versions limit the members that are sent; name and version were checked above.
+    // Only these members are sent. `connect()` has checked name and version.
     const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
-    const { timeoutMs, reconnectsMax } = this.amounts;
+    const { timeoutMs, reconnectsMax } = this.limits;
     const report = (event: ClientEvent) => this.report(event);
     const extensions = () => this.extensions;
-    this.answers = new Answers({ options, timeoutMs, extensions, report });
+    this.answering = new LazyAnswering({ options, timeoutMs, extensions, report });
     this.sender = new RequestSender({
       info,
-      answers: this.answers,
-      notification: (method, params) => this.#notification(method, params),
+      answering: this.answering,
+      notification: (method, params) => this.#onNotification(method, params),
       closed: (link, error) => this.#onClosed(link, error),
       report: (event) => this.#onLinkEvent(event),
     });
@@ -78,19 +80,19 @@ export class Connection implements ClientConnection {
       reconnectsMax,
       capabilities: declared,
       extensions,
-      notification: (method, params) => this.#notification(method, params),
+      notification: (method, params) => this.#onNotification(method, params),
       report,
     });
     const isHttp = typeof target === "string" || target instanceof URL;
     const { signal: closed } = this.#closing;
-    const { open, canReconnect } = linkOpener(target, options, this.amounts, () => this.sender.hold());
+    const { open, canReconnect } = createLinkOpener(target, options, this.limits, () => this.sender.hold());
     this.#negotiation = {
       sender: this.sender,
       versions: speakVersions(options.protocolVersions),
       info,
-      capabilities: () => this.answers.capabilities("legacy"),
-      timeoutMs: this.amounts.timeoutMs,
-      probeTimeoutMs: this.amounts.probeTimeoutMs,
+      capabilities: () => this.answering.capabilities("legacy"),
+      timeoutMs: this.limits.timeoutMs,
+      probeTimeoutMs: this.limits.probeTimeoutMs,
       signal: closed,
       open,
       hasHttpSse: isHttp,
@@ -100,7 +102,7 @@ export class Connection implements ClientConnection {
 
   /** The facts about the server. */
   get facts(): ServerFacts {
-    // Set by connect(), before anyone gets a client.
+    // Set by connect(), before a client is returned.
     return this.#facts as ServerFacts;
   }
 
@@ -109,22 +111,22 @@ export class Connection implements ClientConnection {
     return this.sender.rules as SpokenVersion;
   }
 
-  /** Creates the extensions of the options. */
+  /** Creates the extensions from the options. */
   extend(client: Client): void {
     const { signal } = this.#closing;
     const context: ExtensionContext = {
       client,
       signal,
       hasSession: () => this.sender.link?.sessionId !== undefined,
-      answer: async (method, params, asked) => (await this.answers.answering).answer(method, params, asked),
+      answer: async (method, params, asked) => (await this.answering.load()).answer(method, params, asked),
       report: (event) => this.report(event),
       listen: () => this.subscriptions.refresh(),
-      totalTimeoutMs: this.amounts.totalTimeoutMs,
+      totalTimeoutMs: this.limits.totalTimeoutMs,
     };
     this.extensions = (this.#options.use ?? []).map((extend) => extend(context));
   }
 
-  /** Connects. A failed attempt leaves nothing open. */
+  /** Opens the connection. If this fails, everything is closed again. */
   async connect(): Promise<void> {
     const { serverFacts: known, signal } = this.#options;
     const abort = () => this.#closing.abort(signal?.reason);
@@ -136,7 +138,7 @@ export class Connection implements ClientConnection {
       await this.#negotiate();
       this.subscriptions.start();
     } catch (error) {
-      // The reason of the failure is more useful than a second failure while closing.
+      // The first error is more useful than an error while closing.
       await this.close().catch(() => undefined);
       throw signal?.aborted ? signal.reason : error;
     } finally {
@@ -145,18 +147,19 @@ export class Connection implements ClientConnection {
   }
 
   /**
-   * Sends a request through the extensions. `partsOf` returns the parts of the request as the extensions have changed
-   * it.
+   * Sends a request through the extensions.
+   *
+   * @param toParts Returns the parts of the request that the extensions have passed on.
    */
-  async send(request: OutgoingRequest, partsOf: (last: OutgoingRequest) => RequestParts): Promise<JsonObject> {
-    // Before the extensions, because one of them may have the result itself.
+  async send(request: OutgoingRequest, toParts: (last: OutgoingRequest) => RequestParts): Promise<JsonObject> {
+    // Checked before the extensions, because an extension such as a cache may return a result without sending the request.
     this.checkOpen(request.method);
     return wrap(this.extensions, "onRequest", (last) =>
-      this.request(last.method, last.params, last.options, partsOf(last)),
+      this.request(last.method, last.params, last.options, toParts(last)),
     )(request);
   }
 
-  /** Sends a request and returns its result. @see RequestOptions */
+  /** Sends a request, and returns its result. */
   async request(
     method: string,
     params: JsonObject | undefined,
@@ -165,19 +168,19 @@ export class Connection implements ClientConnection {
   ): Promise<JsonObject> {
     const mistake = checkRequestOptions(options);
     if (mistake) await mistake;
-    const { signal, timeoutMs = this.amounts.timeoutMs, totalTimeoutMs = this.amounts.totalTimeoutMs } = options;
+    const { signal, timeoutMs = this.limits.timeoutMs, totalTimeoutMs = this.limits.totalTimeoutMs } = options;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
-    const request: Sending = { method, params, options, parts, deadline };
+    const request: RequestInProgress = { method, params, options, parts, deadline };
     try {
-      return await this.#rounds(request);
+      return await this.#sendRounds(request);
     } catch (error) {
-      throw request.mayHaveRun ? afterOtherAttempt(error) : error;
+      throw request.mayHaveRun ? markMayHaveRun(error) : error;
     } finally {
       deadline.stop();
     }
   }
 
-  /** Waits for the answer to a request of another connection. @see RequestOptions.onResumeToken */
+  /** Waits for the response to a request of another connection. @param token See `onResumeToken` of `RequestOptions`. */
   async resume(token: string, options: RequestOptions): Promise<JsonObject> {
     const mistake = checkRequestOptions(options);
     if (mistake) await mistake;
@@ -185,13 +188,13 @@ export class Connection implements ClientConnection {
     return resumeRequest(token, options, {
       target: this.#target,
       sender: this.sender,
-      amounts: this.amounts,
+      limits: this.limits,
       open: this.#negotiation.open,
     });
   }
 
   async notify(method: string, params?: JsonObject): Promise<void> {
-    await this.#settled();
+    await this.#whenSettled();
     this.checkOpen(method);
     await this.sender.notify(method, params);
   }
@@ -209,74 +212,75 @@ export class Connection implements ClientConnection {
       try {
         each.onEvent?.(event);
       } catch {
-        // The hook for failures has failed itself, so there is nowhere left to report to.
+        // The hook that receives failures has failed itself.
       }
   }
 
-  /** @throws {ClientError} `closed`. */
+  /** @throws {ClientError} `closed` if the client was closed, or the connection could not be opened again. */
   checkOpen(method: string): void {
     const { aborted, reason } = this.#closing.signal;
     const cause: ClientError | undefined = aborted ? reason : this.#lost;
     if (cause) throw new ClientError("closed", `${method} was not sent. ${cause.message}`, { cause });
   }
 
-  /** Resolves when no session is being opened and no era detected: what is sent meanwhile would be refused. */
-  async #settled(): Promise<void> {
-    await (this.#reopening ?? this.#remembered?.pending)?.catch(() => undefined);
+  /** Resolves when no session is being opened and no era is being detected. The server would refuse messages before that. */
+  async #whenSettled(): Promise<void> {
+    await (this.#reopening ?? this.#assumed?.detection)?.catch(() => undefined);
   }
 
-  /** Sends a request, answers the questions that its results ask, and returns the last result. */
-  async #rounds(request: Sending): Promise<JsonObject> {
+  /** Sends a request, answers the questions in its results, and returns the last result. */
+  async #sendRounds(request: RequestInProgress): Promise<JsonObject> {
     const { method, params, options, deadline } = request;
     const meta = { ...readMeta(params), ...options.meta };
     const own = Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params;
     let round: JsonObject = {};
     for (let rounds = 0; ; rounds += 1) {
       const sent = { ...own, ...round };
-      const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
-      if (rounds > 0) FROM_ROUNDS.add(result);
+      const result = await this.#sendRound(request, Object.keys(sent).length > 0 ? sent : undefined);
+      if (rounds > 0) UNCACHEABLE.add(result);
       const { resultType = "complete" } = result;
-      if (resultType === "complete" || this.sender.rules?.era !== "modern" || this.#isExtension(resultType))
+      if (resultType === "complete" || this.sender.rules?.era !== "modern" || this.#isHandled(resultType))
         return result;
       if (resultType !== "input_required") {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
-      if (rounds >= this.amounts.roundsMax) throw (await import("../on-demand.ts")).tooManyRounds(method, rounds);
-      // The handler of the server has run up to its question.
+      if (rounds >= this.limits.roundsMax) throw (await import("../on-demand.ts")).tooManyRounds(method, rounds);
+      // The server has run its handler up to the question.
       request.mayHaveRun = true;
-      round = await (await this.answers.answering).answerRound(method, result, deadline);
+      round = await (await this.answering.load()).answerRound(method, result, deadline);
       deadline.restart();
     }
   }
 
-  #isExtension(resultType: unknown): boolean {
+  /** Whether an extension handles a type of results. */
+  #isHandled(resultType: unknown): boolean {
     return this.extensions.some(({ resultTypes }) => resultTypes?.includes(resultType as string));
   }
 
-  /** Sends one round, and sends it again if the cause of a failure can be removed and repeating is safe. */
-  async #ask(request: Sending, params: JsonObject | undefined): Promise<JsonObject> {
+  /** Sends one round, and sends it again if the recovery decides so. */
+  async #sendRound(request: RequestInProgress, params: JsonObject | undefined): Promise<JsonObject> {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
-    // Progress is to be expected of requests that run a handler of the server's author.
-    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && toCall(method).length > 0);
+    // Only requests that run a handler of the server report progress.
+    const needsProgress = onProgress !== undefined || (resetTimeoutOnProgress && toCall(method).length > 0);
     for (let repeats = 0; ; repeats += 1) {
-      await untilAborted(this.#settled(), deadline.signal);
+      await untilAborted(this.#whenSettled(), deadline.signal);
       this.checkOpen(method);
       const { rules } = this;
-      const missing = missingSupport(method, rules, this.facts.capabilities);
-      if (missing) throw (await import("../on-demand.ts")).unsupported(method, rules.version, missing);
+      const missing = findMissingSupport(method, rules, this.facts.capabilities);
+      if (missing) throw (await import("../on-demand.ts")).toUnsupportedError(method, rules.version, missing);
       const { link } = this.sender;
-      const remembered = this.#remembered?.isOpen ? this.#remembered : undefined;
+      const assumed = this.#assumed?.isUnconfirmed ? this.#assumed : undefined;
       try {
-        const result = await this.sender.ask(method, params, {
+        const result = await this.sender.request(method, params, {
           deadline,
           onProgress,
           resetTimeoutOnProgress,
-          progressToken: options.progressToken ?? (wantsProgress || undefined),
+          progressToken: options.progressToken ?? (needsProgress || undefined),
           headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
-          onEventId: options.onResumeToken && this.#tokens(link, method, options.onResumeToken),
+          onEventId: options.onResumeToken && this.#createTokens(link, method, options.onResumeToken),
         });
-        if (this.#remembered) this.#remembered.isOpen = false;
+        if (this.#assumed) this.#assumed.isUnconfirmed = false;
         return result;
       } catch (error) {
         deadline.signal.throwIfAborted();
@@ -284,7 +288,7 @@ export class Connection implements ClientConnection {
         if (this.#closing.signal.aborted) throw error;
         const { Recovery } = await import("../on-demand.ts");
         this.#recovery ??= new Recovery(this.#recoveryParts());
-        if (!(await this.#recovery.cure(error, { request, params, link, remembered, repeats }))) throw error;
+        if (!(await this.#recovery.recover(error, { request, params, link, assumed, repeats }))) throw error;
         deadline.restart();
       }
     }
@@ -298,17 +302,17 @@ export class Connection implements ClientConnection {
       report: (event) => this.report(event),
       reopen: (link, error) => this.#reopen(link, error),
       detect: async () => {
-        this.#remembered = await this.#newRemembered();
-        return this.#remembered.disprove();
+        this.#assumed = await this.#createAssumed();
+        return this.#assumed.detectAgain();
       },
     };
   }
 
-  /** Returns what makes a token of each event of a request. */
-  #tokens({ rules, sessionId }: Link, method: string, receive: (token: string) => void) {
+  /** Returns the function that receives the id of each event of a request, and passes on a token for `resume()`. */
+  #createTokens({ rules, sessionId }: Link, method: string, receive: (token: string) => void) {
     return (eventId: string, id: RequestId) => {
       const token = JSON.stringify([String(this.#target), rules?.version, sessionId, id, method, eventId]);
-      this.sender.guard("onResumeToken", () => receive(btoa(token)));
+      this.sender.callHandler("onResumeToken", () => receive(btoa(token)));
     };
   }
 
@@ -316,15 +320,15 @@ export class Connection implements ClientConnection {
     this.#facts = await negotiate(this.#negotiation, isLegacy);
   }
 
-  /** Connects with the facts of an earlier connection. Returns false if they cannot be used. */
+  /** Connects with the facts from an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
-    this.#remembered = await this.#newRemembered();
-    return this.#remembered.assume(known);
+    this.#assumed = await this.#createAssumed();
+    return this.#assumed.assume(known);
   }
 
-  async #newRemembered(): Promise<RememberedServer> {
-    const { RememberedServer } = await import("../on-demand.ts");
-    return new RememberedServer({
+  async #createAssumed(): Promise<AssumedServer> {
+    const { AssumedServer } = await import("../on-demand.ts");
+    return new AssumedServer({
       negotiation: this.#negotiation,
       facts: () => this.facts,
       use: (facts) => {
@@ -335,16 +339,16 @@ export class Connection implements ClientConnection {
     });
   }
 
-  /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */
   #onLinkEvent(event: ClientEvent): void {
     this.report(event);
+    // Changes may have been missed, because a server may send notifications without an event id.
     if (event.type === "stream-resumed" && event.method === undefined) this.subscriptions.assumeChanges();
     if (event.type !== "stream-lost" || !ClientError.is(event.error) || event.error.code !== "session-lost") return;
-    // A failure is reported by the request that meets it next.
+    // If this fails, the next request fails as well and reports the error.
     this.#reopen(this.sender.link, event.error).catch(() => undefined);
   }
 
-  /** Opens a new session or channel. Several failures open one, and requests wait for it. */
+  /** Opens a new session or channel. Failures at the same time open only one, and requests wait for it. */
   #reopen(link: Link, lost: Error | undefined): Promise<void> {
     this.#reopening ??= this.sender.link === link ? this.#runReopening(link, lost) : undefined;
     return this.#reopening ?? Promise.resolve();
@@ -355,7 +359,7 @@ export class Connection implements ClientConnection {
       const { Reopening } = await import("../on-demand.ts");
       this.#reopener ??= new Reopening({
         subscriptions: this.subscriptions,
-        reconnectsMax: this.amounts.reconnectsMax,
+        reconnectsMax: this.limits.reconnectsMax,
         signal: this.#closing.signal,
         report: (event) => this.report(event),
         negotiate: (isLegacy) => this.#negotiate(isLegacy),
@@ -367,9 +371,9 @@ export class Connection implements ClientConnection {
   }
 
   #onClosed(link: Link, error: Error | undefined): void {
-    // Until the connection is open, connect() reports the failure.
+    // Before the first connection, connect() throws the error as well.
     if (!this.#facts || !this.#canReconnect) this.report({ type: "closed", error });
-    // A channel that was given up for another, or that is being opened, concerns nobody else.
+    // A channel that was replaced, or that is just being opened, needs no recovery.
     else if (this.sender.link === link && !this.#reopening) {
       this.#reopen(link, error).catch((failure: ClientError) => {
         if (this.#closing.signal.aborted) return;
@@ -379,12 +383,12 @@ export class Connection implements ClientConnection {
     }
   }
 
-  #notification(method: string, params: JsonObject): void {
+  #onNotification(method: string, params: JsonObject): void {
     for (const each of this.extensions)
-      this.sender.guard("use: onNotification", () => each.onNotification?.(method, params));
-    // Progress without an open request is of interest to extensions only.
-    if (method === "notifications/progress" || this.subscriptions.take(method, params)) return;
+      this.sender.callHandler("use: onNotification", () => each.onNotification?.(method, params));
+    // Only extensions use progress that belongs to no open request.
+    if (method === "notifications/progress" || this.subscriptions.deliver(method, params)) return;
     const { onNotification } = this.#options;
-    this.sender.guard("onNotification", () => onNotification?.(method, params));
+    this.sender.callHandler("onNotification", () => onNotification?.(method, params));
   }
 }
