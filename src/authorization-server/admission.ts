@@ -55,7 +55,7 @@ export interface AdmissionOptions {
 }
 
 /** The scopes of an admitted user. */
-export interface Admitted {
+export interface AdmittedUser {
   /** The scopes that the user is offered, in the order of the options. */
   readonly scopes: readonly { readonly name: string; readonly description?: string | undefined }[];
 }
@@ -68,7 +68,7 @@ export interface Admission {
    * Returns what a user is offered, or undefined if the user is not admitted. Ask again when the identity provider was asked
    * again, because addresses and organisations change.
    */
-  decide(user: SignedInUser): Promise<Admitted | undefined>;
+  decide(user: SignedInUser): Promise<AdmittedUser | undefined>;
 }
 
 const OPTIONS: OptionTable<AdmissionOptions> = { allow: null, scopes: null };

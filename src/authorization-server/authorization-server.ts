@@ -34,18 +34,18 @@ import type { Policy } from "./policy.ts";
 import { type AuthorizationServerRates, attemptCounter, countVisit, type ProviderHost, setHost } from "./rates.ts";
 import { allowedRoute } from "./routes/allowed-route.ts";
 import { authorizeRoute } from "./routes/authorize-route.ts";
-import { jsonAnswer } from "./routes/json-answers.ts";
+import { jsonResponse } from "./routes/json-responses.ts";
 import { metadataRoute } from "./routes/metadata.ts";
 import { callbackRoute } from "./routes/sign-in.ts";
 import { failure, revokeRoute, tokenRoute } from "./routes/token-route.ts";
 import { Sealing } from "./sealing.ts";
 import { type AuthServer, PATHS, type ReportedRefusal, type Route } from "./server.ts";
-import { addUpstream } from "./users/upstream-access.ts";
+import { addUpstream } from "./users/handler-tokens.ts";
 import { UserObject, type UserRpc } from "./users/user-object.ts";
 import { verifier } from "./verify.ts";
 
 /** What the authorization server gets from its endpoint. */
-interface Joined {
+interface Attached {
   readonly endpoint: EndpointServices;
   readonly users: RoleObjects<UserRpc>;
   readonly rates: RoleObjects<RatesRpc>;
@@ -75,16 +75,16 @@ interface Joined {
  */
 export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown> {
   checkServerOptions(options);
-  const installed = new Installed(options);
+  const plugin = new ServerPlugin(options);
   return {
-    ...definePlugin({ name: "authorizationServer()", attach: (endpoint) => installed.attach(endpoint) }),
-    visible: installed.visible,
-    metadata: (request) => installed.metadata(request),
+    ...definePlugin({ name: "authorizationServer()", attach: (endpoint) => plugin.attach(endpoint) }),
+    visible: plugin.visible,
+    metadata: (request) => plugin.metadata(request),
   };
 }
 
 /** An authorization server in the Worker of an endpoint. */
-class Installed {
+class ServerPlugin {
   readonly visible: AuthPlugin<unknown>["visible"];
   readonly #options: AuthorizationServerOptions;
   readonly #server: AuthServer;
@@ -95,13 +95,13 @@ class Installed {
    */
   readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
   #keys: KeysOf = envRing;
-  #joined: Joined | undefined;
+  #attachment: Attached | undefined;
   /** The path of the endpoint; empty for "/". */
   #path = "/";
 
   constructor(options: AuthorizationServerOptions) {
     const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
-    const found = () => this.#found;
+    const found = () => this.#attached;
     const sealing = new Sealing((env, purpose, sealed) => this.#keys(env, purpose, sealed));
     const canRegister = options.registration === true;
     const pages = signInPages({ ...options.pages, name });
@@ -130,25 +130,25 @@ class Installed {
       },
       showExpired: () => pages.error("expired"),
     };
-    this.visible = this.#bearerFor("https://mcp.invalid").visible;
+    this.visible = this.#createBearer("https://mcp.invalid").visible;
   }
 
   attach(endpoint: EndpointServices): Contribution {
     const { place } = endpoint;
     const { policy, proofs } = this.#server;
     this.#keys = endpoint.keys ?? envRing;
-    this.#joined = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
+    this.#attachment = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
     for (const provider of policy.providers.values()) setHost(provider, this.#host);
     return {
       authenticate: async (request, env, execution) => {
-        const issuer = this.#issuerOf(request.url);
+        const issuer = this.#findIssuer(request.url);
         if (issuer === undefined) return insecure();
-        return this.#bearerOf(issuer).authenticate?.(request, env, execution) ?? null;
+        return this.#getBearer(issuer).authenticate?.(request, env, execution) ?? null;
       },
       authorize: (received) => {
-        const issuer = this.#issuerOf(received.request.url);
+        const issuer = this.#findIssuer(received.request.url);
         // A request without an issuer was not admitted.
-        return issuer === undefined ? undefined : this.#bearerOf(issuer).authorize?.(received);
+        return issuer === undefined ? undefined : this.#getBearer(issuer).authorize?.(received);
       },
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
@@ -166,31 +166,31 @@ class Installed {
   }
 
   metadata(request: Request): Response | undefined {
-    const issuer = this.#issuerOf(request.url);
-    return issuer === undefined ? undefined : this.#bearerOf(issuer).metadata(request);
+    const issuer = this.#findIssuer(request.url);
+    return issuer === undefined ? undefined : this.#getBearer(issuer).metadata(request);
   }
 
-  get #found(): Joined {
-    if (this.#joined) return this.#joined;
+  get #attached(): Attached {
+    if (this.#attachment) return this.#attachment;
     throw new KitError("options-invalid", "authorizationServer() works only in the option use of edge().");
   }
 
-  #issuerOf(url: string): string | undefined {
+  #findIssuer(url: string): string | undefined {
     const { issuer } = this.#options;
     return issuer === undefined ? safeOrigin(url) : givenIssuer(issuer, url);
   }
 
-  #bearerOf(issuer: string): AuthPlugin<unknown> & Contribution {
+  #getBearer(issuer: string): AuthPlugin<unknown> & Contribution {
     const known = this.#bearers.get(issuer);
     if (known) return known;
-    const plugin = this.#bearerFor(issuer);
-    const made = { ...plugin, ...plugin.attach(this.#found.endpoint) };
+    const plugin = this.#createBearer(issuer);
+    const made = { ...plugin, ...plugin.attach(this.#attached.endpoint) };
     if (this.#bearers.size >= BEARERS_MAX) this.#bearers.clear();
     this.#bearers.set(issuer, made);
     return made;
   }
 
-  #bearerFor(issuer: string): AuthPlugin<unknown> {
+  #createBearer(issuer: string): AuthPlugin<unknown> {
     const { includes, needs, metadata, revocationMs = 60_000 } = this.#options;
     const { proofs, requiredScopes } = this.#server;
     // A proxy may have changed the host of the request, and clients know only the issuer.
@@ -228,7 +228,7 @@ class Installed {
     serve: Route,
     kind: keyof AuthorizationServerRates | undefined,
   ): Promise<Response> {
-    const issuer = this.#issuerOf(request.url);
+    const issuer = this.#findIssuer(request.url);
     if (issuer === undefined) return insecure();
     const server = this.#server;
     const resource = this.#options.resource ?? issuer + this.#path;
@@ -241,11 +241,11 @@ class Installed {
       const client = clientId === undefined ? {} : { clientId };
       const principal = userId === undefined ? undefined : { issuer, subject: userId, ...client };
       const where = { request, env, execution: execution ?? ALIVE, startedAtMs };
-      this.#found.endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
+      this.#attached.endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
     };
     try {
       const rates = this.#options.rates ?? {};
-      const beyond = await countVisit(rates, kind, request, env, this.#found.rates, server.pages);
+      const beyond = await countVisit(rates, kind, request, env, this.#attached.rates, server.pages);
       if (beyond) refused({ reason: "too-many", status: beyond.status });
       return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource, refused }));
     } catch (error) {
@@ -280,7 +280,7 @@ function givenIssuer(issuer: string, url: string): string | undefined {
 function insecure(): Response {
   const description =
     "Use https. If a proxy in front of the server ends TLS, set the option issuer of authorizationServer().";
-  return jsonAnswer({ error: "invalid_request", error_description: description }, 400);
+  return jsonResponse({ error: "invalid_request", error_description: description }, 400);
 }
 
 /** Returns a request for the metadata of the endpoint, also for one without its path. */
@@ -310,8 +310,8 @@ function createPolicy(options: AuthorizationServerOptions, rules: Admission): Po
     refreshTokenMs: options.refreshTokenMs ?? 30 * 24 * HOUR_MS,
     sessionMs: options.sessionMs ?? 8 * HOUR_MS,
     providers: new Map([options.identity].flat().map((provider) => [provider.id, provider])),
-    offeredTo: async (user) => (await rules.decide(user))?.scopes.map(({ name }) => name),
-    claimsOf: options.claims ?? toClaims,
+    findOfferedScopes: async (user) => (await rules.decide(user))?.scopes.map(({ name }) => name),
+    createClaims: options.claims ?? toClaims,
   };
 }
 

@@ -26,5 +26,5 @@ export type { AuthorizationServerOptions } from "./options.ts";
 export type { SignInPagesOptions } from "./pages/index.ts";
 export type { PageTexts } from "./pages/texts.ts";
 export type { AuthorizationServerRates } from "./rates.ts";
-export { UpstreamError } from "./users/upstream-access.ts";
-export type { UpstreamProblem } from "./users/upstream-tokens.ts";
+export { UpstreamError } from "./users/handler-tokens.ts";
+export type { UpstreamProblem } from "./users/provider-tokens.ts";

@@ -17,15 +17,22 @@ export interface Policy {
   readonly sessionMs: number;
   readonly providers: ReadonlyMap<string, IdentityProvider>;
   /** Returns the scopes that a user may grant, or undefined if the user may not sign in. */
-  offeredTo(user: SignedInUser): Promise<readonly string[] | undefined>;
+  findOfferedScopes(user: SignedInUser): Promise<readonly string[] | undefined>;
   /** Returns what handlers get to know about a user. */
-  claimsOf(user: SignedInUser): JsonObject;
+  createClaims(user: SignedInUser): JsonObject;
 }
 
 /** What the object of a user needs of its endpoint. */
 export interface UserHost {
   readonly policy: Policy;
   readonly sealing: Sealing;
+}
+
+/** What the object of a user stores with: its key-value storage, its environment, and its endpoint. */
+export interface UserStorage {
+  readonly env: unknown;
+  readonly kv: SyncKvStorage;
+  readonly host: UserHost;
 }
 
 /**

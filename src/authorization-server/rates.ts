@@ -17,7 +17,7 @@ import {
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import type { RoleObjects } from "../worker/bindings.ts";
 import type { SignInPages } from "./pages/index.ts";
-import { jsonAnswer } from "./routes/json-answers.ts";
+import { jsonResponse } from "./routes/json-responses.ts";
 
 /**
  * The rates of an authorization server, each for one IPv4 address, or for the first 64 bits of an IPv6 address. Many users can
@@ -67,7 +67,7 @@ export async function countVisit(
     error: "temporarily_unavailable",
     error_description: `Too many requests from this address. Try again in ${seconds} s.`,
   };
-  return jsonAnswer(answer, 429, { "Retry-After": String(seconds) });
+  return jsonResponse(answer, 429, { "Retry-After": String(seconds) });
 }
 
 /**

@@ -73,7 +73,7 @@ export type RefusalReason =
 export type Route = (visit: Visit) => Promise<Response>;
 
 /** Returns the object of a user. */
-export function findObject({ server, env }: Visit, user: string): ObjectStub {
+export function findUserObject({ server, env }: Visit, user: string): ObjectStub {
   return server.users.named(env, `user:${user}`);
 }
 

@@ -62,7 +62,7 @@ export function createCache<Env = unknown>(options: CacheOptions<Env>): ResultCa
   return new ResultCache(options);
 }
 
-interface Entry {
+interface CacheEntry {
   readonly value: unknown;
   readonly bytes: number;
   readonly expiresAtMs: number;
@@ -72,7 +72,7 @@ interface Entry {
 export class ResultCache<Env = unknown> {
   readonly #options: CacheOptions<Env>;
   /** In the order of their last use. A key begins with the name of its result, in JSON. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
   /** Counts deletions, so that a result that was read before a deletion is not stored after it. */
   #deletions = 0;
@@ -155,9 +155,9 @@ export class ResultCache<Env = unknown> {
     ctx: HandlerContext<Env>,
     args: unknown,
     work: () => unknown,
-    ttlOf: (value: unknown) => number,
+    getTtl: (value: unknown) => number,
   ): Promise<{ readonly value: unknown; readonly remainingMs: number | undefined }> {
-    const key = this.#keyOf(name, ctx, args);
+    const key = this.#createKey(name, ctx, args);
     const known = key === undefined ? undefined : this.#find(key);
     if (known) return { value: known.value, remainingMs: known.expiresAtMs - Date.now() };
     const deletions = this.#deletions;
@@ -166,13 +166,13 @@ export class ResultCache<Env = unknown> {
     if (value === undefined || value === null || isInputRequired(value) || hasAnswers) {
       return { value, remainingMs: undefined };
     }
-    const ttlMs = ttlOf(value);
+    const ttlMs = getTtl(value);
     if (key !== undefined && ttlMs > 0 && deletions === this.#deletions) this.#store(key, value, ttlMs);
     return { value, remainingMs: ttlMs };
   }
 
   /** Returns the key of a result; undefined if it must not be kept. */
-  #keyOf(name: string, ctx: HandlerContext<Env>, args: unknown): string | undefined {
+  #createKey(name: string, ctx: HandlerContext<Env>, args: unknown): string | undefined {
     const { cacheScope = "private", key } = this.#options;
     const { auth } = ctx;
     if (cacheScope === "private" && !auth) return undefined;
@@ -181,7 +181,7 @@ export class ResultCache<Env = unknown> {
     return JSON.stringify([name, args, caller, key?.(ctx)]);
   }
 
-  #find(key: string): Entry | undefined {
+  #find(key: string): CacheEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);

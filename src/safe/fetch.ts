@@ -142,7 +142,7 @@ async function readRequest(request: Request, signal: AbortSignal): Promise<SentR
   return { method: request.method, headers, body: bytes.length > 0 ? bytes : undefined, signal };
 }
 
-interface Step {
+interface Hop {
   readonly url: URL;
   readonly sent: SentRequest;
 }
@@ -155,7 +155,7 @@ interface Following {
 }
 
 /** Sends a request and follows its redirects. */
-async function follow(start: Step, { rules, redirectsMax, send, isManual }: Following): Promise<Response> {
+async function follow(start: Hop, { rules, redirectsMax, send, isManual }: Following): Promise<Response> {
   let { url, sent } = start;
   for (let redirects = 0; ; redirects++) {
     const response = await send(url, sent, isListed(url, rules.privateHosts));
@@ -175,7 +175,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const FOR_OTHER_ORIGINS = ["Accept", "Accept-Language", "Content-Type", "User-Agent"];
 
 /** Returns the request that follows a redirect. @see Fetch Standard, "HTTP-redirect fetch" */
-function redirected({ url, sent }: Step, status: number, location: string): Step {
+function redirected({ url, sent }: Hop, status: number, location: string): Hop {
   if (!URL.canParse(location, url.href)) throw redirectRefused("its URL is not valid");
   const next = new URL(location, url);
   const { method, headers, body, signal } = sent;

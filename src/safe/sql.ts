@@ -59,12 +59,12 @@ export function sql(
   );
 }
 
-interface Part {
+interface SqlPart {
   readonly text: string;
   readonly parameters: readonly SqlValue[];
 }
 
-function toPart(value: unknown, at: number): Part {
+function toPart(value: unknown, at: number): SqlPart {
   if (value instanceof SqlStatement) return value;
   if (!Array.isArray(value)) return { text: "?", parameters: [toParameter(value, at)] };
   return { text: `(${value.map(() => "?").join(", ")})`, parameters: value.map((each) => toParameter(each, at)) };

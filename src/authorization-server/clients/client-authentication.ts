@@ -32,7 +32,7 @@ export async function authenticate(
   if (basic && (form.get("client_id") ?? clientId) !== clientId) {
     return { error: "invalid_request", description: "client_id differs from that of the Authorization header." };
   }
-  const client = await server.clients.credentialsOf(clientId, env, issuer);
+  const client = await server.clients.findCredentials(clientId, env, issuer);
   if (!client) return failed("The client is not known here, or its registration has expired.");
   const secret = basic?.secret ?? posted;
   if (client.secretHash === undefined) {

@@ -8,8 +8,8 @@ import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../../http/origin.ts";
 import { createSafeFetch } from "../../safe/fetch.ts";
 import { parseObject } from "../../worker/access/auth/fetch-json.ts";
+import { DocumentCache } from "./document-cache.ts";
 import { DocumentLoads, type DocumentRequest } from "./document-loads.ts";
-import { KeptDocuments } from "./kept-documents.ts";
 import { cleanName } from "./names.ts";
 import type { OAuthClient } from "./oauth-client.ts";
 import { findRedirectProblem } from "./redirects.ts";
@@ -47,9 +47,9 @@ const REDIRECTS_MAX = 20;
 /** Requests the documents of clients, and keeps them for a while. */
 export class ClientDocuments {
   readonly #schemes: readonly string[];
-  readonly #clients = new KeptDocuments<OAuthClient>(KEPT_MAX, KEPT_MS);
+  readonly #clients = new DocumentCache<OAuthClient>(KEPT_MAX, KEPT_MS);
   /** Kept apart, so that invented URLs, of which everyone has any number, replace no document. */
-  readonly #failures = new KeptDocuments<string>(KEPT_MAX, FAILED_MS);
+  readonly #failures = new DocumentCache<string>(KEPT_MAX, FAILED_MS);
   readonly #loads = new DocumentLoads<OAuthClient | string>(WAIT_MS);
 
   /** @param schemes The private-use schemes that redirect URIs may have. */

@@ -64,7 +64,7 @@ export class Clients {
    * Returns what authenticates a client to the token endpoint; undefined for an unknown client. A client with a metadata
    * document has no secret, so its document is not requested.
    */
-  async credentialsOf(
+  async findCredentials(
     id: string,
     env: unknown,
     issuer: string,

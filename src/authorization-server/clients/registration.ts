@@ -7,7 +7,7 @@
 import { parseObject } from "../../worker/access/auth/fetch-json.ts";
 import { findDestination } from "../pages/client.ts";
 import { readText } from "../routes/forms.ts";
-import { errorAnswer, jsonAnswer, refuseMethod } from "../routes/json-answers.ts";
+import { errorResponse, jsonResponse, refuseMethod } from "../routes/json-responses.ts";
 import { hashText, newSecret } from "../sealing.ts";
 import type { Route } from "../server.ts";
 import type { Registration } from "./clients.ts";
@@ -85,7 +85,7 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
   };
-  return jsonAnswer(answer, 201);
+  return jsonResponse(answer, 201);
 };
 
 /** Returns an entry of a list that is not supported. A missing list is fine. */
@@ -95,5 +95,5 @@ function findUnsupported(list: unknown, supported: readonly unknown[]): unknown 
 }
 
 function refuse(error: string, description: string): Response {
-  return errorAnswer({ error, description });
+  return errorResponse({ error, description });
 }

@@ -87,10 +87,10 @@ function checkHost(url: string): void {
   throw new IdentityError("misconfigured", `${MARKER}: ${url} is not a URL of this machine.`);
 }
 
-function choice(users: readonly DevelopmentUser[], urlOf: (subject: string) => string): Response {
+function choice(users: readonly DevelopmentUser[], createUrl: (subject: string) => string): Response {
   const entries = users.map(
     ({ subject, name, email }) =>
-      html`<li><a href="${urlOf(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
+      html`<li><a href="${createUrl(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
   );
   const body = html`<h1>Choose a development user</h1><p>Only on this machine: everyone can sign in as everyone.</p><ul class="choice">${entries}</ul>`;
   return respond({ language: "en", title: html`Development users`, body });

@@ -13,15 +13,15 @@ import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser, type UpstreamTokens } from "./provider.ts";
 import {
   checkProvider,
+  createProviderClient,
   getEndpoint,
+  type ProviderClient,
   readCallback,
   refreshTokens,
   send,
   toFailure,
   toTokens,
-  type Upstream,
-  upstreamAt,
-} from "./upstream.ts";
+} from "./provider-requests.ts";
 
 /** Options of {@link github}. */
 export interface GithubOptions {
@@ -94,14 +94,14 @@ export function github(options: GithubOptions): IdentityProvider {
   const scopes = options.scopes ?? ["user:email", ...(organisations ? ["read:org"] : [])];
   checkProvider("github(): ", { id, clientId, clientSecret, scopes });
 
-  const upstream = upstreamAt(site, label, clientId, clientSecret);
+  const client = createProviderClient(site, label, clientId, clientSecret);
   const server: AuthorizationServer = {
     issuer: `${site}/login/oauth`,
     authorization_endpoint: `${site}/login/oauth/authorize`,
     token_endpoint: `${site}/login/oauth/access_token`,
     token_endpoint_auth_methods_supported: ["client_secret_post"],
   };
-  const read = (accessToken: string) => readUser({ upstream, api, accessToken }, site, organisations);
+  const read = (accessToken: string) => readUser({ client, api, accessToken }, site, organisations);
   return {
     id,
     label,
@@ -118,16 +118,16 @@ export function github(options: GithubOptions): IdentityProvider {
       return { url: `${server.authorization_endpoint}?${parameters}`, kept };
     },
     finish: async (callbackUrl, kept) => {
-      const code = readCallback(upstream, server, callbackUrl, kept).get("code") ?? "";
+      const code = readCallback(client, server, callbackUrl, kept).get("code") ?? "";
       const parameters = { code, redirect_uri: kept.redirectUri, code_verifier: kept.verifier };
-      const endpoint = getEndpoint(upstream, server);
+      const endpoint = getEndpoint(client, server);
       const answer = await requestToken(endpoint, "authorization_code", parameters).catch((error: unknown) => {
         throw toFailure(label, error);
       });
       const tokens: UpstreamTokens = toTokens(answer);
       return { user: await read(tokens.accessToken), tokens };
     },
-    refresh: (tokens) => refreshTokens(upstream, server, tokens),
+    refresh: (tokens) => refreshTokens(client, server, tokens),
     check: async ({ accessToken }, { subject }) => {
       const user = await read(accessToken);
       if (user.subject === subject) return user;
@@ -136,8 +136,8 @@ export function github(options: GithubOptions): IdentityProvider {
   };
 }
 
-interface Reading {
-  readonly upstream: Upstream;
+interface ApiAccess {
+  readonly client: ProviderClient;
   readonly api: string;
   readonly accessToken: string;
 }
@@ -147,8 +147,8 @@ interface Reading {
  *
  * @throws {IdentityError} `revoked` if the token no longer works; `unavailable`, also if the rate limit is reached.
  */
-async function get({ upstream, api, accessToken }: Reading, path: string): Promise<unknown> {
-  const { label } = upstream;
+async function get({ client, api, accessToken }: ApiAccess, path: string): Promise<unknown> {
+  const { label } = client;
   const headers = {
     Accept: "application/vnd.github+json",
     Authorization: `Bearer ${accessToken}`,
@@ -156,7 +156,7 @@ async function get({ upstream, api, accessToken }: Reading, path: string): Promi
     "User-Agent": "mcp-edge",
     "X-GitHub-Api-Version": "2022-11-28",
   };
-  const response = await send(upstream, api + path, { headers });
+  const response = await send(client, api + path, { headers });
   const { status } = response;
   if (status === 401) throw new IdentityError("revoked", `${label} no longer accepts the user's token.`);
   const value: unknown = await response.json().catch(() => undefined);
@@ -167,8 +167,8 @@ async function get({ upstream, api, accessToken }: Reading, path: string): Promi
   throw new IdentityError("unavailable", `${label} did not answer ${path}: status ${status}.`);
 }
 
-async function readUser(reading: Reading, issuer: string, hasOrganisations: boolean): Promise<SignedInUser> {
-  const { label } = reading.upstream;
+async function readUser(reading: ApiAccess, issuer: string, hasOrganisations: boolean): Promise<SignedInUser> {
+  const { label } = reading.client;
   const user = await get(reading, "/user");
   if (!isObject(user) || typeof user.id !== "number" || !Number.isSafeInteger(user.id) || user.id <= 0) {
     throw new IdentityError("unavailable", `${label} did not say who the user is.`);
@@ -187,14 +187,14 @@ async function readUser(reading: Reading, issuer: string, hasOrganisations: bool
 }
 
 /** Returns the primary address if it is verified. The address in the profile can be any text, so it is not used. */
-async function readEmail(reading: Reading): Promise<string | undefined> {
+async function readEmail(reading: ApiAccess): Promise<string | undefined> {
   const listed = await get(reading, `/user/emails?per_page=${PAGE_SIZE}`);
   if (!Array.isArray(listed)) return undefined;
   const primary = listed.find((each) => isObject(each) && each.primary === true && each.verified === true);
   return isObject(primary) && typeof primary.email === "string" ? primary.email : undefined;
 }
 
-async function readOrganisations(reading: Reading): Promise<readonly string[]> {
+async function readOrganisations(reading: ApiAccess): Promise<readonly string[]> {
   const found: string[] = [];
   for (let page = 1; page <= PAGES_MAX; page += 1) {
     const query = `state=active&per_page=${PAGE_SIZE}&page=${page}`;

@@ -27,15 +27,15 @@ import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import {
   checkProvider,
+  createProviderClient,
   findSender,
+  type ProviderClient,
   readCallback,
   refreshTokens,
   send,
   toFailure,
   toTokens,
-  type Upstream,
-  upstreamAt,
-} from "./upstream.ts";
+} from "./provider-requests.ts";
 
 /** Options of {@link oidc}. */
 export interface OidcOptions {
@@ -108,15 +108,15 @@ export function oidc(options: OidcOptions): IdentityProvider {
   const own = Object.keys(parameters).find((name) => OWN.test(name));
   if (own !== undefined) throw new KitError("options-invalid", `oidc(): parameters has ${quote(own)}; leave it out.`);
 
-  const upstream = upstreamAt(issuer, label, clientId, clientSecret);
-  const metadata = createMetadata(upstream, issuer);
+  const client = createProviderClient(issuer, label, clientId, clientSecret);
+  const metadata = createMetadata(client, issuer);
   const toUser = (subject: string, claims: JsonObject) => readUser(issuer, subject, claims, organisationsClaim);
   return {
     id,
     label,
     begin: async ({ redirectUri, state }) => {
       const server = await metadata();
-      const url = await checkAddress(upstream.net, "authorization_endpoint", server.authorization_endpoint).catch(
+      const url = await checkAddress(client.net, "authorization_endpoint", server.authorization_endpoint).catch(
         (error: unknown) => {
           throw toFailure(label, error);
         },
@@ -144,21 +144,21 @@ export function oidc(options: OidcOptions): IdentityProvider {
     },
     finish: async (callbackUrl, kept) => {
       const server = await metadata();
-      const code = readCallback(upstream, server, callbackUrl, kept);
+      const code = readCallback(client, server, callbackUrl, kept);
       const { nonce, redirectUri = "", verifier = "" } = kept;
       if (!nonce) throw new IdentityError("invalid", `The sign-in at ${label} has no nonce.`);
-      const answer = await redeem(upstream, server, { code, redirectUri, verifier, nonce });
+      const answer = await redeem(client, server, { code, redirectUri, verifier, nonce });
       const { sub: subject = "", azp = clientId, ...claims } = (getValidatedIdTokenClaims(answer) ?? {}) as Claims;
       if (subject === "") throw new IdentityError("invalid", `The ID token of ${label} has no subject.`);
       // The library checks `azp` only if there are several audiences (OpenID Connect Core 1.0, section 3.1.3.7).
       if (azp !== clientId) throw new IdentityError("invalid", `The ID token of ${label} is for another client.`);
       const isComplete = typeof claims.email === "string" && typeof claims.name === "string";
-      const more = isComplete ? {} : await userInfo(upstream, server, answer.access_token, subject);
+      const more = isComplete ? {} : await userInfo(client, server, answer.access_token, subject);
       return { user: toUser(subject, combined(claims, more)), tokens: toTokens(answer) };
     },
-    refresh: async (tokens) => refreshTokens(upstream, await metadata(), tokens),
+    refresh: async (tokens) => refreshTokens(client, await metadata(), tokens),
     check: async ({ accessToken }, user) => {
-      const info = await userInfo(upstream, await metadata(), accessToken, user.subject);
+      const info = await userInfo(client, await metadata(), accessToken, user.subject);
       const { claims, name, email, emailVerified: email_verified, organisations } = user;
       const listed = organisationsClaim === undefined ? {} : { [organisationsClaim]: organisations };
       // What the endpoint leaves out stays as it was: it may have been in the ID token only.
@@ -171,14 +171,14 @@ export function oidc(options: OidcOptions): IdentityProvider {
 type Claims = JsonObject & { readonly sub?: string };
 
 /** Returns a function that requests the metadata, and keeps it for a while. */
-function createMetadata(upstream: Upstream, issuer: string): () => Promise<AuthorizationServer> {
-  const { label } = upstream;
+function createMetadata(client: ProviderClient, issuer: string): () => Promise<AuthorizationServer> {
+  const { label } = client;
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   let known: { readonly server: AuthorizationServer; readonly requestedAtMs: number } | undefined;
   return async () => {
     if (known && Date.now() - known.requestedAtMs < METADATA_MS) return known.server;
     const requestedAtMs = Date.now();
-    const found = await findObject(await send(upstream, url));
+    const found = await findObject(await send(client, url));
     if (!found) throw new IdentityError("misconfigured", `${label} has no metadata at ${url}.`);
     if (found.issuer !== issuer) {
       const named = quote(String(found.issuer));
@@ -198,20 +198,20 @@ interface Redeemable {
 
 /** Exchanges a code for tokens, and verifies the ID token: its claims first, then its signature. */
 async function redeem(
-  upstream: Upstream,
+  client: ProviderClient,
   server: AuthorizationServer,
   { code, redirectUri, verifier, nonce }: Redeemable,
 ): Promise<TokenEndpointResponse> {
-  const { clientId, clientSecret, label } = upstream;
-  const client = { client_id: clientId };
+  const { clientId, clientSecret, label } = client;
+  const oauthClient = { client_id: clientId };
   const authentication = createAuthentication(server, { id: clientId, secret: clientSecret });
   // The guard decides which addresses are requested: over plain HTTP only those of this machine.
-  const options = { [allowInsecureRequests]: true, [customFetch]: findSender(upstream) };
+  const options = { [allowInsecureRequests]: true, [customFetch]: findSender(client) };
   try {
-    const request = [server, client, authentication, code, redirectUri, verifier, options] as const;
+    const request = [server, oauthClient, authentication, code, redirectUri, verifier, options] as const;
     const response = await authorizationCodeGrantRequest(...request);
     const expected = { expectedNonce: nonce, requireIdToken: true };
-    const answer = await processAuthorizationCodeResponse(server, client, response, expected);
+    const answer = await processAuthorizationCodeResponse(server, oauthClient, response, expected);
     await validateApplicationLevelSignature(server, response, options);
     return answer;
   } catch (error) {
@@ -225,15 +225,15 @@ async function redeem(
  * @throws {IdentityError} `revoked` if the token no longer works, or is another user's; `unavailable`, `misconfigured`.
  */
 async function userInfo(
-  upstream: Upstream,
+  client: ProviderClient,
   { userinfo_endpoint }: AuthorizationServer,
   accessToken: string,
   subject: string,
 ): Promise<JsonObject> {
   if (userinfo_endpoint === undefined) return {};
   const headers = { Accept: "application/json", Authorization: `Bearer ${accessToken}` };
-  const response = await send(upstream, userinfo_endpoint, { headers });
-  const { label } = upstream;
+  const response = await send(client, userinfo_endpoint, { headers });
+  const { label } = client;
   if (response.status === 401) throw new IdentityError("revoked", `${label} no longer accepts the user's token.`);
   const claims = response.ok ? await findObject(response) : undefined;
   if (!claims) throw new IdentityError("unavailable", `${label} has no claims: status ${response.status}.`);

@@ -15,7 +15,7 @@ import { readCookie, setCookie } from "../pages/cookies.ts";
 import { findHost, normalizeAccount } from "../rates.ts";
 import { newId } from "../sealing.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
-import { checkProvider } from "./upstream.ts";
+import { checkProvider } from "./provider-requests.ts";
 
 /** Options of {@link ownLogin}. */
 export interface OwnLoginOptions {

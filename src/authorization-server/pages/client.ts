@@ -64,7 +64,7 @@ export function toSkeleton(name: string): string {
 }
 
 /** A client that the user has allowed before. */
-export interface KnownClient {
+export interface ApprovedClient {
   readonly id: string;
   readonly name?: string | undefined;
   /** A redirect URI that was used. */
@@ -78,7 +78,7 @@ export interface KnownClient {
 export function findLookAlike(
   client: ShownClient,
   redirectUri: string,
-  allowed: readonly KnownClient[],
+  allowed: readonly ApprovedClient[],
 ): string | undefined {
   const own = toSkeleton(client.name ?? "");
   const place = toPlace(redirectUri);

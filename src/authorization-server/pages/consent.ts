@@ -5,7 +5,7 @@
  */
 import { type Destination, findPublisher, isImitation, type ShownClient } from "./client.ts";
 import { fill, type Html, html, isolated } from "./html.ts";
-import { type Brand, clientName, type Scope, scopeList } from "./parts.ts";
+import { type Brand, clientName, type ShownScope, scopeList } from "./parts.ts";
 
 /** The data of the consent page. */
 export interface ConsentData {
@@ -14,7 +14,7 @@ export interface ConsentData {
   /** The redirect URI of the request. Its host is shown. */
   readonly redirectUri: string;
   /** The scopes that the client will get, with your descriptions. */
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ShownScope[];
   /** The signed-in user, by name or address. */
   readonly user: string;
   /** The URL where another user can sign in. */

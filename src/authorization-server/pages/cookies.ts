@@ -99,13 +99,13 @@ const FORM_MAX = 16_384;
  * Reads a form of one of the pages. Undefined if the form may come from elsewhere: another site, another browser, or a
  * form about something else.
  *
- * @param purposeOf Returns what the form must be about, from its fields. They are not to be trusted before this
+ * @param getPurpose Returns what the form must be about, from its fields. They are not to be trusted before this
  * function
  *   returns.
  */
-export async function readForm(
+export async function readPageForm(
   request: Request,
-  purposeOf: (fields: URLSearchParams) => string,
+  getPurpose: (fields: URLSearchParams) => string,
 ): Promise<URLSearchParams | undefined> {
   const { method, url, headers } = request;
   const type = headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
@@ -119,7 +119,7 @@ export async function readForm(
   const { cookie, codeFor } = await readBrowser(request);
   // A browser without its cookie has not seen the page.
   if (cookie !== undefined) return undefined;
-  return isSame(fields.get("code") ?? "", await codeFor(purposeOf(fields))) ? fields : undefined;
+  return isSame(fields.get("code") ?? "", await codeFor(getPurpose(fields))) ? fields : undefined;
 }
 
 /** Compares two texts in a time that depends on their length only. */

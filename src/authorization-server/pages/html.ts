@@ -87,7 +87,7 @@ export const STYLE =
 const STYLE_HASH = "PQUDve7Nn3hB/2g/cCMA54e2Znb+8C9KCDJUGUx+wc8=";
 
 /** What a page is made of. */
-export interface Page {
+export interface HtmlPage {
   readonly status?: number;
   readonly language: string;
   readonly title: Html;
@@ -115,7 +115,7 @@ export interface Page {
  * that
  *   it has opened for the sign-in.
  */
-export function respond(page: Page): Response {
+export function respond(page: HtmlPage): Response {
   const { status = 200, language, title, body, head, imageSource, hasForms = false, cookies = [] } = page;
   const policy = [
     "default-src 'none'",

@@ -10,7 +10,7 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import { KitError } from "../../core/protocol/errors.ts";
 import { type Destination, findDestination, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
-import { fill, Html, html, isolated, type Page, plain, respond } from "./html.ts";
+import { fill, Html, type HtmlPage, html, isolated, plain, respond } from "./html.ts";
 import { type AllowedClient, clientName, listEntries } from "./parts.ts";
 import { type PageTexts, TEXTS } from "./texts.ts";
 
@@ -127,7 +127,7 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
 
   const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
   const footer = links.map(({ text, url }) => html` <a href="${url}">${text}</a>`);
-  const show = (heading: Html, body: Html, more: Partial<Page> = {}) =>
+  const show = (heading: Html, body: Html, more: Partial<HtmlPage> = {}) =>
     respond({
       language: texts.language,
       // Without the elements of the heading. Its texts are escaped, so every "<" begins an element.

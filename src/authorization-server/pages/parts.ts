@@ -8,7 +8,7 @@ import { fill, type Html, html, isolated, plain } from "./html.ts";
 import type { PageTexts } from "./texts.ts";
 
 /** A scope as pages show it. */
-export interface Scope {
+export interface ShownScope {
   /** The name in requests and tokens. */
   readonly name: string;
   /** Your description for users. @default the name */
@@ -24,7 +24,7 @@ export interface AllowedClient {
   /** The redirect URI that was used last. */
   readonly redirectUri: string;
   /** What it may do. */
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly ShownScope[];
   /** When the user allowed it, in milliseconds since 1970. */
   readonly sinceMs: number;
 }
@@ -41,7 +41,7 @@ export function clientName({ name = "" }: ShownClient, texts: PageTexts): Html {
 }
 
 /** A list of scopes. @param none Shown if there are none. */
-export function scopeList(scopes: readonly Scope[], none: Html): Html {
+export function scopeList(scopes: readonly ShownScope[], none: Html): Html {
   const items = scopes.map(({ name, description }) => html`<li>${description ?? isolated(name)}</li>`);
   return html`<ul>${items.length > 0 ? items : html`<li>${none}</li>`}</ul>`;
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { readBrowser, readForm } from "../pages/cookies.ts";
+import { readBrowser, readPageForm } from "../pages/cookies.ts";
 import type { AllowedClient } from "../pages/parts.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
 import { endedSession } from "./browser-session.ts";
 import { beginSignIn, type CurrentUser, currentUser, seeOther, shownUser } from "./sign-in.ts";
 
@@ -36,12 +36,12 @@ async function change(visit: Visit): Promise<Response> {
   const user = await currentUser(visit);
   if (user instanceof Response) return user;
   if (!user) return pages.error("expired", { retryUrl: PATHS.allowed });
-  const form = await readForm(request, () => getPurpose(user));
+  const form = await readPageForm(request, () => getPurpose(user));
   if (!form) {
     visit.refused({ reason: "consent-refused", status: 403, userId: user.userId });
     return pages.error("formRefused");
   }
-  const object = findObject(visit, user.userId);
+  const object = findUserObject(visit, user.userId);
   if (form.has("sign-out")) {
     await users.call(object, "signOut", user.session);
     return pages.signedOut([endedSession(visit)]);

@@ -8,18 +8,18 @@
 import { networkName } from "../../worker/access/rates/count.ts";
 import { withParameters } from "../clients/redirects.ts";
 import { findDestination, findLookAlike, type ShownClient } from "../pages/client.ts";
-import { readBrowser, readForm } from "../pages/cookies.ts";
+import { readBrowser, readPageForm } from "../pages/cookies.ts";
 import { needsConsent, rememberConsent } from "../pages/remembered.ts";
 import { CODE_MS } from "../policy.ts";
 import { newId } from "../sealing.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
-import type { AnsweredQuestion, Handle } from "../users/grant-record.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
+import type { AnsweredQuestion, TokenHandle } from "../users/grant-record.ts";
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
 import { beginSignIn, type CurrentUser, currentUser, pathWith, seeOther, shownUser } from "./sign-in.ts";
 
 /** A question that a user was asked. */
-interface Question {
+interface ConsentQuestion {
   readonly id: string;
   /** The query of the client's request. */
   readonly search: string;
@@ -60,7 +60,7 @@ async function ask(visit: Visit): Promise<Response> {
   if (isKnown && !prompt.includes("consent")) return approve(visit, request, user, scopes, seeOther);
   if (isSilent) return deny(visit, request, "consent_required");
   const { sealing, pages } = server;
-  const question: Question = {
+  const question: ConsentQuestion = {
     id: newId(),
     search: url.search,
     user: user.userId,
@@ -89,12 +89,12 @@ async function ask(visit: Visit): Promise<Response> {
 async function answer(visit: Visit): Promise<Response> {
   const { request, env, server, issuer } = visit;
   const { pages, sealing } = server;
-  const form = await readForm(request, (fields) => getPurpose(fields.get("request") ?? ""));
+  const form = await readPageForm(request, (fields) => getPurpose(fields.get("request") ?? ""));
   if (!form) {
     visit.refused({ reason: "consent-refused", status: 403 });
     return pages.error("formRefused");
   }
-  const question = await sealing.open<Question>(env, "OAuth consent", form.get("request") ?? "", issuer);
+  const question = await sealing.open<ConsentQuestion>(env, "OAuth consent", form.get("request") ?? "", issuer);
   if (!question || Date.now() >= question.untilMs) return pages.error("expired");
   const user = await currentUser(visit);
   if (user instanceof Response) return user;
@@ -160,9 +160,9 @@ async function approve(
     resource,
     code: { challenge, redirectUri, jkt },
   };
-  const created = await server.users.call(findObject(visit, userId), "approve", session, approval, question);
+  const created = await server.users.call(findUserObject(visit, userId), "approve", session, approval, question);
   if (!created) return server.pages.error("expired");
-  const handle: Handle = { ...created, user: userId, expiresAtMs: Date.now() + CODE_MS };
+  const handle: TokenHandle = { ...created, user: userId, expiresAtMs: Date.now() + CODE_MS };
   const code = await server.sealing.seal(env, "OAuth code", handle, issuer);
   return show(withParameters(redirectUri, { code, state, iss: issuer }));
 }

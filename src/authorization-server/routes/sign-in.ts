@@ -8,7 +8,7 @@ import { IdentityError, type IdentityProvider, type IdentityReason } from "../id
 import { canSignIn, readBrowser } from "../pages/cookies.ts";
 import type { PageError, SignInData } from "../pages/index.ts";
 import { hashUserId, newSecret } from "../sealing.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
 import type { SignedIn } from "../users/user-object.ts";
 import {
   ANSWER_MS,
@@ -32,9 +32,10 @@ export interface CurrentUser extends SignedIn, BrowserSession {
 export async function currentUser(visit: Visit): Promise<CurrentUser | undefined | Response> {
   const { server } = visit;
   const session = await readSession(visit);
-  const signedIn = session && (await server.users.call(findObject(visit, session.userId), "visit", session.session));
+  const signedIn =
+    session && (await server.users.call(findUserObject(visit, session.userId), "visit", session.session));
   if (!signedIn) return undefined;
-  const offered = await server.policy.offeredTo(signedIn.user);
+  const offered = await server.policy.findOfferedScopes(signedIn.user);
   return offered
     ? { ...session, ...signedIn, offered }
     : notAdmitted(visit, signedIn, pathWith(visit.url, { prompt: "login" }));
@@ -98,8 +99,8 @@ export const callbackRoute: Route = async (visit) => {
     const finished = await provider.finish(url.href, pending.kept);
     const { user } = finished;
     const id = await hashUserId(user);
-    if (!(await policy.offeredTo(user))) return notAdmitted(visit, { user }, pending.returnTo);
-    const session = await server.users.call(findObject(visit, id), "signIn", finished, provider.id);
+    if (!(await policy.findOfferedScopes(user))) return notAdmitted(visit, { user }, pending.returnTo);
+    const session = await server.users.call(findUserObject(visit, id), "signIn", finished, provider.id);
     const untilMs = Date.now() + policy.sessionMs;
     const { cookie } = await readBrowser(request, true);
     const cookies = [ended, await sessionCookie(visit, { userId: id, session, untilMs }), ...(cookie ? [cookie] : [])];

@@ -10,11 +10,11 @@ import { Refused } from "../../http/refusal.ts";
 import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { authenticate } from "../clients/client-authentication.ts";
 import { hashText } from "../sealing.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
-import type { AccessTerms, Handle, TokenAnswer, TokenError, TokenSender } from "../users/grant-record.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
+import type { AccessTerms, TokenError, TokenHandle, TokenResponse, TokenSender } from "../users/grant-record.ts";
 import { isSameUrl } from "./authorization-request.ts";
 import { type Form, readForm } from "./forms.ts";
-import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
+import { errorResponse, jsonResponse, refuseMethod } from "./json-responses.ts";
 
 /** A code verifier (RFC 7636, 4.1). */
 const VERIFIER = /^[\w.~-]{43,128}$/;
@@ -27,7 +27,7 @@ export const tokenRoute: Route = async (visit) => {
   if (type === "authorization_code") return answer(visit, await redeem(visit, form, sender));
   if (type === "refresh_token") return answer(visit, await refresh(visit, form, sender));
   const description = "grant_type must be authorization_code or refresh_token.";
-  return errorAnswer({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
+  return errorResponse({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
 };
 
 /** The client of a request, before it has proven a key. */
@@ -38,17 +38,17 @@ export const revokeRoute: Route = async (visit) => {
   const read = await readRequest(visit);
   if (read instanceof Response) return read;
   const token = read.form.get("token");
-  if (token === undefined) return errorAnswer({ error: "invalid_request", description: "token is missing." });
+  if (token === undefined) return errorResponse({ error: "invalid_request", description: "token is missing." });
   const { server, env, issuer } = visit;
   const handle =
-    (await server.sealing.open<Handle>(env, "OAuth refresh token", token, issuer)) ??
+    (await server.sealing.open<TokenHandle>(env, "OAuth refresh token", token, issuer)) ??
     (await server.sealing.open<AccessTerms>(env, "OAuth access token", token, issuer));
   if (handle) {
     const { user, grant } = handle;
     const { clientId } = read.sender;
-    await retryOnReset(() => server.users.call(findObject(visit, user), "revoke", grant, clientId));
+    await retryOnReset(() => server.users.call(findUserObject(visit, user), "revoke", grant, clientId));
   }
-  return jsonAnswer({});
+  return jsonResponse({});
 };
 
 /** Returns the form and the client of a request, or the response that refuses it. */
@@ -57,7 +57,7 @@ async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonl
   const refused = refuseMethod(request, "POST");
   if (refused) return refused;
   const form = await readForm(request);
-  if (typeof form === "string") return errorAnswer({ error: "invalid_request", description: form });
+  if (typeof form === "string") return errorResponse({ error: "invalid_request", description: form });
   const client = await authenticate(visit, form);
   if ("error" in client) {
     if (client.error === "invalid_client") {
@@ -73,7 +73,7 @@ async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonl
 
 function unauthenticated({ headers }: Request, problem: TokenError): Response {
   const isChallenged = problem.error === "invalid_client" && headers.has("Authorization");
-  return errorAnswer(problem, isChallenged ? { "WWW-Authenticate": 'Basic realm="token"' } : {});
+  return errorResponse(problem, isChallenged ? { "WWW-Authenticate": 'Basic realm="token"' } : {});
 }
 
 /**
@@ -83,15 +83,15 @@ function unauthenticated({ headers }: Request, problem: TokenError): Response {
 async function proveKey({ request, env, server, issuer }: Visit): Promise<string | undefined | Response> {
   if (!request.headers.has("DPoP")) {
     if (!server.proofs.isRequired) return undefined;
-    return errorAnswer({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
+    return errorResponse({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
   }
   const proof = await server.proofs.prove(request, env, issuer + PATHS.token);
   if (typeof proof === "string") return proof;
   if (proof instanceof Refused) return proof.toResponse();
-  return errorAnswer({ error: proof.error, description: proof.message }, proof.headers);
+  return errorResponse({ error: proof.error, description: proof.message }, proof.headers);
 }
 
-async function redeem(visit: Visit, form: Form, sender: Client): Promise<Outcome> {
+async function redeem(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
   const { server } = visit;
   const { clientId } = sender;
   const code = form.get("code");
@@ -111,12 +111,12 @@ async function redeem(visit: Visit, form: Form, sender: Client): Promise<Outcome
   const request = { ...sender, jkt, redirectUri: form.get("redirect_uri"), challenge: await hashText(verifier) };
   // A repeated call gets the same answer for a while.
   const answer = await retryOnReset(() =>
-    server.users.call(findObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
+    server.users.call(findUserObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
   );
   return { answer, clientId, userId: handle.user };
 }
 
-async function refresh(visit: Visit, form: Form, sender: Client): Promise<Outcome> {
+async function refresh(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
   const { server, request } = visit;
   const { clientId } = sender;
   const token = form.get("refresh_token");
@@ -137,7 +137,7 @@ async function refresh(visit: Visit, form: Form, sender: Client): Promise<Outcom
   const asked = { ...sender, jkt, scopes, fingerprint };
   // A repeated call gets the same answer.
   const answer = await retryOnReset(() =>
-    server.users.call(findObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
+    server.users.call(findUserObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
   );
   return { answer, clientId, userId: handle.user };
 }
@@ -146,31 +146,31 @@ async function openHandle(
   { server, env, issuer }: Visit,
   purpose: "OAuth code" | "OAuth refresh token",
   text: string,
-): Promise<Handle | undefined> {
-  const handle = await server.sealing.open<Handle>(env, purpose, text, issuer);
+): Promise<TokenHandle | undefined> {
+  const handle = await server.sealing.open<TokenHandle>(env, purpose, text, issuer);
   return handle && Date.now() < handle.expiresAtMs ? handle : undefined;
 }
 
 /** The outcome of a token request, with the user and the client whose code or token it is. */
-interface Outcome {
-  readonly answer: TokenAnswer | TokenError | Response;
+interface TokenOutcome {
+  readonly answer: TokenResponse | TokenError | Response;
   readonly clientId: string;
   readonly userId?: string;
 }
 
-function answer(visit: Visit, { answer: outcome, ...who }: Outcome): Response {
+function answer(visit: Visit, { answer: outcome, ...who }: TokenOutcome): Response {
   if (outcome instanceof Response) return outcome;
   if ("error" in outcome && outcome.error === "invalid_grant") {
     const { replayed } = outcome;
     visit.refused({ ...who, reason: replayed ? `${replayed}-replayed` : "invalid_grant", status: 400 });
   }
-  return "error" in outcome ? errorAnswer(outcome) : jsonAnswer(outcome);
+  return "error" in outcome ? errorResponse(outcome) : jsonResponse(outcome);
 }
 
 /** Answers a request whose outcome is unknown. The client may repeat it. */
 export function failure(error: unknown, where: string): Response {
   console.error(`mcp-edge: ${where} failed`, error);
-  if (KitError.is(error)) return errorAnswer({ error: "server_error", description: "See the log of the server." });
+  if (KitError.is(error)) return errorResponse({ error: "server_error", description: "See the log of the server." });
   const description = "The request could not be completed at the moment. Repeat it.";
-  return errorAnswer({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
+  return errorResponse({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
 }

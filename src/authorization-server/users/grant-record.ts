@@ -27,7 +27,7 @@ export interface CodeTerms {
 }
 
 /** The answer to a token request whose refresh token was replaced, sealed under that token. */
-export interface KeptAnswer {
+export interface KeptResponse {
   /** Hash of the code or refresh token that was presented. */
   readonly presented: string;
   /** Fingerprint of the request: credentials, proof key and parameters. */
@@ -40,7 +40,7 @@ export interface KeptAnswer {
 }
 
 /** A grant. It exists from the moment the user allows it until it is revoked or expires. */
-export interface Grant {
+export interface GrantRecord {
   readonly client: GrantedClient;
   readonly scopes: readonly string[];
   /** The issuer and the resource that its tokens are for. */
@@ -58,7 +58,7 @@ export interface Grant {
   /** The key that the refresh token of a public client is bound to (RFC 9449, section 5). */
   readonly jkt?: string | undefined;
   /** Answers for refresh tokens that were replaced, the oldest first. */
-  readonly kept: readonly KeptAnswer[];
+  readonly kept: readonly KeptResponse[];
 }
 
 /** A question for consent that was answered. */
@@ -88,7 +88,7 @@ export interface StoredUser {
 }
 
 /** The answer to a token request (RFC 6749, section 5.1). */
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: "Bearer" | "DPoP";
   readonly expires_in: number;
@@ -154,7 +154,7 @@ export interface AccessTerms {
 }
 
 /** The content of a code or a refresh token: the user's object, the grant, and the secret that proves possession. */
-export interface Handle {
+export interface TokenHandle {
   readonly user: string;
   readonly grant: string;
   readonly secret: string;

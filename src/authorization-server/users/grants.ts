@@ -5,29 +5,22 @@
  */
 import { Turns } from "../../core/basics/turns.ts";
 import type { SignedInUser } from "../identity/provider.ts";
-import type { UserHost } from "../policy.ts";
+import type { UserStorage } from "../policy.ts";
 import { hashText, hashUserId, newId, newSecret, TEXT_MAX } from "../sealing.ts";
 import type {
   AccessTerms,
   Approval,
-  Grant,
+  GrantRecord,
   GrantSummary,
-  Handle,
-  KeptAnswer,
+  KeptResponse,
   RedeemRequest,
   RefreshRequest,
-  TokenAnswer,
   TokenError,
+  TokenHandle,
+  TokenResponse,
   TokenSender,
 } from "./grant-record.ts";
-import { findAnswer, findCodeAnswer, isSameAnswer, keepAnswer, openAnswer } from "./successors.ts";
-
-/** Where the grants are stored. */
-export interface GrantPlace {
-  readonly env: unknown;
-  readonly kv: SyncKvStorage;
-  readonly host: UserHost;
-}
+import { findCodeResponse, findKeptResponse, isRepeatable, keepResponse, openResponse } from "./successors.ts";
 
 /** A user who has access, with the scopes that the user may grant. */
 export interface ConfirmedUser {
@@ -51,19 +44,19 @@ const GRANTS_MAX = 100;
 const CODES_MAX = 10;
 
 export class Grants {
-  readonly #place: GrantPlace;
+  readonly #storage: UserStorage;
   readonly #confirm: () => Promise<ConfirmedUser | undefined>;
   readonly #turns = new Turns();
 
   /** @param confirm Returns the user, or undefined if the user has no access any more. */
-  constructor(place: GrantPlace, confirm: () => Promise<ConfirmedUser | undefined>) {
-    this.#place = place;
+  constructor(storage: UserStorage, confirm: () => Promise<ConfirmedUser | undefined>) {
+    this.#storage = storage;
     this.#confirm = confirm;
   }
 
   /** Returns a grant that has not expired. */
-  get(id: string): Grant | undefined {
-    const grant = this.#place.kv.get<Grant>(PREFIX + id);
+  get(id: string): GrantRecord | undefined {
+    const grant = this.#storage.kv.get<GrantRecord>(PREFIX + id);
     return grant && Date.now() < grant.expiresAtMs ? grant : undefined;
   }
 
@@ -104,7 +97,7 @@ export class Grants {
   }
 
   /** Exchanges a code for tokens. */
-  redeem(id: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+  redeem(id: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const { code } = grant ?? {};
@@ -114,13 +107,13 @@ export class Grants {
         return invalid("redirect_uri is not that of the authorization request.");
       if (code.challenge !== request.challenge) return invalid("code_verifier does not match code_challenge.");
       if (code.jkt !== undefined && code.jkt !== request.jkt) return invalid("The code is bound to another key.");
-      const problem = problemOfResource(grant, request);
+      const problem = findResourceProblem(grant, request);
       if (problem) return problem;
       if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
       const used = { secret, presented: code.hash, request: computeFingerprint(request), usedAtMs: Date.now() };
       return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
-        keepAnswer(grant, used, answer),
+        keepResponse(grant, used, answer),
       );
     });
   }
@@ -128,12 +121,12 @@ export class Grants {
   /** Answers the second use of a code: a client whose answer was lost repeats its request at once. */
   async #repeatCode(
     id: string,
-    grant: Grant,
+    grant: GrantRecord,
     secret: string,
     request: RedeemRequest,
-  ): Promise<TokenAnswer | TokenError> {
-    const kept = findCodeAnswer(grant, Date.now());
-    const answer = kept?.request === computeFingerprint(request) ? await openAnswer(secret, kept) : undefined;
+  ): Promise<TokenResponse | TokenError> {
+    const kept = findCodeResponse(grant, Date.now());
+    const answer = kept?.request === computeFingerprint(request) ? await openResponse(secret, kept) : undefined;
     if (answer && this.get(id)) return answer;
     // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
     this.#delete(id);
@@ -141,7 +134,7 @@ export class Grants {
   }
 
   /** Exchanges a refresh token for tokens, or returns again what it was exchanged for. */
-  refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+  refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const presented = await hashText(secret);
@@ -149,24 +142,24 @@ export class Grants {
       if (grant.client.id !== request.clientId) return invalid("The refresh token was issued to another client.");
       if (grant.jkt !== undefined && grant.jkt !== request.jkt)
         return invalid("The refresh token is bound to another key.");
-      const problem = problemOfResource(grant, request);
+      const problem = findResourceProblem(grant, request);
       if (problem) return problem;
       if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
       const used = { secret, presented, request: request.fingerprint, usedAtMs: Date.now() };
-      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepResponse(grant, used, answer));
     });
   }
 
   /** Answers a request with a refresh token that was replaced. */
   async #repeat(
     id: string,
-    grant: Grant,
+    grant: GrantRecord,
     secret: string,
     presented: string,
     request: RefreshRequest,
-  ): Promise<TokenAnswer | TokenError> {
+  ): Promise<TokenResponse | TokenError> {
     const nowMs = Date.now();
-    const kept = findAnswer(grant, presented, nowMs);
+    const kept = findKeptResponse(grant, presented, nowMs);
     if (kept?.request !== request.fingerprint) {
       // A token that was replaced long ago, or that comes with other parameters, is in the hands of two. Which of them is the
       // client is unknown.
@@ -176,11 +169,11 @@ export class Grants {
         replayed: "refresh-token",
       };
     }
-    if (isSameAnswer(kept, nowMs))
-      return (await openAnswer(secret, kept)) ?? invalid("The refresh token was used before.");
+    if (isRepeatable(kept, nowMs))
+      return (await openResponse(secret, kept)) ?? invalid("The refresh token was used before.");
     // The new successor replaces the first one: of two who hold the token, only one can go on.
     const used = { secret, presented, request: request.fingerprint, usedAtMs: kept.usedAtMs };
-    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepResponse(grant, used, answer));
   }
 
   /**
@@ -192,11 +185,11 @@ export class Grants {
    */
   async #issue(
     id: string,
-    grant: Grant,
+    grant: GrantRecord,
     jkt: string | undefined,
     asked: readonly string[] | undefined,
-    keep: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
-  ): Promise<TokenAnswer | TokenError> {
+    keep: (answer: TokenResponse) => Promise<readonly KeptResponse[]>,
+  ): Promise<TokenResponse | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
     const confirmed = await this.#confirm();
@@ -210,26 +203,26 @@ export class Grants {
     // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
-    const expiresAtMs = nowMs + this.#place.host.policy.refreshTokenMs;
+    const expiresAtMs = nowMs + this.#storage.host.policy.refreshTokenMs;
     this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
     return answer;
   }
 
   async #answer(
     grantId: string,
-    { issuer, resource, client }: Grant,
+    { issuer, resource, client }: GrantRecord,
     scopes: readonly string[],
     jkt: string | undefined,
     user: SignedInUser,
     secret: string,
-  ): Promise<TokenAnswer> {
-    const { env, host } = this.#place;
+  ): Promise<TokenResponse> {
+    const { env, host } = this.#storage;
     // The name of the object has it too, but an object that an alarm has woken does not know its name.
     const id = await hashUserId(user);
     const { sealing, policy } = host;
     const nowMs = Date.now();
     const expiresAtMs = nowMs + policy.accessTokenMs;
-    const claims = policy.claimsOf(user);
+    const claims = policy.createClaims(user);
     const access: AccessTerms = {
       user: id,
       grant: grantId,
@@ -240,7 +233,7 @@ export class Grants {
       jkt,
       claims,
     };
-    const handle: Handle = { user: id, grant: grantId, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
+    const handle: TokenHandle = { user: id, grant: grantId, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
     const [access_token, refresh_token] = await Promise.all([
       sealing.seal(env, "OAuth access token", access, issuer),
       sealing.seal(env, "OAuth refresh token", handle, issuer),
@@ -289,16 +282,19 @@ export class Grants {
     return this.#all().map(([, { expiresAtMs }]) => expiresAtMs);
   }
 
-  #all(): [string, Grant][] {
-    return [...this.#place.kv.list<Grant>({ prefix: PREFIX })].map(([key, grant]) => [key.slice(PREFIX.length), grant]);
+  #all(): [string, GrantRecord][] {
+    return [...this.#storage.kv.list<GrantRecord>({ prefix: PREFIX })].map(([key, grant]) => [
+      key.slice(PREFIX.length),
+      grant,
+    ]);
   }
 
-  #put(id: string, grant: Grant): void {
-    this.#place.kv.put(PREFIX + id, grant);
+  #put(id: string, grant: GrantRecord): void {
+    this.#storage.kv.put(PREFIX + id, grant);
   }
 
   #delete(id: string): void {
-    this.#place.kv.delete(PREFIX + id);
+    this.#storage.kv.delete(PREFIX + id);
   }
 }
 
@@ -315,13 +311,13 @@ function invalid(description: string): TokenError {
  * A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the
  * request.
  */
-function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
+function tooLong({ access_token: { length } }: TokenResponse): TokenError {
   const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
   console.error(`mcp-edge: ${text}`);
   return { error: "server_error", description: "See the log of the server." };
 }
 
-function problemOfResource({ resource }: Grant, request: TokenSender): TokenError | undefined {
+function findResourceProblem({ resource }: GrantRecord, request: TokenSender): TokenError | undefined {
   if (request.resource === undefined || request.resource === resource) return undefined;
   return { error: "invalid_target", description: "resource is not that of the authorization request." };
 }

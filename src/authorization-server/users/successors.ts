@@ -21,7 +21,7 @@
 import { encodeText } from "../../core/basics/bytes.ts";
 import { KeyRing } from "../../core/seal/key-ring.ts";
 import { openJson } from "../sealing.ts";
-import type { Grant, KeptAnswer, TokenAnswer } from "./grant-record.ts";
+import type { GrantRecord, KeptResponse, TokenResponse } from "./grant-record.ts";
 
 /**
  * Milliseconds for which an equal request gets the same answer, whatever happened since.
@@ -46,16 +46,16 @@ const KEPT_MAX = 8;
 const PURPOSE = "OAuth successor";
 
 /** A code or refresh token that was used. */
-interface Used extends Pick<KeptAnswer, "presented" | "request" | "usedAtMs"> {
+interface UsedToken extends Pick<KeptResponse, "presented" | "request" | "usedAtMs"> {
   readonly secret: string;
 }
 
 /** Returns the answers to keep, with a new one, which is sealed under the secret of the code or token. */
-export async function keepAnswer(
-  grant: Pick<Grant, "kept">,
-  { secret, ...used }: Used,
-  answer: TokenAnswer,
-): Promise<readonly KeptAnswer[]> {
+export async function keepResponse(
+  grant: Pick<GrantRecord, "kept">,
+  { secret, ...used }: UsedToken,
+  answer: TokenResponse,
+): Promise<readonly KeptResponse[]> {
   const sealed = await (await KeyRing.parse(secret, PURPOSE)).seal(encodeText(JSON.stringify(answer)));
   const atMs = Date.now();
   const others = stillKept(grant, atMs).filter(({ presented }) => presented !== used.presented);
@@ -63,29 +63,36 @@ export async function keepAnswer(
 }
 
 /** Opens a stored answer with the code or refresh token that the client has presented again. */
-export async function openAnswer(secret: string, { sealed }: KeptAnswer): Promise<TokenAnswer | undefined> {
+export async function openResponse(secret: string, { sealed }: KeptResponse): Promise<TokenResponse | undefined> {
   return openJson(await KeyRing.parse(secret, PURPOSE), sealed);
 }
 
 /** Returns the answer for a refresh token that was replaced, or undefined if it is too late to ask for it. */
-export function findAnswer(grant: Pick<Grant, "kept">, presented: string, nowMs: number): KeptAnswer | undefined {
+export function findKeptResponse(
+  grant: Pick<GrantRecord, "kept">,
+  presented: string,
+  nowMs: number,
+): KeptResponse | undefined {
   return stillKept(grant, nowMs).find((each) => each.presented === presented);
 }
 
 /** Returns the answer for the grant's code, or undefined if it is too late, or somebody has refreshed since. */
-export function findCodeAnswer({ kept, code }: Pick<Grant, "kept" | "code">, nowMs: number): KeptAnswer | undefined {
+export function findCodeResponse(
+  { kept, code }: Pick<GrantRecord, "kept" | "code">,
+  nowMs: number,
+): KeptResponse | undefined {
   const newest = kept.at(-1);
   return newest?.presented === code.hash && nowMs - newest.usedAtMs < CODE_SAME_MS ? newest : undefined;
 }
 
 /** Returns whether a request gets exactly the answer that was kept. */
-export function isSameAnswer({ atMs }: KeptAnswer, nowMs: number): boolean {
+export function isRepeatable({ atMs }: KeptResponse, nowMs: number): boolean {
   return nowMs - atMs < SAME_MS;
 }
 
 /** Returns the answers that can still be asked for. The newest one is the one whose successor was not used. */
-function stillKept({ kept }: Pick<Grant, "kept">, nowMs: number): readonly KeptAnswer[] {
+function stillKept({ kept }: Pick<GrantRecord, "kept">, nowMs: number): readonly KeptResponse[] {
   return kept.filter((each, at) => {
-    return isSameAnswer(each, nowMs) || (at === kept.length - 1 && nowMs - each.usedAtMs < LATE_MS);
+    return isRepeatable(each, nowMs) || (at === kept.length - 1 && nowMs - each.usedAtMs < LATE_MS);
   });
 }

@@ -5,7 +5,7 @@
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
  * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser
- * is signed in and no grant is left, or when the provider ends the user's access | | `user/grant/<id>` | {@link Grant}
+ * is signed in and no grant is left, or when the provider ends the user's access | | `user/grant/<id>` | {@link GrantRecord}
  * | when it is given, when its code is used, at each refresh | when it is revoked or expires |
  *
  * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is
@@ -24,11 +24,11 @@ import type {
   RedeemRequest,
   RefreshRequest,
   StoredUser,
-  TokenAnswer,
   TokenError,
+  TokenResponse,
 } from "./grant-record.ts";
 import { Grants } from "./grants.ts";
-import { Upstream, type UpstreamOutcome } from "./upstream-tokens.ts";
+import { type ProviderTokenOutcome, ProviderTokens } from "./provider-tokens.ts";
 
 /** A user whose browser is signed in. */
 export interface SignedIn {
@@ -57,14 +57,14 @@ export interface UserRpc {
   ): Promise<{ readonly grant: string; readonly secret: string } | undefined>;
   /** Ends all grants of a client, or of all clients. */
   forget(session: string, clientId: string | undefined): Promise<void>;
-  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError>;
-  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError>;
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError>;
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError>;
   /** Ends a grant, if it belongs to the client. */
   revoke(grant: string, clientId: string): Promise<void>;
   /** Returns whether a grant exists. */
   isLive(grant: string): Promise<boolean>;
   /** Returns the tokens of the identity provider, for a handler that acts for a grant. */
-  upstream(grant: string): Promise<UpstreamOutcome>;
+  upstream(grant: string): Promise<ProviderTokenOutcome>;
 }
 
 /**
@@ -80,14 +80,14 @@ export class UserObject implements RoleObject, UserRpc {
   readonly #storage: DurableObjectStorage;
   readonly #host: UserHost;
   readonly #grants: Grants;
-  readonly #upstream: Upstream;
+  readonly #upstream: ProviderTokens;
 
   constructor(ctx: DurableObjectState, env: unknown, host: UserHost) {
     this.#storage = ctx.storage;
     this.#host = host;
     const place = { env, kv: ctx.storage.kv, host };
     const me = { get: () => this.#me, set: (me: StoredUser) => this.#storage.kv.put(ME, me), end: () => this.#end() };
-    this.#upstream = new Upstream(place, me);
+    this.#upstream = new ProviderTokens(place, me);
     this.#grants = new Grants(place, () => this.#confirmed());
   }
 
@@ -145,11 +145,11 @@ export class UserObject implements RoleObject, UserRpc {
     this.#sweep();
   }
 
-  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError> {
     return this.#grants.redeem(grant, secret, request);
   }
 
-  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError> {
     return this.#grants.refresh(grant, secret, request);
   }
 
@@ -162,7 +162,7 @@ export class UserObject implements RoleObject, UserRpc {
     return this.#grants.get(grant) !== undefined;
   }
 
-  async upstream(grant: string): Promise<UpstreamOutcome> {
+  async upstream(grant: string): Promise<ProviderTokenOutcome> {
     return this.#grants.get(grant) ? this.#upstream.tokens() : { problem: "revoked" };
   }
 
@@ -188,7 +188,7 @@ export class UserObject implements RoleObject, UserRpc {
   async #confirmed(): Promise<{ readonly user: SignedInUser; readonly offered: readonly string[] } | undefined> {
     await this.#upstream.confirm();
     const me = this.#me;
-    const offered = me && (await this.#host.policy.offeredTo(me.user));
+    const offered = me && (await this.#host.policy.findOfferedScopes(me.user));
     if (me && offered) return { user: me.user, offered };
     this.#end();
     return undefined;

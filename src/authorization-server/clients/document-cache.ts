@@ -5,16 +5,16 @@
  * @module
  */
 
-interface Kept<T> {
+interface CachedDocument<T> {
   readonly value: T;
   readonly host: string;
   readonly untilMs: number;
 }
 
-export class KeptDocuments<T> {
+export class DocumentCache<T> {
   readonly #max: number;
   readonly #ttlMs: number;
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #kept = new Map<string, CachedDocument<T>>();
 
   constructor(max: number, ttlMs: number) {
     this.#max = max;

@@ -6,12 +6,12 @@
  */
 
 import { IdentityError, type SignedInUser, type UpstreamTokens } from "../identity/provider.ts";
+import type { UserStorage } from "../policy.ts";
 import { hashUserId } from "../sealing.ts";
 import type { StoredUser } from "./grant-record.ts";
-import type { GrantPlace } from "./grants.ts";
 
 /** An access token of the identity provider, or why there is none. */
-export type UpstreamOutcome =
+export type ProviderTokenOutcome =
   | { readonly tokens: Pick<UpstreamTokens, "accessToken" | "expiresAtMs" | "scopes"> }
   | { readonly problem: UpstreamProblem };
 
@@ -22,7 +22,7 @@ export type UpstreamOutcome =
 export type UpstreamProblem = "none" | "expired" | "revoked" | "unavailable";
 
 /** The stored user. */
-export interface Me {
+export interface StoredUserAccess {
   get(): StoredUser | undefined;
   set(me: StoredUser): void;
   /** Ends all access of the user. */
@@ -37,13 +37,13 @@ const EARLY_MS = 60_000;
  */
 const CHECK_MS = 60 * 60_000;
 
-export class Upstream {
-  readonly #place: GrantPlace;
-  readonly #me: Me;
+export class ProviderTokens {
+  readonly #storage: UserStorage;
+  readonly #me: StoredUserAccess;
   #renewing: Promise<UpstreamProblem | undefined> | undefined;
 
-  constructor(place: GrantPlace, me: Me) {
-    this.#place = place;
+  constructor(storage: UserStorage, me: StoredUserAccess) {
+    this.#storage = storage;
     this.#me = me;
   }
 
@@ -59,12 +59,12 @@ export class Upstream {
   }
 
   async #seal(tokens: UpstreamTokens, user: SignedInUser): Promise<string> {
-    const { env, host } = this.#place;
+    const { env, host } = this.#storage;
     return host.sealing.seal(env, "OAuth upstream tokens", tokens, await hashUserId(user));
   }
 
   /** Returns a token that is valid for a minute at least. */
-  async tokens(): Promise<UpstreamOutcome> {
+  async tokens(): Promise<ProviderTokenOutcome> {
     if (this.#me.get()?.upstream === undefined) return { problem: "none" };
     const problem = this.#isExpiring() ? await this.#renewed() : undefined;
     const tokens = problem === undefined ? await this.#open() : undefined;
@@ -90,7 +90,7 @@ export class Upstream {
   }
 
   async #open(): Promise<UpstreamTokens | undefined> {
-    const { env, host } = this.#place;
+    const { env, host } = this.#storage;
     const { upstream, user } = this.#me.get() ?? {};
     if (upstream === undefined || user === undefined) return undefined;
     return host.sealing.open(env, "OAuth upstream tokens", upstream, await hashUserId(user));
@@ -107,7 +107,7 @@ export class Upstream {
   async #renew(): Promise<UpstreamProblem | undefined> {
     const before = this.#me.get();
     const tokens = await this.#open();
-    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens?.refreshToken || !provider?.refresh) return "expired";
     try {
       const next = await provider.refresh(tokens);
@@ -118,26 +118,26 @@ export class Upstream {
       this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
       return undefined;
     } catch (error) {
-      return this.#problemOf(error, before);
+      return this.#handleFailure(error, before);
     }
   }
 
   async #check(): Promise<void> {
     const before = this.#me.get();
     const tokens = await this.#open();
-    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens || !provider?.check) return;
     try {
       const user = await provider.check(tokens, before.user);
       const me = this.#me.get();
       if (me && me.upstream === before.upstream) this.#me.set({ ...me, user, checkedAtMs: Date.now() });
     } catch (error) {
-      this.#problemOf(error, before);
+      this.#handleFailure(error, before);
     }
   }
 
   /** Ends the user's access if the provider has ended it. */
-  #problemOf(error: unknown, before: StoredUser): UpstreamProblem {
+  #handleFailure(error: unknown, before: StoredUser): UpstreamProblem {
     const isRevoked = IdentityError.is(error) && error.reason === "revoked";
     if (!isRevoked) {
       console.error("mcp-edge: the tokens of an identity provider could not be refreshed", error);

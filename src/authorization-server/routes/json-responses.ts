@@ -13,7 +13,7 @@ const CORS = {
 };
 
 /** Returns a JSON answer that nobody stores. */
-export function jsonAnswer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+export function jsonResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(body, {
     status,
     headers: { "Cache-Control": "no-store", Pragma: "no-cache", ...CORS, ...headers },
@@ -27,11 +27,11 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /** Returns the answer to a request that failed. */
-export function errorAnswer(
+export function errorResponse(
   { error, description }: { readonly error: TokenError["error"] | string; readonly description: string },
   headers: Record<string, string> = {},
 ): Response {
-  return jsonAnswer({ error, error_description: description }, STATUSES[error] ?? 400, headers);
+  return jsonResponse({ error, error_description: description }, STATUSES[error] ?? 400, headers);
 }
 
 /** Answers a preflight, or a request with a method that is not served; undefined for the others. */

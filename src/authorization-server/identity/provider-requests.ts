@@ -25,7 +25,7 @@ import { IdentityError, type IdentityReason, type KeptSignIn, type UpstreamToken
 const ANSWER_MS = 10_000;
 
 /** This authorization server as a client of a provider. */
-export interface Upstream {
+export interface ProviderClient {
   /** The name of the provider in errors. */
   readonly label: string;
   readonly clientId: string;
@@ -35,7 +35,12 @@ export interface Upstream {
 }
 
 /** Returns how the provider at a URL is requested. */
-export function upstreamAt(url: string, label: string, clientId: string, clientSecret: string | undefined): Upstream {
+export function createProviderClient(
+  url: string,
+  label: string,
+  clientId: string,
+  clientSecret: string | undefined,
+): ProviderClient {
   const server = new URL(url);
   return { label, clientId, clientSecret, net: { server, fetch: fetchAnswer, timeoutMs: ANSWER_MS } };
 }
@@ -72,7 +77,7 @@ export function checkProvider(
 }
 
 /** Sends a request for the provider, with the limits of the guard. @throws {IdentityError} `unavailable`, `misconfigured`. */
-export function send({ label, net }: Upstream, url: string, init: RequestInit = {}): Promise<Response> {
+export function send({ label, net }: ProviderClient, url: string, init: RequestInit = {}): Promise<Response> {
   return request(net, label, url, init).catch((error: unknown) => {
     throw toFailure(label, error);
   });
@@ -82,9 +87,9 @@ export function send({ label, net }: Upstream, url: string, init: RequestInit = 
  * Returns the function with which oauth4webapi sends its requests. It is new for each use, because the library shares the
  * promises of equal functions, and a promise of one request cannot be awaited in another one on Workers.
  */
-export function findSender(upstream: Upstream): (url: string, init: object) => Promise<Response> {
+export function findSender(client: ProviderClient): (url: string, init: object) => Promise<Response> {
   return async (url, init) => {
-    const response = await send(upstream, url, init);
+    const response = await send(client, url, init);
     const value = await findObject(response);
     const status = typeof value?.error === "string" && response.ok ? 400 : response.status;
     return new Response(JSON.stringify(value ?? {}), { status, headers: { "content-type": "application/json" } });
@@ -97,7 +102,7 @@ export function findSender(upstream: Upstream): (url: string, init: object) => P
  * @throws {IdentityError} `invalid`, `denied`, `unavailable`, `misconfigured`.
  */
 export function readCallback(
-  { label, clientId }: Upstream,
+  { label, clientId }: ProviderClient,
   server: AuthorizationServer,
   callbackUrl: string,
   kept: KeptSignIn,
@@ -152,11 +157,11 @@ function toReason(code: string): IdentityReason {
  * @throws {IdentityError} `revoked` if the refresh token no longer works; `unavailable`, `misconfigured`.
  */
 export async function refreshTokens(
-  upstream: Upstream,
+  client: ProviderClient,
   server: AuthorizationServer,
   tokens: UpstreamTokens,
 ): Promise<UpstreamTokens> {
-  const { label } = upstream;
+  const { label } = client;
   const { refreshToken, refreshExpiresAtMs } = tokens;
   if (refreshToken === undefined) throw new IdentityError("revoked", `${label} issued no refresh token.`);
   if (refreshExpiresAtMs !== undefined && refreshExpiresAtMs <= Date.now()) {
@@ -164,14 +169,14 @@ export async function refreshTokens(
   }
   try {
     const parameters = { refresh_token: refreshToken };
-    return toTokens(await requestToken(getEndpoint(upstream, server), "refresh_token", parameters), tokens);
+    return toTokens(await requestToken(getEndpoint(client, server), "refresh_token", parameters), tokens);
   } catch (error) {
     throw toFailure(label, error, "revoked");
   }
 }
 
 /** The token endpoint of a provider. */
-export function getEndpoint({ net, clientId, clientSecret }: Upstream, server: AuthorizationServer) {
+export function getEndpoint({ net, clientId, clientSecret }: ProviderClient, server: AuthorizationServer) {
   return {
     net,
     server,

@@ -6,7 +6,7 @@
 import type { Principal, UpstreamToken } from "../../core/protocol/client-facts.ts";
 import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import type { AuthServer } from "../server.ts";
-import type { UpstreamProblem } from "./upstream-tokens.ts";
+import type { UpstreamProblem } from "./provider-tokens.ts";
 
 const TEXTS: Readonly<Record<UpstreamProblem, string>> = {
   none: "The identity provider of the user issues no tokens.",
