@@ -31,7 +31,14 @@ import type { SignedInUser } from "./identity/provider.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
 import { signInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
-import { type AuthorizationServerRates, attemptCounter, countVisit, type ProviderHost, setHost } from "./rates.ts";
+import {
+  type AuthorizationServerRates,
+  type CountRequest,
+  createAttemptCounter,
+  createRequestCounter,
+  type ProviderHost,
+  setHost,
+} from "./rates.ts";
 import { allowedRoute } from "./routes/allowed-route.ts";
 import { authorizeRoute } from "./routes/authorize-route.ts";
 import { jsonResponse } from "./routes/json-responses.ts";
@@ -83,12 +90,20 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPl
   };
 }
 
+/** A request to one of the routes. */
+interface Received {
+  readonly request: Request;
+  readonly env: unknown;
+  readonly execution: Execution;
+}
+
 /** An authorization server in the Worker of an endpoint. */
 class ServerPlugin {
   readonly visible: AuthPlugin<unknown>["visible"];
   readonly #options: AuthorizationServerOptions;
   readonly #server: AuthServer;
   readonly #host: ProviderHost;
+  readonly #countRequest: CountRequest;
   /**
    * The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on
    * Cloudflare.
@@ -101,7 +116,7 @@ class ServerPlugin {
 
   constructor(options: AuthorizationServerOptions) {
     const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
-    const found = () => this.#attached;
+    const attached = () => this.#attached;
     const sealing = new Sealing((env, purpose, sealed) => this.#keys(env, purpose, sealed));
     const canRegister = options.registration === true;
     const pages = signInPages({ ...options.pages, name });
@@ -117,15 +132,17 @@ class ServerPlugin {
       pages,
       schemes: redirectSchemes,
       get users() {
-        return found().users;
+        return attached().users;
       },
     };
-    const countAttempt = attemptCounter(env, () => found().rates, pages);
+    this.#countRequest = createRequestCounter(options.rates ?? {}, () => attached().rates, pages);
+    const countAttempt = createAttemptCounter(env, () => attached().rates, pages);
     this.#host = {
       countAttempt: async (request, ...attempt) => {
         const beyond = await countAttempt(request, ...attempt);
         const refusal = { reason: "login-locked", status: 429, errorCode: undefined, principal: undefined } as const;
-        if (beyond) found().endpoint.refused({ ...refusal, request, env, execution: ALIVE, startedAtMs: Date.now() });
+        if (beyond)
+          attached().endpoint.refused({ ...refusal, request, env, execution: ALIVE, startedAtMs: Date.now() });
         return beyond;
       },
       showExpired: () => pages.error("expired"),
@@ -217,17 +234,15 @@ class ServerPlugin {
       app.all(each, ({ req }) => this.metadata(withSuffix(req.raw, path)) ?? insecure());
     }
     for (const [route, serve, kind] of createRoutes(this.#server.canRegister)) {
-      app.all(route, (context) => this.#run(context.req.raw, context.env, findExecution(context), serve, kind));
+      app.all(route, (context) => {
+        const execution = findExecution(context) ?? ALIVE;
+        return this.#run({ request: context.req.raw, env: context.env, execution }, serve, kind);
+      });
     }
   }
 
-  async #run(
-    request: Request,
-    env: unknown,
-    execution: Execution | undefined,
-    serve: Route,
-    kind: keyof AuthorizationServerRates | undefined,
-  ): Promise<Response> {
+  async #run(received: Received, serve: Route, kind?: keyof AuthorizationServerRates): Promise<Response> {
+    const { request, env } = received;
     const issuer = this.#findIssuer(request.url);
     if (issuer === undefined) return insecure();
     const server = this.#server;
@@ -240,12 +255,11 @@ class ServerPlugin {
     const refused = ({ userId, clientId, ...refusal }: ReportedRefusal) => {
       const client = clientId === undefined ? {} : { clientId };
       const principal = userId === undefined ? undefined : { issuer, subject: userId, ...client };
-      const where = { request, env, execution: execution ?? ALIVE, startedAtMs };
-      this.#attached.endpoint.refused({ ...where, ...refusal, principal, clientId, errorCode: undefined });
+      const facts = { ...received, startedAtMs, principal, clientId, errorCode: undefined };
+      this.#attached.endpoint.refused({ ...facts, ...refusal });
     };
     try {
-      const rates = this.#options.rates ?? {};
-      const beyond = await countVisit(rates, kind, request, env, this.#attached.rates, server.pages);
+      const beyond = await this.#countRequest(kind, request, env);
       if (beyond) refused({ reason: "too-many", status: beyond.status });
       return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource, refused }));
     } catch (error) {

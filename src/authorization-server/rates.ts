@@ -47,27 +47,36 @@ export function areExact(rates: AuthorizationServerRates): boolean {
   return Object.values(rates).some((rate) => rate !== undefined && !("binding" in rate));
 }
 
-/** Counts a request. Returns the response that refuses it if it is beyond a rate. */
-export async function countVisit(
-  rates: AuthorizationServerRates,
+/**
+ * Counts a request for the rate `kind`. Returns the response that refuses the request if it exceeds the rate, or undefined if the
+ * request may be served.
+ */
+export type CountRequest = (
   kind: keyof AuthorizationServerRates | undefined,
   request: Request,
   env: unknown,
-  objects: RoleObjects<RatesRpc>,
+) => Promise<Response | undefined>;
+
+/** Creates the function that counts requests. */
+export function createRequestCounter(
+  rates: AuthorizationServerRates,
+  objects: () => RoleObjects<RatesRpc>,
   pages: SignInPages,
-): Promise<Response | undefined> {
-  const rate = kind && rates[kind];
-  if (!rate || request.method === "OPTIONS") return undefined;
-  const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
-  const beyond = await count([counted], networkName(request), env, objects);
-  if (!beyond) return undefined;
-  if (kind === "authorize") return tooMany(beyond, pages);
-  const seconds = toSeconds(beyond);
-  const answer = {
-    error: "temporarily_unavailable",
-    error_description: `Too many requests from this address. Try again in ${seconds} s.`,
+): CountRequest {
+  return async (kind, request, env) => {
+    const rate = kind && rates[kind];
+    if (!rate || request.method === "OPTIONS") return undefined;
+    const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
+    const beyond = await count([counted], networkName(request), env, objects());
+    if (!beyond) return undefined;
+    if (kind === "authorize") return tooMany(beyond, pages);
+    const seconds = toSeconds(beyond);
+    const body = {
+      error: "temporarily_unavailable",
+      error_description: `Too many requests from this address. Try again in ${seconds} s.`,
+    };
+    return jsonResponse(body, 429, { "Retry-After": String(seconds) });
   };
-  return jsonResponse(answer, 429, { "Retry-After": String(seconds) });
 }
 
 /**
@@ -83,8 +92,12 @@ export type CountAttempt = (
   browser: string | undefined,
 ) => Promise<Response | undefined>;
 
-/** Returns the function that counts attempts to log in. */
-export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc>, pages: SignInPages): CountAttempt {
+/** Creates the function that counts attempts to log in. */
+export function createAttemptCounter(
+  env: unknown,
+  objects: () => RoleObjects<RatesRpc>,
+  pages: SignInPages,
+): CountAttempt {
   return async (request, account, rates, browser) => {
     const add = (who: string, rate: Rate) => {
       return count([{ name: "login", what: "attempts", rate, times: 1 }], who, env, objects());

@@ -68,6 +68,16 @@ interface CacheEntry {
   readonly expiresAtMs: number;
 }
 
+/** A call whose result can be stored. */
+interface CacheableWork {
+  /** The kind of the result, and the URI of the resource or the name of the prompt. */
+  readonly name: string;
+  readonly args: unknown;
+  readonly work: () => unknown;
+  /** Returns how long the result may be stored, in milliseconds. */
+  readonly getTtl: (value: unknown) => number;
+}
+
 /** A cache of results. Created by {@link createCache}. */
 export class ResultCache<Env = unknown> {
   readonly #options: CacheOptions<Env>;
@@ -100,13 +110,8 @@ export class ResultCache<Env = unknown> {
   ): (args: Args, ctx: HandlerContext<E>) => Promise<PromptReturn> {
     const { ttlMs } = this.#options;
     return async (args, ctx) => {
-      const { value } = await this.#get(
-        `prompt ${name}`,
-        ctx,
-        args,
-        () => handler(args, ctx),
-        () => ttlMs,
-      );
+      const work = () => handler(args, ctx);
+      const { value } = await this.#get(ctx, { name: `prompt ${name}`, args, work, getTtl: () => ttlMs });
       return value as PromptReturn;
     };
   }
@@ -136,12 +141,17 @@ export class ResultCache<Env = unknown> {
     read: () => ReadReturn | Promise<ReadReturn>,
   ): Promise<ReadReturn> {
     const { ttlMs: mostMs, cacheScope = "private" } = this.#options;
-    const checkTtl = (value: unknown) => {
+    const getTtl = (value: unknown) => {
       const own: CacheHint = isObject(value) && Array.isArray(value.contents) ? value : {};
       // The reader may shorten the time, and keep a result from others.
       return own.cacheScope === "private" && cacheScope === "public" ? 0 : Math.min(own.ttlMs ?? mostMs, mostMs);
     };
-    const { value, remainingMs } = await this.#get(`resource ${uriKey(uri)}`, ctx, uri, read, checkTtl);
+    const { value, remainingMs } = await this.#get(ctx, {
+      name: `resource ${uriKey(uri)}`,
+      args: uri,
+      work: read,
+      getTtl,
+    });
     if (value === undefined || value === null || isInputRequired(value)) return value as ReadReturn;
     const result = toReadResult(value as NonNullable<ReadReturn>);
     return { cacheScope, ...result, ttlMs: remainingMs ?? result.ttlMs ?? 0 };
@@ -151,11 +161,8 @@ export class ResultCache<Env = unknown> {
    * Returns a stored result, or runs the work and stores its result. `remainingMs` is undefined if it must not be kept.
    */
   async #get(
-    name: string,
     ctx: HandlerContext<Env>,
-    args: unknown,
-    work: () => unknown,
-    getTtl: (value: unknown) => number,
+    { name, args, work, getTtl }: CacheableWork,
   ): Promise<{ readonly value: unknown; readonly remainingMs: number | undefined }> {
     const key = this.#createKey(name, ctx, args);
     const known = key === undefined ? undefined : this.#find(key);

@@ -24,7 +24,13 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { checkUrl } from "../../worker/access/auth/fetch-json.ts";
-import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
+import {
+  IdentityError,
+  type IdentityProvider,
+  type SignedInUser,
+  type SignInRequest,
+  type StartedSignIn,
+} from "./provider.ts";
 import {
   checkProvider,
   createProviderClient,
@@ -111,61 +117,65 @@ export function oidc(options: OidcOptions): IdentityProvider {
   const client = createProviderClient(issuer, label, clientId, clientSecret);
   const metadata = createMetadata(client, issuer);
   const toUser = (subject: string, claims: JsonObject) => readUser(issuer, subject, claims, organisationsClaim);
+  const requested = { ...parameters, scope: [...scopes].join(" ") };
   return {
     id,
     label,
-    begin: async ({ redirectUri, state }) => {
-      const server = await metadata();
-      const url = await checkAddress(client.net, "authorization_endpoint", server.authorization_endpoint).catch(
-        (error: unknown) => {
-          throw toFailure(label, error);
-        },
-      );
-      const kept = {
-        state,
-        redirectUri,
-        issuer,
-        nonce: generateRandomNonce(),
-        verifier: generateRandomCodeVerifier(),
-      };
-      const all = {
-        ...parameters,
-        response_type: "code",
-        client_id: clientId,
-        redirect_uri: redirectUri,
-        scope: [...scopes].join(" "),
-        state,
-        nonce: kept.nonce,
-        code_challenge: await calculatePKCECodeChallenge(kept.verifier),
-        code_challenge_method: "S256",
-      };
-      for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
-      return { url: url.href, kept };
-    },
+    begin: async (request) => createAuthorizationRequest(client, await metadata(), request, requested),
     finish: async (callbackUrl, kept) => {
       const server = await metadata();
       const code = readCallback(client, server, callbackUrl, kept);
       const { nonce, redirectUri = "", verifier = "" } = kept;
       if (!nonce) throw new IdentityError("invalid", `The sign-in at ${label} has no nonce.`);
-      const answer = await redeem(client, server, { code, redirectUri, verifier, nonce });
-      const { sub: subject = "", azp = clientId, ...claims } = (getValidatedIdTokenClaims(answer) ?? {}) as Claims;
-      if (subject === "") throw new IdentityError("invalid", `The ID token of ${label} has no subject.`);
-      // The library checks `azp` only if there are several audiences (OpenID Connect Core 1.0, section 3.1.3.7).
-      if (azp !== clientId) throw new IdentityError("invalid", `The ID token of ${label} is for another client.`);
+      const response = await redeem(client, server, { code, redirectUri, verifier, nonce });
+      const { subject, claims } = readIdToken(client, response);
       const isComplete = typeof claims.email === "string" && typeof claims.name === "string";
-      const more = isComplete ? {} : await userInfo(client, server, answer.access_token, subject);
-      return { user: toUser(subject, combined(claims, more)), tokens: toTokens(answer) };
+      const more = isComplete ? {} : await requestUserInfo(client, server, response.access_token, subject);
+      return { user: toUser(subject, mergeClaims(claims, more)), tokens: toTokens(response) };
     },
     refresh: async (tokens) => refreshTokens(client, await metadata(), tokens),
     check: async ({ accessToken }, user) => {
-      const info = await userInfo(client, await metadata(), accessToken, user.subject);
+      const info = await requestUserInfo(client, await metadata(), accessToken, user.subject);
       const { claims, name, email, emailVerified: email_verified, organisations } = user;
       const listed = organisationsClaim === undefined ? {} : { [organisationsClaim]: organisations };
-      // What the endpoint leaves out stays as it was: it may have been in the ID token only.
+      // A claim that the endpoint omits keeps its value, because it may have been in the ID token only.
       const known = { ...claims, ...listed, name, email, email_verified } as JsonObject;
-      return toUser(user.subject, combined(info, known));
+      return toUser(user.subject, mergeClaims(info, known));
     },
   };
+}
+
+/** Returns the URL of the authorization request, and the values that `finish()` compares with the response. */
+async function createAuthorizationRequest(
+  { label, clientId, net }: ProviderClient,
+  server: AuthorizationServer,
+  { redirectUri, state }: SignInRequest,
+  parameters: Readonly<Record<string, string>>,
+): Promise<StartedSignIn> {
+  const url = await checkAddress(net, "authorization_endpoint", server.authorization_endpoint).catch(
+    (error: unknown) => {
+      throw toFailure(label, error);
+    },
+  );
+  const kept = {
+    state,
+    redirectUri,
+    issuer: server.issuer,
+    nonce: generateRandomNonce(),
+    verifier: generateRandomCodeVerifier(),
+  };
+  const all = {
+    ...parameters,
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state,
+    nonce: kept.nonce,
+    code_challenge: await calculatePKCECodeChallenge(kept.verifier),
+    code_challenge_method: "S256",
+  };
+  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+  return { url: url.href, kept };
 }
 
 type Claims = JsonObject & { readonly sub?: string };
@@ -220,11 +230,24 @@ async function redeem(
 }
 
 /**
+ * Returns the subject and the other claims of a verified ID token.
+ *
+ * @throws {IdentityError} `invalid` if the token has no subject, or was issued to another client.
+ */
+function readIdToken({ label, clientId }: ProviderClient, response: TokenEndpointResponse) {
+  const { sub: subject = "", azp = clientId, ...claims } = (getValidatedIdTokenClaims(response) ?? {}) as Claims;
+  if (subject === "") throw new IdentityError("invalid", `The ID token of ${label} has no subject.`);
+  // The library checks `azp` only if there are several audiences (OpenID Connect Core 1.0, section 3.1.3.7).
+  if (azp !== clientId) throw new IdentityError("invalid", `The ID token of ${label} is for another client.`);
+  return { subject, claims };
+}
+
+/**
  * Requests the claims of the UserInfo endpoint. None if there is no such endpoint.
  *
  * @throws {IdentityError} `revoked` if the token no longer works, or is another user's; `unavailable`, `misconfigured`.
  */
-async function userInfo(
+async function requestUserInfo(
   client: ProviderClient,
   { userinfo_endpoint }: AuthorizationServer,
   accessToken: string,
@@ -246,7 +269,7 @@ async function userInfo(
  * Adds claims that are missing. An address and whether it is verified come from the same place, so that one place cannot
  * verify the address of another.
  */
-function combined(claims: JsonObject, more: JsonObject): JsonObject {
+function mergeClaims(claims: JsonObject, more: JsonObject): JsonObject {
   const isSame = claims.email === more.email && claims.email_verified === undefined;
   const { email, email_verified } = typeof claims.email !== "string" || isSame ? more : claims;
   return { ...more, ...claims, email, email_verified } as JsonObject;

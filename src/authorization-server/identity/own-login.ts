@@ -75,6 +75,7 @@ export interface OwnLogin extends IdentityProvider {
 
 const OPTIONS: OptionTable<OwnLoginOptions> = { path: null, key: null, id: null, label: null, attempts: null };
 const ATTEMPTS: OptionTable<LoginAttempts> = { network: null, account: null };
+const DEFAULT_ID = "login";
 const NETWORK: Rate = { max: 60, perMs: 15 * 60_000 };
 const ACCOUNT: Rate = { max: 20, perMs: 60 * 60_000 };
 
@@ -120,21 +121,11 @@ interface Ticket {
  * @throws {KitError} `options-invalid` naming the option.
  */
 export function ownLogin(options: OwnLoginOptions): OwnLogin {
-  checkOptions("ownLogin(): ", options, OPTIONS);
-  const { path, key, id = "login", label = "your account", attempts = {} } = options;
-  checkProvider("ownLogin(): ", { id, clientId: id });
-  if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
-    throw new KitError("options-invalid", 'ownLogin(): path is not a path of this host; begin it with one "/".');
-  }
-  if (typeof key !== "string" || key === "") {
-    throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");
-  }
-  checkOptions("ownLogin(): attempts.", attempts, ATTEMPTS);
-  const { network = NETWORK, account: ofAccount = ACCOUNT } = attempts;
-  for (const [name, rate] of Object.entries({ network, account: ofAccount }))
-    checkRate(`ownLogin(): attempts.${name}.`, rate);
+  checkOwnLoginOptions(options);
+  const { path, key, id = DEFAULT_ID, label = "your account", attempts = {} } = options;
+  const { network = NETWORK, account: accountRate = ACCOUNT } = attempts;
   const [requests, tickets, browsers] = ["own login request", "own login ticket", "own login browser"].map((purpose) =>
-    sealedWith(key, purpose, id),
+    createSealer(key, purpose, id),
   );
   const invalid = (text: string) => new IdentityError("invalid", text);
   const login: OwnLogin = {
@@ -144,7 +135,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       const host = findHost(login);
       const known = await browsers?.open<KnownBrowser>(readCookie(request, KNOWN) ?? "");
       const browser = known?.account === normalizeAccount(account) ? known.browser : undefined;
-      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: ofAccount }, browser);
+      if (host) return host.countAttempt(request, `${id} ${account}`, { network, account: accountRate }, browser);
       throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
     },
     begin: async ({ state, redirectUri }) => {
@@ -188,8 +179,23 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
   return login;
 }
 
+function checkOwnLoginOptions(options: OwnLoginOptions): void {
+  checkOptions("ownLogin(): ", options, OPTIONS);
+  const { path, key, id = DEFAULT_ID, attempts = {} } = options;
+  checkProvider("ownLogin(): ", { id, clientId: id });
+  if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
+    throw new KitError("options-invalid", 'ownLogin(): path is not a path of this host; begin it with one "/".');
+  }
+  if (typeof key !== "string" || key === "") {
+    throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");
+  }
+  checkOptions("ownLogin(): attempts.", attempts, ATTEMPTS);
+  for (const [name, rate] of Object.entries(attempts))
+    if (rate !== undefined) checkRate(`ownLogin(): attempts.${name}.`, rate);
+}
+
 /** Seals values that expire, and opens them. */
-function sealedWith(key: string, purpose: string, bound: string) {
+function createSealer(key: string, purpose: string, bound: string) {
   const ring = () => KeyRing.parse(key, purpose);
   return {
     seal: async (value: LoginRequest | Ticket | KnownBrowser) =>

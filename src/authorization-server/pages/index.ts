@@ -120,22 +120,10 @@ function checkPagesOptions(options: SignInPagesOptions): void {
  */
 export function signInPages(options: SignInPagesOptions): SignInPages {
   checkPagesOptions(options);
-  const { name, logo, links = [] } = options;
-  const imageSource = logo === undefined ? undefined : toImageSource(logo);
+  const { name } = options;
   const texts: PageTexts = { ...TEXTS, ...options.texts };
   const brand = { name, texts };
-
-  const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
-  const footer = links.map(({ text, url }) => html` <a href="${url}">${text}</a>`);
-  const show = (heading: Html, body: Html, more: Partial<HtmlPage> = {}) =>
-    respond({
-      language: texts.language,
-      // Without the elements of the heading. Its texts are escaped, so every "<" begins an element.
-      title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
-      imageSource,
-      ...more,
-      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<p>${footer}</p>` : undefined}`,
-    });
+  const show = createLayout(options, texts);
   const goOn = (href: string, { host }: Destination) =>
     html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
   const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
@@ -186,6 +174,22 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
     },
     error,
   };
+}
+
+/** Returns the function that creates a page with the logo and the links of the options. */
+function createLayout({ name, logo, links = [] }: SignInPagesOptions, { language }: PageTexts) {
+  const imageSource = logo === undefined ? undefined : toImageSource(logo);
+  const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
+  const footer = links.map(({ text, url }) => html` <a href="${url}">${text}</a>`);
+  return (heading: Html, body: Html, more: Partial<HtmlPage> = {}) =>
+    respond({
+      language,
+      // Tags are removed from the title. The texts of the heading are escaped, so every "<" begins a tag.
+      title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
+      imageSource,
+      ...more,
+      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<p>${footer}</p>` : undefined}`,
+    });
 }
 
 function invalid(option: string, value: unknown, what: string): KitError {

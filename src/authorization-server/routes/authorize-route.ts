@@ -57,7 +57,7 @@ async function ask(visit: Visit): Promise<Response> {
     asks,
     remembered.filter((each) => each !== undefined),
   );
-  if (isKnown && !prompt.includes("consent")) return approve(visit, request, user, scopes, seeOther);
+  if (isKnown && !prompt.includes("consent")) return approve(visit, request, user, { scopes, show: seeOther });
   if (isSilent) return deny(visit, request, "consent_required");
   const { sealing, pages } = server;
   const question: ConsentQuestion = {
@@ -107,7 +107,8 @@ async function answer(visit: Visit): Promise<Response> {
   if (form.get("decision") !== "allow") return deny(visit, asked, "access_denied", show);
   // What the user may grant can have changed since the question.
   const scopes = question.scopes.filter((scope) => user.offered.includes(scope));
-  return approve(visit, asked, user, scopes, show, { id: question.id, untilMs: question.untilMs });
+  const { id, untilMs } = question;
+  return approve(visit, asked, user, { scopes, show, question: { id, untilMs } });
 }
 
 function getPurpose(sealed: string): string {
@@ -143,14 +144,20 @@ function grantableScopes(
 
 type Show = (location: string) => Response;
 
+/** What the user allows, and how the browser is sent to the client. */
+interface Consent {
+  readonly scopes: readonly string[];
+  readonly show: Show;
+  /** The question that the user has answered. Undefined if the user was not asked, because the consent is stored. */
+  readonly question?: AnsweredQuestion;
+}
+
 /** Creates the grant, and sends the browser to the client with a code. */
 async function approve(
   visit: Visit,
   { client, redirectUri, challenge, jkt, state }: AuthorizationRequest,
   { userId, session }: CurrentUser,
-  scopes: readonly string[],
-  show: Show,
-  question?: AnsweredQuestion,
+  { scopes, show, question }: Consent,
 ): Promise<Response> {
   const { server, env, issuer, resource } = visit;
   const approval = {

@@ -12,7 +12,6 @@ import type {
   Approval,
   GrantRecord,
   GrantSummary,
-  KeptResponse,
   RedeemRequest,
   RefreshRequest,
   TokenError,
@@ -20,12 +19,39 @@ import type {
   TokenResponse,
   TokenSender,
 } from "./grant-record.ts";
-import { findCodeResponse, findKeptResponse, isRepeatable, keepResponse, openResponse } from "./successors.ts";
+import {
+  findCodeResponse,
+  findKeptResponse,
+  isRepeatable,
+  keepResponse,
+  openResponse,
+  type UsedToken,
+} from "./successors.ts";
 
 /** A user who has access, with the scopes that the user may grant. */
 export interface ConfirmedUser {
   readonly user: SignedInUser;
   readonly offered: readonly string[];
+}
+
+/** Tokens that are to be issued for a code or refresh token. */
+interface TokenOrder {
+  /** The id of the grant. */
+  readonly id: string;
+  readonly grant: GrantRecord;
+  /** The thumbprint of the key that the request has proven. */
+  readonly jkt: string | undefined;
+  /** The requested scopes. Undefined for all scopes of the grant. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The code or refresh token that was presented. */
+  readonly used: UsedToken;
+}
+
+/** The content of an access token and a refresh token. */
+interface TokenTerms extends Pick<TokenOrder, "id" | "grant" | "jkt"> {
+  readonly scopes: readonly string[];
+  /** The secret of the new refresh token. */
+  readonly secret: string;
 }
 
 const PREFIX = "user/grant/";
@@ -112,9 +138,7 @@ export class Grants {
       if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
       const used = { secret, presented: code.hash, request: computeFingerprint(request), usedAtMs: Date.now() };
-      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
-        keepResponse(grant, used, answer),
-      );
+      return this.#issue({ id, grant: { ...grant, jkt: bound }, jkt: request.jkt, used });
     });
   }
 
@@ -144,23 +168,18 @@ export class Grants {
         return invalid("The refresh token is bound to another key.");
       const problem = findResourceProblem(grant, request);
       if (problem) return problem;
-      if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
       const used = { secret, presented, request: request.fingerprint, usedAtMs: Date.now() };
-      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepResponse(grant, used, answer));
+      const order = { id, grant, jkt: request.jkt, scopes: request.scopes, used };
+      return presented === grant.refresh ? this.#issue(order) : this.#repeat(order);
     });
   }
 
   /** Answers a request with a refresh token that was replaced. */
-  async #repeat(
-    id: string,
-    grant: GrantRecord,
-    secret: string,
-    presented: string,
-    request: RefreshRequest,
-  ): Promise<TokenResponse | TokenError> {
+  async #repeat(order: TokenOrder): Promise<TokenResponse | TokenError> {
+    const { id, grant, used } = order;
     const nowMs = Date.now();
-    const kept = findKeptResponse(grant, presented, nowMs);
-    if (kept?.request !== request.fingerprint) {
+    const kept = findKeptResponse(grant, used.presented, nowMs);
+    if (kept?.request !== used.request) {
       // A token that was replaced long ago, or that comes with other parameters, is in the hands of two. Which of them is the
       // client is unknown.
       this.#delete(id);
@@ -170,26 +189,16 @@ export class Grants {
       };
     }
     if (isRepeatable(kept, nowMs))
-      return (await openResponse(secret, kept)) ?? invalid("The refresh token was used before.");
+      return (await openResponse(used.secret, kept)) ?? invalid("The refresh token was used before.");
     // The new successor replaces the first one: of two who hold the token, only one can go on.
-    const used = { secret, presented, request: request.fingerprint, usedAtMs: kept.usedAtMs };
-    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepResponse(grant, used, answer));
+    return this.#issue({ ...order, used: { ...used, usedAtMs: kept.usedAtMs } });
   }
 
   /**
-   * Issues tokens for a grant.
-   *
-   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token
-   * before
-   *   the answer leaves the object.
+   * Issues tokens for a grant. The grant is stored with its new refresh token and the response before the response leaves the
+   * object.
    */
-  async #issue(
-    id: string,
-    grant: GrantRecord,
-    jkt: string | undefined,
-    asked: readonly string[] | undefined,
-    keep: (answer: TokenResponse) => Promise<readonly KeptResponse[]>,
-  ): Promise<TokenResponse | TokenError> {
+  async #issue({ id, grant, jkt, scopes: asked, used }: TokenOrder): Promise<TokenResponse | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
     const confirmed = await this.#confirm();
@@ -197,35 +206,30 @@ export class Grants {
     const scopes = (asked ?? grant.scopes).filter((scope) => confirmed.offered.includes(scope));
     const secret = newSecret();
     const refresh = await hashText(secret);
-    const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
-    if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
-    const kept = await keep(answer);
+    const response = await this.#seal({ id, grant, jkt, scopes, secret }, confirmed.user);
+    if (response.access_token.length > TEXT_MAX) return tooLong(response);
+    const kept = await keepResponse(grant, used, response);
     // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
     const expiresAtMs = nowMs + this.#storage.host.policy.refreshTokenMs;
     this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
-    return answer;
+    return response;
   }
 
-  async #answer(
-    grantId: string,
-    { issuer, resource, client }: GrantRecord,
-    scopes: readonly string[],
-    jkt: string | undefined,
-    user: SignedInUser,
-    secret: string,
-  ): Promise<TokenResponse> {
+  /** Seals an access token and a refresh token for a user, and returns the response with them. */
+  async #seal({ id, grant, jkt, scopes, secret }: TokenTerms, user: SignedInUser): Promise<TokenResponse> {
     const { env, host } = this.#storage;
-    // The name of the object has it too, but an object that an alarm has woken does not know its name.
-    const id = await hashUserId(user);
+    const { issuer, resource, client } = grant;
+    // The id is also in the object's name, but an object that was woken by an alarm does not know its name.
+    const userId = await hashUserId(user);
     const { sealing, policy } = host;
     const nowMs = Date.now();
     const expiresAtMs = nowMs + policy.accessTokenMs;
     const claims = policy.createClaims(user);
     const access: AccessTerms = {
-      user: id,
-      grant: grantId,
+      user: userId,
+      grant: id,
       client: client.id,
       scopes,
       resource,
@@ -233,7 +237,7 @@ export class Grants {
       jkt,
       claims,
     };
-    const handle: TokenHandle = { user: id, grant: grantId, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
+    const handle: TokenHandle = { user: userId, grant: id, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
     const [access_token, refresh_token] = await Promise.all([
       sealing.seal(env, "OAuth access token", access, issuer),
       sealing.seal(env, "OAuth refresh token", handle, issuer),

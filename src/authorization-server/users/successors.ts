@@ -46,7 +46,7 @@ const KEPT_MAX = 8;
 const PURPOSE = "OAuth successor";
 
 /** A code or refresh token that was used. */
-interface UsedToken extends Pick<KeptResponse, "presented" | "request" | "usedAtMs"> {
+export interface UsedToken extends Pick<KeptResponse, "presented" | "request" | "usedAtMs"> {
   readonly secret: string;
 }
 
