@@ -1,5 +1,5 @@
 /**
- * The authorization server of an endpoint, and the hook that admits requests with its tokens.
+ * The authorization server of an endpoint, which also admits requests with the tokens that it has issued.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization; RFC 9700
@@ -44,14 +44,14 @@ import { authorizeRoute } from "./routes/authorize-route.ts";
 import { jsonResponse } from "./routes/json-responses.ts";
 import { metadataRoute } from "./routes/metadata.ts";
 import { callbackRoute } from "./routes/sign-in.ts";
-import { failure, revokeRoute, tokenRoute } from "./routes/token-route.ts";
+import { revokeRoute, toFailureResponse, tokenRoute } from "./routes/token-route.ts";
 import { Sealing } from "./sealing.ts";
 import { type AuthServer, PATHS, type ReportedRefusal, type Route } from "./server.ts";
 import { addUpstream } from "./users/handler-tokens.ts";
 import { UserObject, type UserRpc } from "./users/user-object.ts";
 import { verifier } from "./verify.ts";
 
-/** What the authorization server gets from its endpoint. */
+/** What the authorization server receives from its endpoint. */
 interface Attached {
   readonly endpoint: EndpointServices;
   readonly users: RoleObjects<UserRpc>;
@@ -59,14 +59,14 @@ interface Attached {
 }
 
 /**
- * Makes the Worker an authorization server for its own endpoint, as a plugin of `edge()`: users sign in with an
- * identity provider, clients get tokens, and requests with these tokens are admitted. It serves `/authorize`, `/token`,
- * `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers get the user as `ctx.auth`, as
- * with `bearer()`.
+ * Creates a plugin of `edge()` that makes the Worker an authorization server for its own endpoint: users sign in with an
+ * identity provider, clients receive tokens, and requests with these tokens are admitted. It serves `/authorize`,
+ * `/token`, `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers receive the user as
+ * `ctx.auth`, as with `bearer()`.
  *
- * Refreshing the same token several times at once gives the same answer, so no process of a client signs out another. A
- * sign-in writes a few rows in the object of its user, a refresh one, and a call none. Needs the exported class
- * `McpObject`.
+ * Parallel refreshes of the same token receive the same response, so one process of a client does not sign out another. A
+ * sign-in writes a few rows in the object of its user, a refresh writes one, and a call does not write any. The plugin
+ * needs the exported class `McpObject`.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -105,8 +105,8 @@ class ServerPlugin {
   readonly #host: ProviderHost;
   readonly #countRequest: CountRequest;
   /**
-   * The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on
-   * Cloudflare.
+   * The `bearer()` plugin of each issuer. There can be several, because a Worker can have several hosts. On Cloudflare, requests
+   * for any other host do not reach the Worker.
    */
   readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
   #keys: KeysOf = envRing;
@@ -164,13 +164,13 @@ class ServerPlugin {
       },
       authorize: (received) => {
         const issuer = this.#findIssuer(received.request.url);
-        // A request without an issuer was not admitted.
+        // A request without an issuer was refused by `authenticate`.
         return issuer === undefined ? undefined : this.#getBearer(issuer).authorize?.(received);
       },
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
-        // rates() of the same endpoint has this role too, and needs places. The first one of a name is used.
+        // rates() of the same endpoint adds the same role, and only the first of them is used, so this one must also count places.
         { name: "rates", create: (ctx) => new PlacesObject(ctx) },
         proofs.attach(endpoint),
       ],
@@ -189,7 +189,7 @@ class ServerPlugin {
 
   get #attached(): Attached {
     if (this.#attachment) return this.#attachment;
-    throw new KitError("options-invalid", "authorizationServer() works only in the option use of edge().");
+    throw new KitError("options-invalid", "authorizationServer(): add the plugin to the option use of edge().");
   }
 
   #findIssuer(url: string): string | undefined {
@@ -210,7 +210,7 @@ class ServerPlugin {
   #createBearer(issuer: string): AuthPlugin<unknown> {
     const { includes, needs, metadata, revocationMs = 60_000 } = this.#options;
     const { proofs, requiredScopes } = this.#server;
-    // A proxy may have changed the host of the request, and clients know only the issuer.
+    // If a proxy has changed the host of the request, clients know only the host of the issuer.
     const resource = this.#options.resource ?? (this.#options.issuer === undefined ? undefined : issuer + this.#path);
     const given = Object.entries({ resource, includes, needs, metadata }).filter(([, value]) => value !== undefined);
     return bearer({
@@ -225,7 +225,7 @@ class ServerPlugin {
 
   #mount<Own>(app: Hono<HonoEnv<Own>>, endpoint: string): void {
     if (this.#options.resource === undefined && /[:*]/.test(endpoint)) {
-      const text = `authorizationServer(): the path ${endpoint} of edge() has variables; write the option resource.`;
+      const text = `authorizationServer(): the path ${endpoint} of edge() has variables; set the option resource.`;
       throw new KitError("options-invalid", text);
     }
     const path = endpoint === "/" ? "" : endpoint;
@@ -249,7 +249,7 @@ class ServerPlugin {
     const resource = this.#options.resource ?? issuer + this.#path;
     const { origin, pathname, search } = new URL(request.url);
     const url = new URL(issuer + pathname + search);
-    // Cookies, forms and callbacks belong to the origin that browsers see.
+    // Cookies, forms and callbacks are bound to the origin that browsers use, which is the issuer.
     const seen = origin === issuer ? request : new Request(url, request);
     const startedAtMs = Date.now();
     const refused = ({ userId, clientId, ...refusal }: ReportedRefusal) => {
@@ -264,27 +264,27 @@ class ServerPlugin {
       return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource, refused }));
     } catch (error) {
       const isPage = pathname.startsWith(PATHS.authorize);
-      const answer = failure(error, `a request to ${pathname}`);
-      return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : answer;
+      const response = toFailureResponse(error, `a request to ${pathname}`);
+      return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : response;
     }
   }
 }
 
-/** Keeps the Worker running where no request is at hand. */
+/** Keeps the Worker running where the execution context of a request is not available. */
 const ALIVE: Execution = { waitUntil };
 
-/** The maximum number of hosts of one Worker that an isolate remembers. @limit internal */
+/** The maximum number of `bearer()` plugins that an isolate stores. @limit internal */
 const BEARERS_MAX = 16;
 
-/** Returns the origin of a URL if tokens can be sent there safely. */
+/** Returns the origin of a URL, or undefined if tokens cannot be sent there safely. */
 function safeOrigin(url: string): string | undefined {
   const { protocol, hostname, origin } = splitUrl(url);
   return protocol === "https:" || isLoopback(hostname) ? origin : undefined;
 }
 
 /**
- * Returns the issuer that the author has named. Undefined if it is this machine, and the request is for another host: a
- * page of that host would then act as one of this machine (DNS rebinding).
+ * Returns the issuer that the author has configured. Returns undefined if it is a loopback address and the request names
+ * another host: a web page of that host could otherwise act as a page of this machine (DNS rebinding).
  */
 function givenIssuer(issuer: string, url: string): string | undefined {
   const isLocal = isLoopback(splitUrl(issuer).hostname);
@@ -297,13 +297,13 @@ function insecure(): Response {
   return jsonResponse({ error: "invalid_request", error_description: description }, 400);
 }
 
-/** Returns a request for the metadata of the endpoint, also for one without its path. */
+/** Returns a request for the metadata of the endpoint, even if the URL lacks the path of the endpoint. */
 function withSuffix(request: Request, path: string): Request {
   const url = new URL(request.url);
   return url.pathname === WELL_KNOWN ? new Request(new URL(WELL_KNOWN + path, url), request) : request;
 }
 
-/** The paths, what serves them, and the rate for which they count. */
+/** Returns the paths, their routes, and the rates for which their requests count. */
 function createRoutes(canRegister: boolean): (readonly [string, Route, (keyof AuthorizationServerRates)?])[] {
   return [
     [PATHS.metadata, metadataRoute],
@@ -330,12 +330,12 @@ function createPolicy(options: AuthorizationServerOptions, rules: Admission): Po
 }
 
 /**
- * The maximum number of characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers.
- * @limit characters The name of a user in `ctx.auth.claims`. It is cut off.
+ * The maximum number of characters of a user's name in `ctx.auth.claims`. At some providers, users choose their names.
+ * @limit characters The name of a user in `ctx.auth.claims`. A longer name is truncated.
  */
 const NAME_MAX = 200;
 
-/** What handlers get to know about a user by default. */
+/** The default of the option `claims`. */
 function toClaims({ issuer, subject, name, email, emailVerified }: SignedInUser) {
   const shown = name?.slice(0, NAME_MAX);
   return {

@@ -1,6 +1,6 @@
 /**
- * mcp-edge/authorization-server: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
- * get tokens, and parallel refreshes sign nobody out.
+ * mcp-edge/authorization-server: an authorization server in the Worker of the endpoint. Users sign in with an identity provider,
+ * clients receive tokens, and parallel refreshes do not sign anyone out.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How often a network may use the authorization server, and how often passwords can be tried.
+ * Rate limits of the authorization server: requests from one network, and attempts to log in.
  *
  * @module
  */
@@ -21,14 +21,14 @@ import { jsonResponse } from "./routes/json-responses.ts";
 
 /**
  * The rates of an authorization server, each for one IPv4 address, or for the first 64 bits of an IPv6 address. Many users can
- * share an address: those of a company, and all users of a client that runs on a server.
+ * share an address, such as the users of a company, or all users of a client that runs on a server.
  */
 export interface AuthorizationServerRates {
-  /** Requests for the pages: `/authorize` and all paths below. @default not counted */
+  /** Requests for the pages: `/authorize` and all paths under it. @default unlimited */
   readonly authorize?: Rate | BoundRate;
-  /** Requests to `/token` and `/revoke`. @default not counted */
+  /** Requests to `/token` and `/revoke`. @default unlimited */
   readonly token?: Rate | BoundRate;
-  /** Requests to `/register`. @default not counted */
+  /** Requests to `/register`. @default unlimited */
   readonly register?: Rate | BoundRate;
 }
 
@@ -42,7 +42,7 @@ export function checkServerRates(rates: AuthorizationServerRates): void {
   }
 }
 
-/** Whether an object counts some of the rates. */
+/** Returns whether any of the rates is counted in an object. */
 export function areExact(rates: AuthorizationServerRates): boolean {
   return Object.values(rates).some((rate) => rate !== undefined && !("binding" in rate));
 }
@@ -80,10 +80,10 @@ export function createRequestCounter(
 }
 
 /**
- * Counts an attempt to log in. Returns the page that refuses it if it is one too many.
+ * Counts an attempt to log in. Returns the page that refuses it if there were too many, or undefined if it is allowed.
  *
- * @param browser Identifies a browser in which this account has logged in before. It has attempts of its own, which no failure
- *   of others uses up.
+ * @param browser The id of a browser in which this account has logged in before. Its attempts are counted separately, so
+ *   failures in other browsers do not use them up.
  */
 export type CountAttempt = (
   request: Request,
@@ -104,7 +104,7 @@ export function createAttemptCounter(
     };
     const countAll = async () =>
       browser === undefined
-        ? // An address that is stopped cannot use up the attempts of an account.
+        ? // The network is counted first, so a network that is over its rate cannot use up the attempts of an account.
           ((await add(networkName(request), rates.network)) ??
           add(`account ${normalizeAccount(account)}`, rates.account))
         : add(`browser ${browser}`, rates.account);
@@ -113,7 +113,7 @@ export function createAttemptCounter(
   };
 }
 
-/** Returns what is equal for texts that an app may take for the same account: in any case and width, with any spaces. */
+/** Returns an account name without differences in case, width and spaces, which an app may ignore when it compares names. */
 export function normalizeAccount(account: string): string {
   return account
     .normalize("NFKC")
@@ -127,16 +127,16 @@ function tooMany(beyond: Beyond, pages: SignInPages): Response {
   return response;
 }
 
-/** What an authorization server does for the identity providers that it uses. */
+/** The functions of an authorization server that its identity providers call. */
 export interface ProviderHost {
   readonly countAttempt: CountAttempt;
-  /** Returns the page for a sign-in that is too old. */
+  /** Returns the page for a sign-in that has expired. */
   showExpired(): Response;
 }
 
 const hosts = new WeakMap<object, ProviderHost>();
 
-/** Makes an identity provider part of an authorization server. */
+/** Registers the authorization server of an identity provider. */
 export function setHost(provider: object, host: ProviderHost): void {
   hosts.set(provider, host);
 }

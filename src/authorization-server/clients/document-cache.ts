@@ -1,6 +1,6 @@
 /**
- * What an isolate remembers about the documents of clients. Everyone can name any number of them, so what is forgotten to make
- * room belongs to the host that has the most.
+ * The cache of an isolate for metadata documents. Anyone can name any number of URLs, so a full cache evicts an entry of the host
+ * that has the most entries.
  *
  * @module
  */
@@ -11,10 +11,11 @@ interface CachedDocument<T> {
   readonly untilMs: number;
 }
 
+/** A cache with a maximum number of entries, keyed by URL. */
 export class DocumentCache<T> {
   readonly #max: number;
   readonly #ttlMs: number;
-  readonly #kept = new Map<string, CachedDocument<T>>();
+  readonly #cached = new Map<string, CachedDocument<T>>();
 
   constructor(max: number, ttlMs: number) {
     this.#max = max;
@@ -22,23 +23,23 @@ export class DocumentCache<T> {
   }
 
   get(id: string): T | undefined {
-    const kept = this.#kept.get(id);
-    return kept && Date.now() < kept.untilMs ? kept.value : undefined;
+    const cached = this.#cached.get(id);
+    return cached && Date.now() < cached.untilMs ? cached.value : undefined;
   }
 
   set(id: string, value: T): void {
-    this.#kept.delete(id);
-    if (this.#kept.size >= this.#max) this.#makeRoom();
-    this.#kept.set(id, { value, host: new URL(id).host, untilMs: Date.now() + this.#ttlMs });
+    this.#cached.delete(id);
+    if (this.#cached.size >= this.#max) this.#makeRoom();
+    this.#cached.set(id, { value, host: new URL(id).host, untilMs: Date.now() + this.#ttlMs });
   }
 
   #makeRoom(): void {
     const nowMs = Date.now();
-    for (const [id, { untilMs }] of this.#kept) if (nowMs >= untilMs) this.#kept.delete(id);
-    if (this.#kept.size < this.#max) return;
-    const byHost = Map.groupBy(this.#kept, ([, { host }]) => host);
+    for (const [id, { untilMs }] of this.#cached) if (nowMs >= untilMs) this.#cached.delete(id);
+    if (this.#cached.size < this.#max) return;
+    const byHost = Map.groupBy(this.#cached, ([, { host }]) => host);
     const [most = []] = [...byHost.values()].toSorted((one, other) => other.length - one.length);
     const [oldest] = most;
-    if (oldest) this.#kept.delete(oldest[0]);
+    if (oldest) this.#cached.delete(oldest[0]);
   }
 }

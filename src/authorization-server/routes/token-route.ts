@@ -1,6 +1,6 @@
 /**
- * The token endpoint and the revocation endpoint. Codes and refresh tokens name the object of their user, which exchanges
- * them. A forged one, or one of another server, is refused here.
+ * The token endpoint and the revocation endpoint. Codes and refresh tokens contain the id of their user, whose object exchanges
+ * them. Forged values and values of other servers are refused here.
  *
  * @module
  * @see RFC 6749, sections 4.1.3 and 6; RFC 7009; RFC 9449, section 5
@@ -24,16 +24,16 @@ export const tokenRoute: Route = async (visit) => {
   if (read instanceof Response) return read;
   const { form, sender } = read;
   const type = form.get("grant_type");
-  if (type === "authorization_code") return answer(visit, await redeem(visit, form, sender));
-  if (type === "refresh_token") return answer(visit, await refresh(visit, form, sender));
+  if (type === "authorization_code") return toResponse(visit, await redeem(visit, form, sender));
+  if (type === "refresh_token") return toResponse(visit, await refresh(visit, form, sender));
   const description = "grant_type must be authorization_code or refresh_token.";
   return errorResponse({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
 };
 
-/** The client of a request, before it has proven a key. */
+/** The sender of a request, before a proof of possession was verified. */
 type Client = Omit<TokenSender, "jkt">;
 
-/** Ends the grant of a token. As RFC 7009 asks, a token that is not valid gets the same answer. */
+/** Revokes the grant of a token. The response is the same for an invalid token, as RFC 7009 requires. */
 export const revokeRoute: Route = async (visit) => {
   const read = await readRequest(visit);
   if (read instanceof Response) return read;
@@ -51,7 +51,7 @@ export const revokeRoute: Route = async (visit) => {
   return jsonResponse({});
 };
 
-/** Returns the form and the client of a request, or the response that refuses it. */
+/** Returns the form and the sender of a request, or the response that refuses it. */
 async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonly sender: Client } | Response> {
   const { request } = visit;
   const refused = refuseMethod(request, "POST");
@@ -66,7 +66,7 @@ async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonl
     return unauthenticated(request, client);
   }
   const given = form.get("resource");
-  // A resource in another notation is that of the grant.
+  // An equal URL in another notation is replaced with the notation of the grant.
   const resource = given !== undefined && isSameUrl(given, visit.resource) ? visit.resource : given;
   return { form, sender: { ...client, resource } };
 }
@@ -77,8 +77,8 @@ function unauthenticated({ headers }: Request, problem: TokenError): Response {
 }
 
 /**
- * Returns the thumbprint of the key that a request proves; undefined if it has no proof. Each key has an object, so this is only
- * called for a code or a token that is genuine.
+ * Returns the thumbprint of the key that a request proves, undefined if it has no proof, or the response that refuses it. Each key
+ * has its own object, so this is called only for genuine codes and tokens.
  */
 async function proveKey({ request, env, server, issuer }: Visit): Promise<string | undefined | Response> {
   if (!request.headers.has("DPoP")) {
@@ -96,24 +96,24 @@ async function redeem(visit: Visit, form: Form, sender: Client): Promise<TokenOu
   const { clientId } = sender;
   const code = form.get("code");
   const verifier = form.get("code_verifier");
-  if (code === undefined) return { clientId, answer: { error: "invalid_request", description: "code is missing." } };
+  if (code === undefined) return { clientId, result: { error: "invalid_request", description: "code is missing." } };
   if (verifier === undefined || !VERIFIER.test(verifier)) {
     return {
       clientId,
-      answer: { error: "invalid_request", description: "code_verifier is missing, or has the wrong form." },
+      result: { error: "invalid_request", description: "code_verifier is missing or malformed." },
     };
   }
   const handle = await openHandle(visit, "OAuth code", code);
   if (!handle)
-    return { clientId, answer: { error: "invalid_grant", description: "The code is not valid, or has expired." } };
+    return { clientId, result: { error: "invalid_grant", description: "The code is invalid or has expired." } };
   const jkt = await proveKey(visit);
-  if (jkt instanceof Response) return { clientId, answer: jkt };
+  if (jkt instanceof Response) return { clientId, result: jkt };
   const request = { ...sender, jkt, redirectUri: form.get("redirect_uri"), challenge: await hashText(verifier) };
-  // A repeated call gets the same answer for a while.
-  const answer = await retryOnReset(() =>
+  // A repeated call receives the same response for a while.
+  const result = await retryOnReset(() =>
     server.users.call(findUserObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
   );
-  return { answer, clientId, userId: handle.user };
+  return { result, clientId, userId: handle.user };
 }
 
 async function refresh(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
@@ -121,25 +121,25 @@ async function refresh(visit: Visit, form: Form, sender: Client): Promise<TokenO
   const { clientId } = sender;
   const token = form.get("refresh_token");
   if (token === undefined)
-    return { clientId, answer: { error: "invalid_request", description: "refresh_token is missing." } };
+    return { clientId, result: { error: "invalid_request", description: "refresh_token is missing." } };
   const handle = await openHandle(visit, "OAuth refresh token", token);
   if (!handle)
     return {
       clientId,
-      answer: { error: "invalid_grant", description: "The refresh token is not valid, or has expired." },
+      result: { error: "invalid_grant", description: "The refresh token is invalid or has expired." },
     };
   const scopes = form.get("scope")?.split(" ");
   const jkt = await proveKey(visit);
-  if (jkt instanceof Response) return { clientId, answer: jkt };
+  if (jkt instanceof Response) return { clientId, result: jkt };
   const credentials = request.headers.get("Authorization") ?? form.get("client_secret");
-  // Without `resource`: a request that names it, and one that does not, ask for the same.
+  // `resource` is not included, because requests with and without it are equivalent.
   const fingerprint = await hashText(JSON.stringify([clientId, credentials, jkt, scopes]));
   const asked = { ...sender, jkt, scopes, fingerprint };
-  // A repeated call gets the same answer.
-  const answer = await retryOnReset(() =>
+  // A repeated call receives the same response.
+  const result = await retryOnReset(() =>
     server.users.call(findUserObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
   );
-  return { answer, clientId, userId: handle.user };
+  return { result, clientId, userId: handle.user };
 }
 
 async function openHandle(
@@ -151,26 +151,26 @@ async function openHandle(
   return handle && Date.now() < handle.expiresAtMs ? handle : undefined;
 }
 
-/** The outcome of a token request, with the user and the client whose code or token it is. */
+/** The outcome of a token request, with the client and, if known, the user. */
 interface TokenOutcome {
-  readonly answer: TokenResponse | TokenError | Response;
+  readonly result: TokenResponse | TokenError | Response;
   readonly clientId: string;
   readonly userId?: string;
 }
 
-function answer(visit: Visit, { answer: outcome, ...who }: TokenOutcome): Response {
-  if (outcome instanceof Response) return outcome;
-  if ("error" in outcome && outcome.error === "invalid_grant") {
-    const { replayed } = outcome;
+function toResponse(visit: Visit, { result, ...who }: TokenOutcome): Response {
+  if (result instanceof Response) return result;
+  if ("error" in result && result.error === "invalid_grant") {
+    const { replayed } = result;
     visit.refused({ ...who, reason: replayed ? `${replayed}-replayed` : "invalid_grant", status: 400 });
   }
-  return "error" in outcome ? errorResponse(outcome) : jsonResponse(outcome);
+  return "error" in result ? errorResponse(result) : jsonResponse(result);
 }
 
-/** Answers a request whose outcome is unknown. The client may repeat it. */
-export function failure(error: unknown, where: string): Response {
+/** Returns the response to a request that failed with an unexpected error. */
+export function toFailureResponse(error: unknown, where: string): Response {
   console.error(`mcp-edge: ${where} failed`, error);
   if (KitError.is(error)) return errorResponse({ error: "server_error", description: "See the log of the server." });
-  const description = "The request could not be completed at the moment. Repeat it.";
+  const description = "The request could not be completed. Send it again.";
   return errorResponse({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
 }

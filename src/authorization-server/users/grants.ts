@@ -1,5 +1,5 @@
 /**
- * The grants of one user: codes and refresh tokens are exchanged here. Requests for one grant take turns.
+ * The grants of one user, with the exchange of codes and refresh tokens. Requests for the same grant run one at a time.
  *
  * @module
  */
@@ -28,13 +28,13 @@ import {
   type UsedToken,
 } from "./successors.ts";
 
-/** A user who has access, with the scopes that the user may grant. */
+/** A user who still has access, with the scopes that the user may grant. */
 export interface ConfirmedUser {
   readonly user: SignedInUser;
   readonly offered: readonly string[];
 }
 
-/** Tokens that are to be issued for a code or refresh token. */
+/** A request for new tokens, after the code or refresh token was verified. */
 interface TokenOrder {
   /** The id of the grant. */
   readonly id: string;
@@ -58,14 +58,14 @@ const PREFIX = "user/grant/";
 
 /**
  * The maximum number of grants of a user.
- * @limit count Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used,
- * or else the grant of the client with most that was not used for the longest time.
+ * @limit count Grants of one user, one for each sign-in of a client. When it is reached, the oldest unused code is removed, or
+ * else the least recently used grant of the client that has the most.
  */
 const GRANTS_MAX = 100;
 
 /**
- * The maximum number of codes of one client that were not used yet.
- * @limit count Codes of one client for one user that were not used yet. A further one replaces the oldest.
+ * The maximum number of unused codes of one client.
+ * @limit count Unused codes of one client for one user. When it is reached, the oldest is removed.
  */
 const CODES_MAX = 10;
 
@@ -74,7 +74,7 @@ export class Grants {
   readonly #confirm: () => Promise<ConfirmedUser | undefined>;
   readonly #turns = new Turns();
 
-  /** @param confirm Returns the user, or undefined if the user has no access any more. */
+  /** @param confirm Returns the user, or undefined if the user no longer has access. */
   constructor(storage: UserStorage, confirm: () => Promise<ConfirmedUser | undefined>) {
     this.#storage = storage;
     this.#confirm = confirm;
@@ -89,7 +89,7 @@ export class Grants {
   /**
    * Creates a grant with a code.
    *
-   * @param isAllowed Asked immediately before the grant is stored: the user may have signed out in the meantime.
+   * @param isAllowed Called immediately before the grant is stored, because the user may have signed out in the meantime.
    */
   async create(
     approval: Approval & { readonly expiresAtMs: number },
@@ -107,9 +107,9 @@ export class Grants {
   }
 
   /**
-   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that
-   * the user has remembered ask again and again, and must not end access that is in use. Then of the client that has
-   * the most grants, the one that was not used for the longest time.
+   * Deletes one grant if there are too many. Unused codes are deleted first: an untrusted page can send any number of
+   * authorization requests for a client that the user has already allowed, and these must not end access that is in use. If no
+   * code is unused, the least recently used grant of the client with the most grants is deleted.
    */
   #makeRoom(clientId: string): void {
     const stored = this.#all().toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
@@ -127,10 +127,10 @@ export class Grants {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const { code } = grant ?? {};
-      if (!grant || code?.hash !== (await hashText(secret))) return invalid("The code is not valid, or has expired.");
+      if (!grant || code?.hash !== (await hashText(secret))) return invalid("The code is invalid or has expired.");
       if (grant.client.id !== request.clientId) return invalid("The code was issued to another client.");
       if (code.redirectUri !== request.redirectUri)
-        return invalid("redirect_uri is not that of the authorization request.");
+        return invalid("redirect_uri differs from the authorization request.");
       if (code.challenge !== request.challenge) return invalid("code_verifier does not match code_challenge.");
       if (code.jkt !== undefined && code.jkt !== request.jkt) return invalid("The code is bound to another key.");
       const problem = findResourceProblem(grant, request);
@@ -142,7 +142,7 @@ export class Grants {
     });
   }
 
-  /** Answers the second use of a code: a client whose answer was lost repeats its request at once. */
+  /** Handles the second use of a code. A client that has lost the response repeats its request at once. */
   async #repeatCode(
     id: string,
     grant: GrantRecord,
@@ -150,14 +150,14 @@ export class Grants {
     request: RedeemRequest,
   ): Promise<TokenResponse | TokenError> {
     const kept = findCodeResponse(grant, Date.now());
-    const answer = kept?.request === computeFingerprint(request) ? await openResponse(secret, kept) : undefined;
-    if (answer && this.get(id)) return answer;
-    // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
+    const response = kept?.request === computeFingerprint(request) ? await openResponse(secret, kept) : undefined;
+    if (response && this.get(id)) return response;
+    // Either this sender or the first one may have stolen the code and its verifier, so neither keeps the access.
     this.#delete(id);
     return { ...invalid("The code was used before."), replayed: "code" };
   }
 
-  /** Exchanges a refresh token for tokens, or returns again what it was exchanged for. */
+  /** Exchanges a refresh token for tokens. A repeated request receives the same response for a minute. */
   refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
@@ -174,14 +174,14 @@ export class Grants {
     });
   }
 
-  /** Answers a request with a refresh token that was replaced. */
+  /** Handles a request with a refresh token that was replaced. */
   async #repeat(order: TokenOrder): Promise<TokenResponse | TokenError> {
     const { id, grant, used } = order;
     const nowMs = Date.now();
     const kept = findKeptResponse(grant, used.presented, nowMs);
     if (kept?.request !== used.request) {
-      // A token that was replaced long ago, or that comes with other parameters, is in the hands of two. Which of them is the
-      // client is unknown.
+      // Two parties have a token that was replaced long ago, or that is sent with different parameters. It is unknown which
+      // of them is the client.
       this.#delete(id);
       return {
         ...invalid("The refresh token was used before. The user must sign in again."),
@@ -190,26 +190,25 @@ export class Grants {
     }
     if (isRepeatable(kept, nowMs))
       return (await openResponse(used.secret, kept)) ?? invalid("The refresh token was used before.");
-    // The new successor replaces the first one: of two who hold the token, only one can go on.
+    // The new successor replaces the first one, so only one of two parties that have the token can continue.
     return this.#issue({ ...order, used: { ...used, usedAtMs: kept.usedAtMs } });
   }
 
   /**
-   * Issues tokens for a grant. The grant is stored with its new refresh token and the response before the response leaves the
-   * object.
+   * Issues tokens for a grant. The new refresh token and the response are stored before the response leaves the object.
    */
   async #issue({ id, grant, jkt, scopes: asked, used }: TokenOrder): Promise<TokenResponse | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
     const confirmed = await this.#confirm();
-    if (!confirmed) return invalid("The user has no access any more.");
+    if (!confirmed) return invalid("The user no longer has access.");
     const scopes = (asked ?? grant.scopes).filter((scope) => confirmed.offered.includes(scope));
     const secret = newSecret();
     const refresh = await hashText(secret);
     const response = await this.#seal({ id, grant, jkt, scopes, secret }, confirmed.user);
     if (response.access_token.length > TEXT_MAX) return tooLong(response);
     const kept = await keepResponse(grant, used, response);
-    // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
+    // The user may have revoked the grant in the meantime. There is no await between this check and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
     const expiresAtMs = nowMs + this.#storage.host.policy.refreshTokenMs;
@@ -252,17 +251,17 @@ export class Grants {
     };
   }
 
-  /** Ends a grant, if it belongs to the client. */
+  /** Revokes a grant if it belongs to the client. */
   revoke(id: string, clientId: string): void {
     if (this.get(id)?.client.id === clientId) this.#delete(id);
   }
 
-  /** Ends all grants of a client, or of all clients. */
-  forget(clientId: string | undefined): void {
+  /** Revokes all grants of a client, or of all clients if `clientId` is undefined. */
+  revokeClient(clientId: string | undefined): void {
     for (const [id, { client }] of this.#all()) if (clientId === undefined || client.id === clientId) this.#delete(id);
   }
 
-  /** Returns the grants as the user sees them. */
+  /** Returns the grants that are shown to the user. */
   list(): GrantSummary[] {
     return this.#all()
       .filter(([id, { refresh }]) => refresh !== undefined && this.get(id))
@@ -271,7 +270,7 @@ export class Grants {
       });
   }
 
-  /** Deletes the grants that have expired. Returns whether others are left. */
+  /** Deletes the expired grants. Returns whether any grant is left. */
   sweep(): boolean {
     let isLeft = false;
     for (const [id] of this.#all()) {
@@ -281,7 +280,7 @@ export class Grants {
     return isLeft;
   }
 
-  /** Returns when the grants expire. */
+  /** Returns the times at which the grants expire. */
   expiries(): number[] {
     return this.#all().map(([, { expiresAtMs }]) => expiresAtMs);
   }
@@ -302,7 +301,7 @@ export class Grants {
   }
 }
 
-/** Identifies equal exchanges of a code. Code, redirect URI, client and verifier are compared before. */
+/** Returns the fingerprint of a code exchange. Code, redirect URI, client and verifier have already been compared. */
 function computeFingerprint({ jkt = "" }: RedeemRequest): string {
   return `code ${jkt}`;
 }
@@ -312,16 +311,16 @@ function invalid(description: string): TokenError {
 }
 
 /**
- * A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the
- * request.
+ * Returns the error for an access token that is too long to be accepted. It is not thrown, because errors lose their class
+ * over RPC, and the client would then repeat the request.
  */
 function tooLong({ access_token: { length } }: TokenResponse): TokenError {
-  const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
+  const text = `authorizationServer(): claims returns so much that the access token has ${length} characters; at most ${TEXT_MAX} are allowed.`;
   console.error(`mcp-edge: ${text}`);
   return { error: "server_error", description: "See the log of the server." };
 }
 
 function findResourceProblem({ resource }: GrantRecord, request: TokenSender): TokenError | undefined {
   if (request.resource === undefined || request.resource === resource) return undefined;
-  return { error: "invalid_target", description: "resource is not that of the authorization request." };
+  return { error: "invalid_target", description: "resource differs from the authorization request." };
 }

@@ -1,6 +1,6 @@
 /**
- * The tokens of the identity provider. They are stored sealed, and refreshed by one request at a time: many providers revoke
- * everything when a refresh token is used twice.
+ * The tokens of the identity provider. They are stored sealed, and only one request at a time refreshes them, because many
+ * providers revoke all tokens when a refresh token is used twice.
  *
  * @module
  */
@@ -10,30 +10,35 @@ import type { UserStorage } from "../policy.ts";
 import { hashUserId } from "../sealing.ts";
 import type { StoredUser } from "./grant-record.ts";
 
-/** An access token of the identity provider, or why there is none. */
+/** An access token of the identity provider, or why none is available. */
 export type ProviderTokenOutcome =
   | { readonly tokens: Pick<UpstreamTokens, "accessToken" | "expiresAtMs" | "scopes"> }
   | { readonly problem: UpstreamProblem };
 
 /**
- * Why there is no access token of the identity provider: it issued none, the token has expired and cannot be refreshed, the
- * provider or the user has ended the access, or the provider does not answer.
+ * Why no access token of the identity provider is available:
+ *
+ * - `none`: the provider did not issue one.
+ * - `expired`: the token has expired and cannot be refreshed.
+ * - `revoked`: the provider or the user has revoked the access.
+ * - `unavailable`: the provider does not respond.
  */
 export type UpstreamProblem = "none" | "expired" | "revoked" | "unavailable";
 
-/** The stored user. */
+/** Reads and writes the stored user. */
 export interface StoredUserAccess {
   get(): StoredUser | undefined;
   set(me: StoredUser): void;
-  /** Ends all access of the user. */
+  /** Revokes all access of the user. */
   end(): void;
 }
 
-/** Milliseconds before its expiry from which a token is refreshed, so that a handler can still use it. */
+/** How long before its expiry a token is refreshed, in milliseconds, so that a handler has time to use it. */
 const EARLY_MS = 60_000;
 /**
- * Milliseconds after which a provider whose tokens do not expire is asked about the user again.
- * @limit ms The time after which an identity provider whose tokens do not expire is asked about a user again, at a refresh.
+ * How long a confirmation of the user by a provider whose tokens do not expire is valid, in milliseconds.
+ * @limit ms How long a confirmation of a user by an identity provider whose tokens do not expire is valid. At the next refresh
+ * the provider is asked again.
  */
 const CHECK_MS = 60 * 60_000;
 
@@ -48,8 +53,8 @@ export class ProviderTokens {
   }
 
   /**
-   * Seals the tokens of a new sign-in. Some providers issue a refresh token only at the first sign-in of a user, so the stored
-   * one is kept.
+   * Seals the tokens of a new sign-in. If they lack a refresh token, the stored one is kept, because some providers issue a
+   * refresh token only at the first sign-in of a user.
    */
   async sealAfter(tokens: UpstreamTokens, user: SignedInUser, provider: string): Promise<string> {
     const me = this.#me.get();
@@ -63,7 +68,7 @@ export class ProviderTokens {
     return host.sealing.seal(env, "OAuth upstream tokens", tokens, await hashUserId(user));
   }
 
-  /** Returns a token that is valid for a minute at least. */
+  /** Returns an access token, which is refreshed first if it expires within a minute. */
   async tokens(): Promise<ProviderTokenOutcome> {
     if (this.#me.get()?.upstream === undefined) return { problem: "none" };
     const problem = this.#isExpiring() ? await this.#renewed() : undefined;
@@ -74,8 +79,9 @@ export class ProviderTokens {
   }
 
   /**
-   * Asks the provider whether the user still has access, if this is due. Ends the access here if it does not. If the provider
-   * does not answer, the user keeps the access until it does: an outage there must not sign everyone out here.
+   * Asks the provider whether the user still has access, if its last confirmation is too old. Revokes the access if the user
+   * does not. If the provider does not respond, the user keeps the access, so that an outage of the provider does not sign
+   * everyone out.
    */
   async confirm(): Promise<void> {
     const me = this.#me.get();
@@ -96,7 +102,7 @@ export class ProviderTokens {
     return host.sealing.open(env, "OAuth upstream tokens", upstream, await hashUserId(user));
   }
 
-  /** Refreshes the tokens. Callers at the same time share one refresh. */
+  /** Refreshes the tokens. Concurrent calls share one refresh. */
   #renewed(): Promise<UpstreamProblem | undefined> {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
@@ -113,7 +119,7 @@ export class ProviderTokens {
       const next = await provider.refresh(tokens);
       const upstream = await this.#seal(next, before.user);
       const me = this.#me.get();
-      // A sign-in during the refresh has brought newer tokens.
+      // If the user has signed in during the refresh, newer tokens are already stored.
       if (!me || me.upstream !== before.upstream) return undefined;
       this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
       return undefined;
@@ -136,7 +142,7 @@ export class ProviderTokens {
     }
   }
 
-  /** Ends the user's access if the provider has ended it. */
+  /** Returns the problem for an error of the provider. Revokes the user's access if the provider has revoked it. */
   #handleFailure(error: unknown, before: StoredUser): UpstreamProblem {
     const isRevoked = IdentityError.is(error) && error.reason === "revoked";
     if (!isRevoked) {

@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "consent-remembered-for-any-host",
     reason: "Consent to one redirect host would count for another.",
-    file: "src/authorization-server/pages/remembered.ts",
+    file: "src/authorization-server/pages/stored-consent.ts",
     find: "old.redirectHost === now.redirectHost &&",
     replace: "",
     tests: ["test/worker/oauth/consent.test.ts"],
@@ -191,7 +191,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "consent-remembered-for-programs",
     reason: "Any program on the machine could use the consent that another program got.",
-    file: "src/authorization-server/pages/remembered.ts",
+    file: "src/authorization-server/pages/stored-consent.ts",
     find: 'if (destination?.kind !== "site") return undefined;',
     replace: "if (!destination) return undefined;",
     tests: ["test/worker/oauth/consent.test.ts"],
