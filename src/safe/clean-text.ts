@@ -51,7 +51,7 @@ const NEEDED = [
 ].join("|");
 
 /**
- * Control characters except tab and line feed, everything that Unicode calls ignorable when displayed (zero-width and
+ * Control characters except tab and line feed, all characters that Unicode defines as default-ignorable (zero-width and
  * tag characters, direction overrides, variation selectors, fillers), annotation marks, and unpaired surrogates.
  */
 const HIDDEN =

@@ -37,6 +37,7 @@ const REDIRECTS_LENGTH_MAX = 600;
 const VALID_MS = 365 * 24 * 60 * 60_000;
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"] satisfies ClientAuthMethod[];
 
+/** Registers a client (RFC 7591). */
 export const registerRoute: Route = async ({ request, env, server, issuer }) => {
   const refused = refuseMethod(request, "POST");
   if (refused) return refused;

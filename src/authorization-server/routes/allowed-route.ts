@@ -10,6 +10,7 @@ import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
 import { createEndedSessionCookie } from "./browser-session.ts";
 import { beginSignIn, type CurrentUser, findCurrentUser, getDisplayName, seeOther } from "./sign-in.ts";
 
+/** Shows the page, and handles its forms. */
 export const allowedRoute: Route = async (visit) => {
   const { request, server } = visit;
   const { method } = request;

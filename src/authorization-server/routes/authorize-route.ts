@@ -36,6 +36,7 @@ interface ConsentQuestion {
   readonly untilMs: number;
 }
 
+/** Handles authorization requests of clients, and the consent forms of users. */
 export const authorizeRoute: Route = async (visit) => {
   const { method } = visit.request;
   if (method === "POST") return handleDecision(visit);

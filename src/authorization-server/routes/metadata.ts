@@ -10,6 +10,7 @@ import { jsonResponse, refuseMethod } from "./json-responses.ts";
 
 const METHODS = ["none", "client_secret_basic", "client_secret_post"];
 
+/** Serves the metadata document. */
 export const metadataRoute: Route = async ({ request, server, issuer }) => {
   const scopes = Object.keys(server.scopes);
   const metadata = {

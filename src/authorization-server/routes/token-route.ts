@@ -19,6 +19,7 @@ import { errorResponse, jsonResponse, refuseMethod } from "./json-responses.ts";
 /** A code verifier (RFC 7636, 4.1). */
 const VERIFIER = /^[\w.~-]{43,128}$/;
 
+/** Exchanges a code or a refresh token for tokens. */
 export const tokenRoute: Route = async (visit) => {
   const read = await readRequest(visit);
   if (read instanceof Response) return read;

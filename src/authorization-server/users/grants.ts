@@ -69,6 +69,7 @@ const GRANTS_MAX = 100;
  */
 const CODES_MAX = 10;
 
+/** The grants of a user. */
 export class Grants {
   readonly #storage: UserStorage;
   readonly #confirm: () => Promise<ConfirmedUser | undefined>;

@@ -42,6 +42,7 @@ const EARLY_MS = 60_000;
  */
 const CHECK_MS = 60 * 60_000;
 
+/** Stores, refreshes and checks the tokens of the identity provider of a user. */
 export class ProviderTokens {
   readonly #storage: UserStorage;
   readonly #me: StoredUserAccess;

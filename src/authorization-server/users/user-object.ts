@@ -77,6 +77,7 @@ const ANSWERED_MAX = 50;
 const ME = "user/me";
 const DAY_MS = 24 * 60 * 60_000;
 
+/** The role of the object of a user. */
 export class UserObject implements RoleObject, UserRpc {
   readonly #storage: DurableObjectStorage;
   readonly #host: UserHost;
