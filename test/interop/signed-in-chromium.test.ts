@@ -97,7 +97,7 @@ async function revokeAndSignOut(): Promise<void> {
     left -= 1
   )
     await choose("Revoke access of");
-  expect(await browser.run("document.body.innerText")).toContain("You have allowed no app.");
+  expect(await browser.run("document.body.innerText")).toContain("You have not allowed any app.");
   await choose("Sign out");
   expect(await browser.run("document.body.innerText")).toContain("You are signed out");
 }

@@ -60,9 +60,9 @@ describe("sql", () => {
 
   test("runSql takes no text", async () => {
     const text = "SELECT 1" as unknown as ReturnType<typeof sql>;
-    await expect(runSql(storage, text)).rejects.toThrow("the statement is not one of sql`...`");
+    await expect(runSql(storage, text)).rejects.toThrow("the statement was not created with sql`...`");
     const lookalike = { text: "SELECT 1", parameters: [] } as unknown as ReturnType<typeof sql>;
-    await expect(runSql(storage, lookalike)).rejects.toThrow("the statement is not one of sql`...`");
+    await expect(runSql(storage, lookalike)).rejects.toThrow("the statement was not created with sql`...`");
   });
 
   test("every text comes back as it was given", async () => {

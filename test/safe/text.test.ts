@@ -199,6 +199,6 @@ describe("markAsData", () => {
   });
 
   test.each([["short"], ["with a space 0123456789"], ["0123456789abcdef"]])("refuses the id %j", (id) => {
-    expect(() => markAsData("contains 0123456789abcdef", { id })).toThrow("write an id of at least 16");
+    expect(() => markAsData("contains 0123456789abcdef", { id })).toThrow("id must be at least 16");
   });
 });

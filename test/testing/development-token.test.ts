@@ -4,7 +4,7 @@ import { developmentToken, newKeys, startWorker, type TestWorker } from "../../s
 import { expectLogs } from "../harness/logs.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
 
-expectLogs(/^mcp-edge: The answer does not belong to this sign-in of a development user\./);
+expectLogs(/^mcp-edge: The response does not belong to this sign-in of a development user\./);
 
 let worker: TestWorker;
 beforeAll(async () => {
@@ -38,8 +38,8 @@ test("is for the scopes that were asked for", async () => {
 
 describe("is refused, with the reason", () => {
   test.each<[string, string, RegExp]>([
-    ["to a user who does not exist", "eve", /the user "eve" was not signed in: 400 .*Begin again/],
-    ["to a user who is not admitted", "grace", /the user "grace" was not signed in: 403 .*may not use Notes/],
+    ["to a user who does not exist", "eve", /the user "eve" was not signed in: 400 .*Start again/],
+    ["to a user who is not admitted", "grace", /the user "grace" was not signed in: 403 .*is not allowed to use Notes/],
   ])("%s", async (_, user, reason) => {
     await expect(developmentToken(worker.url("/mcp"), user)).rejects.toThrow(reason);
   });

@@ -20,7 +20,7 @@ import { bearer, KNOWN, outcomeOf, principalOf, refresh, setUp, statusOf, url, w
 import { ModernClient, readAnswer } from "./client.ts";
 import { forge, KEYS, unseal } from "./forging.ts";
 
-expectLogs(/^mcp-edge: authorizationServer\(\): claims makes an access token of \d+ characters/);
+expectLogs(/^mcp-edge: authorizationServer\(\): claims returns so much that the access token has \d+ characters/);
 
 /** The author's service, which a handler waits for. */
 let onWait: () => Promise<void> = async () => undefined;

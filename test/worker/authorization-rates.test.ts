@@ -46,7 +46,7 @@ describe("a network that is beyond a rate gets 429 with Retry-After, and others 
     expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(1_801);
     const text = await refused.text();
     if (method === "GET") {
-      expect(text).toContain("tried too often");
+      expect(text).toContain("too many attempts");
       expect(refused.headers.get("Content-Security-Policy")).toContain("frame-ancestors 'none'");
     } else {
       expect(JSON.parse(text)).toEqual({ error: "temporarily_unavailable", error_description: expect.any(String) });
@@ -76,7 +76,7 @@ test("a request that cannot be counted gets 503 with Retry-After, and a browser 
   expect([token.status, token.headers.get("Retry-After")]).toEqual([503, "2"]);
   expect(await token.json()).toMatchObject({ error: "temporarily_unavailable" });
   const page = await send(authorize(), "192.0.2.5", "GET");
-  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("does not answer")]);
+  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("does not respond")]);
   await fetch(worker.url("/broken/no"));
   expect((await send("/token", "192.0.2.5")).status).not.toBe(503);
 });

@@ -7,7 +7,7 @@ import { authorizeUrl, Browser, newVerifier, register, signIn, visit } from "./a
 import { setUp, worker } from "./authorizing.ts";
 import { type Held, Outside } from "./outside.ts";
 
-expectLogs(/^mcp-edge: the document of a client could not be requested: /);
+expectLogs(/^mcp-edge: the metadata document of a client could not be requested: /);
 
 const outside = new Outside();
 const { requests: requested } = outside;

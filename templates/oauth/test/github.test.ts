@@ -95,6 +95,6 @@ test("a development user creates issues with the token in .dev.vars", async () =
 test("a development user without such a token is told why there are no issues", async () => {
   await using dev = await startWorker({ wrangler: "wrangler.toml", entry: "src/dev.ts" });
   const client = await new Person("Ada").connect(dev.url("/mcp"));
-  expect(await call(client, "github_create_issue", { repository, title: "Typo" })).toContain("issues no tokens");
+  expect(await call(client, "github_create_issue", { repository, title: "Typo" })).toContain("does not issue tokens");
   await client.close();
 });

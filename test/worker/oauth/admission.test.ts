@@ -130,17 +130,17 @@ test("scopes are offered to those for whom they are, and to nobody who is not ad
 
 test.each([
   [{}, /allow/],
-  [{ allow: {} }, /allow admits nobody; write whom, or \{ anyone: true \}/],
-  [{ allow: { anyone: false } }, /admits nobody/],
-  [{ allow: { emails: [] } }, /admits nobody/],
+  [{ allow: {} }, /allow does not admit any user; list the users, or write \{ anyone: true \}/],
+  [{ allow: { anyone: false } }, /does not admit any user/],
+  [{ allow: { emails: [] } }, /does not admit any user/],
   [{ allow: { emails: "ada@example.com" } }, /allow\.emails is not a list/],
-  [{ allow: { emails: ["ada"] } }, /allow\.emails has "ada"/],
-  [{ allow: { domains: ["@example.com"] } }, /allow\.domains has "@example\.com"/],
+  [{ allow: { emails: ["ada"] } }, /allow\.emails contains "ada"/],
+  [{ allow: { domains: ["@example.com"] } }, /allow\.domains contains "@example\.com"/],
   [{ allow: { domains: ["*.example.com"] } }, /allow\.domains/],
-  [{ allow: { domains: ["com"] } }, /allow\.domains has "com"/],
+  [{ allow: { domains: ["com"] } }, /allow\.domains contains "com"/],
   [{ allow: { domain: ["example.com"] } }, /has no option "domain"\. Did you mean "domains"/],
-  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is not a scope/],
-  [{ allow: { anyone: true }, scopes: { read: { only: {} } } }, /scopes\["read"\]\.only admits nobody/],
+  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is not a valid scope name/],
+  [{ allow: { anyone: true }, scopes: { read: { only: {} } } }, /scopes\["read"\]\.only does not admit any user/],
   [{ allow: { anyone: true }, scopes: { read: { describe: "x" } } }, /scopes\["read"\] has no option "describe"/],
 ])("the options %o are refused", (options, text) => {
   expect(() => admission(options as unknown as AdmissionOptions)).toThrow(

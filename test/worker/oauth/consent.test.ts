@@ -4,8 +4,8 @@ import { findLookAlike, isImitation } from "../../../src/authorization-server/pa
 import {
   type ConsentRequest,
   needsConsent,
-  rememberConsent,
-} from "../../../src/authorization-server/pages/remembered.ts";
+  toStoredConsent,
+} from "../../../src/authorization-server/pages/stored-consent.ts";
 
 const REQUEST: ConsentRequest = {
   clientId: "https://client.example/metadata.json",
@@ -14,7 +14,7 @@ const REQUEST: ConsentRequest = {
 };
 
 describe("the user is asked", () => {
-  const remembered = [rememberConsent(REQUEST)].filter((each) => each !== undefined);
+  const remembered = [toStoredConsent(REQUEST)].filter((each) => each !== undefined);
   test.each<[string, Partial<ConsentRequest>, boolean]>([
     ["not for the same client, host and scopes", {}, false],
     ["not for another path of the same host", { redirectUri: "https://client.example/other" }, false],
@@ -35,7 +35,7 @@ describe("the user is asked", () => {
     "each time for %s, where another program could answer",
     (redirectUri) => {
       const request = { ...REQUEST, redirectUri };
-      expect(rememberConsent(request)).toBeUndefined();
+      expect(toStoredConsent(request)).toBeUndefined();
       // Also if an older version has remembered it.
       const old = { clientId: request.clientId, redirectHost: new URL(redirectUri).host, scopes: request.scopes };
       expect(needsConsent(request, [old])).toBe(true);
@@ -44,7 +44,7 @@ describe("the user is asked", () => {
 
   test("if nothing is remembered, or each condition is met by another entry", () => {
     expect(needsConsent(REQUEST, [])).toBe(true);
-    const [read, write] = ["read", "write"].map((scope) => rememberConsent({ ...REQUEST, scopes: [scope] }));
+    const [read, write] = ["read", "write"].map((scope) => toStoredConsent({ ...REQUEST, scopes: [scope] }));
     expect(
       needsConsent(
         REQUEST,

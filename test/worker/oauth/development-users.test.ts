@@ -85,7 +85,7 @@ describe.each([
     expect(await failureOf(finished)).toMatchObject({ reason: "misconfigured" });
     if (URL.canParse(redirectUri)) {
       const request = new Request(`${redirectUri}?choose=${STATE}`);
-      expect(() => provider.page?.(request)).toThrow(/not a URL of this machine/);
+      expect(() => provider.page?.(request)).toThrow(/is not a loopback URL/);
     }
   });
 });

@@ -4,7 +4,7 @@ import {
   canSignIn,
   readBrowser,
   readCookie,
-  readForm,
+  readPageForm,
   setCookie,
 } from "../../../src/authorization-server/pages/cookies.ts";
 
@@ -37,7 +37,7 @@ function post({ origin = ORIGIN, method = "POST", headers = {}, fields = {}, bod
   });
 }
 
-const read = (request: Request) => readForm(request, (fields) => `consent:${fields.get("request")}`);
+const read = (request: Request) => readPageForm(request, (fields) => `consent:${fields.get("request")}`);
 
 describe("the cookie", () => {
   test("has the prefix __Host- over HTTPS, and cannot be read by scripts or sent by forms of other sites", async () => {

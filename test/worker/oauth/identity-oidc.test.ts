@@ -471,9 +471,9 @@ test.each([
   [{ clientSecret: undefined }, /clientSecret is not set/],
   [{ id: "a/b" }, /id is "a\/b"/],
   [{ scopes: ["a b"] }, /scopes/],
-  [{ parameters: { state: "x" } }, /parameters has "state"/],
-  [{ parameters: { redirect_uri: "x" } }, /parameters has "redirect_uri"/],
-  [{ parameters: { response_mode: "form_post" } }, /parameters has "response_mode"/],
+  [{ parameters: { state: "x" } }, /parameters contains "state"/],
+  [{ parameters: { redirect_uri: "x" } }, /parameters contains "redirect_uri"/],
+  [{ parameters: { response_mode: "form_post" } }, /parameters contains "response_mode"/],
   [{ clientid: "x" }, /has no option "clientid"/],
 ])("the options %o are refused", (options, text) => {
   const create = () =>

@@ -30,7 +30,7 @@ test("an account has 20 attempts, from all addresses together and however its na
   const refused = await attempt("Ada", "192.0.2.200");
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(60);
-  expect(await refused.text()).toContain("tried too often");
+  expect(await refused.text()).toContain("too many attempts");
   expect((await attempt("grace", "192.0.2.200")).status).toBe(403);
 });
 
@@ -72,14 +72,16 @@ test("a login page that was open for too long, or that has no request, says to b
   for (const request of ["", "made-up"]) {
     const body = new URLSearchParams({ account: "late", password: "correct horse", request });
     const answer = await fetch(`${worker.origin}/login`, { method: "POST", body, redirect: "manual" });
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("Begin again in the app.")]);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("Start again in the app.")]);
   }
 });
 
 test("attempts cannot be counted before the provider is part of an authorization server", async () => {
   const login = ownLogin({ path: "/login", key: newKeys() });
   const attempted = login.attempt(new Request("https://mcp.example.com/login"), "ada");
-  await expect(attempted).rejects.toThrow(/needs the provider in authorizationServer/);
+  await expect(attempted).rejects.toThrow(
+    /works only if the provider is in the option identity of authorizationServer/,
+  );
   const attempts = { account: { max: 0, perMs: 1_000 } };
   expect(() => ownLogin({ path: "/login", key: newKeys(), attempts })).toThrow(/attempts\.account\.max/);
 });

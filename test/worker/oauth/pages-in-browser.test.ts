@@ -1,7 +1,7 @@
 // @module-tag long
 /** People with a browser: a keyboard only, redirects after a form, frames and foreign pages. In Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { readBrowser, readForm } from "../../../src/authorization-server/pages/cookies.ts";
+import { readBrowser, readPageForm } from "../../../src/authorization-server/pages/cookies.ts";
 import { signInPages } from "../../../src/authorization-server/pages/index.ts";
 import { Chromium, WITH_MOUSE } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
       });
     }
     if (pathname !== "/consent") return undefined;
-    const fields = await readForm(request, (given) => `consent:${given.get("request")}`);
+    const fields = await readPageForm(request, (given) => `consent:${given.get("request")}`);
     if (fields === undefined) refused += 1;
     else decisions.push(fields.get("decision") ?? "");
     return fields === undefined ? pages.error("formRefused") : pages.goTo(`${callback}?code=secret-code`);

@@ -271,7 +271,7 @@ describe("the redirect host", () => {
 
   test("of a program on this computer, or of an app with a scheme, comes with a warning", async () => {
     const at = (redirectUri: string) => textOf(pages.consent({ ...CONSENT, redirectUri }));
-    expect(await at("http://127.0.0.1:1/")).toContain("Every program on it could call itself Claude.");
+    expect(await at("http://127.0.0.1:1/")).toContain("Any program on it could call itself Claude.");
     expect(await at("cursor://x")).toContain("An app on this device opens links that begin with cursor:");
     expect(await at("https://claude.ai/")).not.toMatch(/computer|device/);
   });
@@ -280,7 +280,7 @@ describe("the redirect host", () => {
 describe("look-alike clients", () => {
   test("the page warns about another host with the same name", async () => {
     const text = await textOf(pages.consent({ ...CONSENT, lookAlikeHost: "claude.ai" }));
-    expect(text).toContain("You have allowed another app with this name before. That one returns to claude.ai.");
+    expect(text).toContain("You have allowed another app with this name before. That app returns to claude.ai.");
     expect(await textOf(pages.consent(CONSENT))).not.toContain("another app with this name");
   });
 
@@ -297,7 +297,7 @@ describe("look-alike clients", () => {
 
 test("the consent page lists scopes in the author's words, and says so if there are none", async () => {
   expect(await textOf(pages.consent(CONSENT))).toMatch(/It will be able to:\s+Read your files\s+write/);
-  expect(await textOf(pages.consent({ ...CONSENT, scopes: [] }))).toContain("Use Dice in your name");
+  expect(await textOf(pages.consent({ ...CONSENT, scopes: [] }))).toContain("Use Dice on your behalf");
 });
 
 test("the consent form sends the request, the code and the decision to this server", async () => {
@@ -329,7 +329,7 @@ describe("the list of allowed clients", () => {
       response,
       `({ text: document.body.innerText, buttons: [...document.querySelectorAll("button")].map(({ name, value, textContent }) => [name, value, textContent].join()) })`,
     );
-    expect(found.text).toMatch(/<b>Claude<\/b>\s+claude\.ai\s+Allowed since 2026-01-02\s+Use Dice in your name/);
+    expect(found.text).toMatch(/<b>Claude<\/b>\s+claude\.ai\s+Allowed since 2026-01-02\s+Use Dice on your behalf/);
     expect(found.text).toContain("Read your files");
     expect(found.buttons).toEqual([
       "revoke,g1,Revoke access of <b>Claude</b>",
@@ -340,7 +340,7 @@ describe("the list of allowed clients", () => {
 
   test("says so if there are none", async () => {
     const response = pages.allowed({ user: "ada", clients: [], action: "/allowed", code: "c1" });
-    expect(await textOf(response)).toContain("You have allowed no app.");
+    expect(await textOf(response)).toContain("You have not allowed any app.");
   });
 });
 

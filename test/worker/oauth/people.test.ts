@@ -160,7 +160,9 @@ test("a person whose address is not admitted learns why, and can use another acc
   const client = await signIn(async () => {
     await choose("Continue with a development user");
     await choose("Grace Hopper");
-    await browser.waitFor('document.body.innerText.includes("grace@example.org, but this account may not use Notes")');
+    await browser.waitFor(
+      'document.body.innerText.includes("grace@example.org, but this account is not allowed to use Notes")',
+    );
     await browser.run("history.go(-2)");
     await asAda();
     await heading("Allow Notebook");
@@ -176,7 +178,7 @@ test("a person sees what is allowed, revokes it, and signs out", async () => {
     await choose("Allow");
   });
   await browser.goTo(`${worker.origin}/authorize/allowed`);
-  await heading("Apps that may use Notes in your name");
+  await heading("Apps that may use Notes on your behalf");
   expect(await browser.run("document.body.innerText")).toMatch(/Notebook\s+127\.0\.0\.1:\d+\s+Allowed since/);
   // Other tests have allowed clients for the same user.
   const count = 'document.querySelectorAll("[name=revoke]").length';
@@ -184,7 +186,7 @@ test("a person sees what is allowed, revokes it, and signs out", async () => {
     await choose("Revoke access of Notebook");
     await browser.waitFor(`document.readyState === "complete" && ${count} === ${left - 1}`);
   }
-  expect(await browser.run("document.body.innerText")).toContain("You have allowed no app.");
+  expect(await browser.run("document.body.innerText")).toContain("You have not allowed any app.");
   // The client lost its access, so it asks again.
   act = async () => {
     await heading("Allow Notebook");

@@ -1,5 +1,5 @@
 /**
- * What identity providers have in common: how they are requested, and which errors their failures become.
+ * Sends requests to identity providers, reads their responses, and converts their errors to an `IdentityError`.
  *
  * @module
  */
@@ -19,29 +19,34 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { IdentityError, type IdentityReason, type KeptSignIn, type UpstreamTokens } from "./provider.ts";
 
 /**
- * Milliseconds that a provider has for an answer.
- * @limit ms The time that an identity provider has to answer. The user gets a page, and access goes on.
+ * The time limit of a request to a provider, in milliseconds.
+ * @limit ms A request to an identity provider. After it, the sign-in fails with a page, and existing access continues.
  */
-const ANSWER_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** This authorization server as a client of a provider. */
-export interface Upstream {
-  /** The name of the provider in errors. */
+/** This authorization server in its role as an OAuth client of a provider. */
+export interface ProviderClient {
+  /** The name of the provider in error messages. */
   readonly label: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
-  /** The limits of requests. A public provider cannot lead them into a private network. */
+  /** How requests are sent, and their limits. The metadata of a public provider cannot direct them to a private network. */
   readonly net: Net;
 }
 
-/** Returns how the provider at a URL is requested. */
-export function upstreamAt(url: string, label: string, clientId: string, clientSecret: string | undefined): Upstream {
+/** Creates the client of the provider at a URL. */
+export function createProviderClient(
+  url: string,
+  label: string,
+  clientId: string,
+  clientSecret: string | undefined,
+): ProviderClient {
   const server = new URL(url);
-  return { label, clientId, clientSecret, net: { server, fetch: fetchAnswer, timeoutMs: ANSWER_MS } };
+  return { label, clientId, clientSecret, net: { server, fetch: fetchResponse, timeoutMs: TIMEOUT_MS } };
 }
 
-/** Requests a URL. A service that is busy or broken counts as one that does not answer, whatever it answers. */
-async function fetchAnswer(url: string, init: RequestInit): Promise<Response> {
+/** Requests a URL. The statuses 429 and 5xx count as a missing response. */
+async function fetchResponse(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const { status } = response;
   if (status !== 429 && status < 500) return response;
@@ -52,7 +57,7 @@ async function fetchAnswer(url: string, init: RequestInit): Promise<Response> {
 /**
  * Checks the options that every provider has.
  *
- * @throws {KitError} `options-invalid` naming the option, never its value if that may be a secret.
+ * @throws {KitError} `options-invalid` naming the option. The message never contains a value that may be a secret.
  */
 export function checkProvider(
   where: string,
@@ -61,30 +66,30 @@ export function checkProvider(
   const { id, clientId, clientSecret, scopes } = options;
   const invalid = (text: string) => new KitError("options-invalid", `${where}${text}`);
   if (!/^[a-z0-9-]{1,32}$/.test(id)) throw invalid(`id is ${quote(String(id))}; use 1 to 32 of a-z, 0-9 and "-".`);
-  if (typeof clientId !== "string" || clientId === "")
-    throw invalid("clientId is missing; write the id of your client.");
-  // A secret that is not set would otherwise make a client without a secret.
+  if (typeof clientId !== "string" || clientId === "") throw invalid("clientId is missing.");
+  // Without this check, a secret that is not set would silently create a public client.
   if ("clientSecret" in options && (typeof clientSecret !== "string" || clientSecret === "")) {
-    throw invalid("clientSecret is not set. Set the secret: npx wrangler secret put NAME");
+    throw invalid("clientSecret is not set; set it with: npx wrangler secret put NAME");
   }
   const isList = Array.isArray(scopes) && scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));
-  if (scopes !== undefined && !isList) throw invalid("scopes is not a list of scopes; a scope has no spaces.");
+  if (scopes !== undefined && !isList)
+    throw invalid("scopes is not a list of scopes; write a list of strings without spaces.");
 }
 
-/** Sends a request for the provider, with the limits of the guard. @throws {IdentityError} `unavailable`, `misconfigured`. */
-export function send({ label, net }: Upstream, url: string, init: RequestInit = {}): Promise<Response> {
+/** Sends a request to the provider, with its limits. @throws {IdentityError} `unavailable`, `misconfigured`. */
+export function send({ label, net }: ProviderClient, url: string, init: RequestInit = {}): Promise<Response> {
   return request(net, label, url, init).catch((error: unknown) => {
     throw toFailure(label, error);
   });
 }
 
 /**
- * Returns the function with which oauth4webapi sends its requests. It is new for each use, because the library shares the
- * promises of equal functions, and a promise of one request cannot be awaited in another one on Workers.
+ * Returns the function with which oauth4webapi sends its requests. Each call creates a new function: the library shares promises
+ * between uses of the same function, and on Workers a promise of one request cannot be awaited in another request.
  */
-export function findSender(upstream: Upstream): (url: string, init: object) => Promise<Response> {
+export function findSender(client: ProviderClient): (url: string, init: object) => Promise<Response> {
   return async (url, init) => {
-    const response = await send(upstream, url, init);
+    const response = await send(client, url, init);
     const value = await findObject(response);
     const status = typeof value?.error === "string" && response.ok ? 400 : response.status;
     return new Response(JSON.stringify(value ?? {}), { status, headers: { "content-type": "application/json" } });
@@ -92,27 +97,27 @@ export function findSender(upstream: Upstream): (url: string, init: object) => P
 }
 
 /**
- * Checks the URL with which the browser returned against the sign-in that was begun, and returns its parameters.
+ * Checks that the URL with which the browser returned belongs to the sign-in, and returns its parameters.
  *
  * @throws {IdentityError} `invalid`, `denied`, `unavailable`, `misconfigured`.
  */
 export function readCallback(
-  { label, clientId }: Upstream,
+  { label, clientId }: ProviderClient,
   server: AuthorizationServer,
   callbackUrl: string,
   kept: KeptSignIn,
 ): URLSearchParams {
-  const invalid = (why: string) => new IdentityError("invalid", `The answer of ${label} was refused: ${why}.`);
+  const invalid = (why: string) => new IdentityError("invalid", `The response of ${label} was refused: ${why}.`);
   const { state, verifier, redirectUri, issuer } = kept;
-  if (!state || !verifier || !redirectUri) throw invalid("nothing was kept for this sign-in");
-  if (issuer !== server.issuer) throw invalid("the sign-in was begun at another issuer");
+  if (!state || !verifier || !redirectUri) throw invalid("its stored values are incomplete");
+  if (issuer !== server.issuer) throw invalid("the sign-in was started at another issuer");
   if (!URL.canParse(callbackUrl)) throw invalid("it is not a URL");
   const url = new URL(callbackUrl);
   const expected = new URL(redirectUri);
-  // Each provider has a redirect URI of its own, so the answer of another one ends here (RFC 9700, section 4.4.2.2).
-  if (url.origin !== expected.origin || url.pathname !== expected.pathname) throw invalid("it came to another URL");
+  // Each provider has its own redirect URI, so a response of another provider is refused here (RFC 9700, section 4.4.2.2).
+  if (url.origin !== expected.origin || url.pathname !== expected.pathname) throw invalid("it was sent to another URL");
   try {
-    // The library compares `iss` and `state` first, also if the answer is an error.
+    // The library compares `iss` and `state` first, even if the response is an error.
     const parameters = validateAuthResponse(server, { client_id: clientId }, url, state);
     if (!parameters.get("code")) throw invalid("it has no code");
     return parameters;
@@ -121,14 +126,16 @@ export function readCallback(
     if (!(error instanceof AuthorizationResponseError))
       throw invalid(error instanceof Error ? error.message : "unknown");
     const description = error.error_description ? `: ${quote(error.error_description)}` : "";
-    throw new IdentityError(toReason(error.error), `${label} answered ${quote(error.error)}${description}.`);
+    throw new IdentityError(toReason(error.error), `${label} returned the error ${quote(error.error)}${description}.`);
   }
 }
 
-/** Codes with which the user's access has ended, or a code or token has expired. */
+/** Error codes for a user whose access was revoked, and for codes and tokens that have expired. */
 const SPENT = new Set(["invalid_grant", "bad_refresh_token", "bad_verification_code", "interaction_required"]);
+/** Error codes for temporary failures of the provider. */
 const TEMPORARY = new Set(["server_error", "temporarily_unavailable", "slow_down"]);
-const AUTHORS = new Set([
+/** Error codes for a client that the author has configured wrongly. */
+const CONFIGURATION = new Set([
   "invalid_request",
   "invalid_client",
   "unauthorized_client",
@@ -140,38 +147,38 @@ const AUTHORS = new Set([
   "application_suspended",
 ]);
 
-/** Returns what an error code of the authorization endpoint means. Unknown codes are refusals of the user. */
+/** Returns the reason for an error code of the authorization endpoint. Unknown codes mean that the user declined. */
 function toReason(code: string): IdentityReason {
   if (TEMPORARY.has(code)) return "unavailable";
-  return AUTHORS.has(code) ? "misconfigured" : "denied";
+  return CONFIGURATION.has(code) ? "misconfigured" : "denied";
 }
 
 /**
- * Requests new tokens.
+ * Exchanges a refresh token for new tokens.
  *
  * @throws {IdentityError} `revoked` if the refresh token no longer works; `unavailable`, `misconfigured`.
  */
 export async function refreshTokens(
-  upstream: Upstream,
+  client: ProviderClient,
   server: AuthorizationServer,
   tokens: UpstreamTokens,
 ): Promise<UpstreamTokens> {
-  const { label } = upstream;
+  const { label } = client;
   const { refreshToken, refreshExpiresAtMs } = tokens;
-  if (refreshToken === undefined) throw new IdentityError("revoked", `${label} issued no refresh token.`);
+  if (refreshToken === undefined) throw new IdentityError("revoked", `${label} did not issue a refresh token.`);
   if (refreshExpiresAtMs !== undefined && refreshExpiresAtMs <= Date.now()) {
     throw new IdentityError("revoked", `The refresh token of ${label} has expired.`);
   }
   try {
     const parameters = { refresh_token: refreshToken };
-    return toTokens(await requestToken(getEndpoint(upstream, server), "refresh_token", parameters), tokens);
+    return toTokens(await requestToken(getEndpoint(client, server), "refresh_token", parameters), tokens);
   } catch (error) {
     throw toFailure(label, error, "revoked");
   }
 }
 
-/** The token endpoint of a provider. */
-export function getEndpoint({ net, clientId, clientSecret }: Upstream, server: AuthorizationServer) {
+/** Returns the token endpoint of a provider, with the authentication of the client. */
+export function getEndpoint({ net, clientId, clientSecret }: ProviderClient, server: AuthorizationServer) {
   return {
     net,
     server,
@@ -180,25 +187,25 @@ export function getEndpoint({ net, clientId, clientSecret }: Upstream, server: A
   };
 }
 
-/** Returns the tokens of an answer. @param old The tokens that they replace. What the answer leaves out stays valid. */
-export function toTokens(answer: TokenEndpointResponse, old?: UpstreamTokens): UpstreamTokens {
-  const { access_token, refresh_token, expires_in, scope } = answer;
-  const refreshSeconds = Number(answer.refresh_token_expires_in ?? Number.NaN);
+/** Returns the tokens of a token response. @param old The tokens that they replace. Values that the response omits are kept. */
+export function toTokens(response: TokenEndpointResponse, old?: UpstreamTokens): UpstreamTokens {
+  const { access_token, refresh_token, expires_in, scope } = response;
+  const refreshSeconds = Number(response.refresh_token_expires_in ?? Number.NaN);
   const refreshExpiresAtMs = Number.isFinite(refreshSeconds) ? Date.now() + refreshSeconds * 1000 : undefined;
   return {
     accessToken: access_token,
     expiresAtMs: expires_in === undefined ? undefined : Date.now() + expires_in * 1000,
     refreshToken: refresh_token ?? old?.refreshToken,
     refreshExpiresAtMs: refreshExpiresAtMs ?? (refresh_token === undefined ? old?.refreshExpiresAtMs : undefined),
-    // GitHub separates them by commas.
+    // GitHub separates scopes with commas.
     scopes: scope === undefined ? old?.scopes : scope.split(/[ ,]+/).filter((each) => each !== ""),
   };
 }
 
 /**
- * Returns the error to throw in place of one of the library or of the guard. Their causes can contain tokens, so it has none.
+ * Converts an error of oauth4webapi or of a request to an `IdentityError`. The result has no `cause`, which could contain tokens.
  *
- * @param spent What it means that a code or token is refused.
+ * @param spent The reason for a code or token that is refused.
  */
 export function toFailure(label: string, error: unknown, spent: IdentityReason = "invalid"): IdentityError {
   if (error instanceof IdentityError) return error;
@@ -208,8 +215,8 @@ export function toFailure(label: string, error: unknown, spent: IdentityReason =
     return new IdentityError(reason, `${label}: ${error.message}`);
   }
   if (error instanceof ResponseBodyError) return refused(label, error.error, spent);
-  // Messages of the library name what is wrong with an answer, and repeat no part of it.
-  return new IdentityError("invalid", `The answer of ${label} was refused: ${(error as Error).message}.`);
+  // The messages of the library describe the fault of a response, and do not repeat any part of it.
+  return new IdentityError("invalid", `The response of ${label} was refused: ${(error as Error).message}.`);
 }
 
 function refused(label: string, code: string, spent: IdentityReason): IdentityError {

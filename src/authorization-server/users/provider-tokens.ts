@@ -1,55 +1,61 @@
 /**
- * The tokens of the identity provider. They are stored sealed, and refreshed by one request at a time: many providers revoke
- * everything when a refresh token is used twice.
+ * The tokens of the identity provider. They are stored sealed, and only one request at a time refreshes them, because many
+ * providers revoke all tokens when a refresh token is used twice.
  *
  * @module
  */
 
 import { IdentityError, type SignedInUser, type UpstreamTokens } from "../identity/provider.ts";
+import type { UserStorage } from "../policy.ts";
 import { hashUserId } from "../sealing.ts";
 import type { StoredUser } from "./grant-record.ts";
-import type { GrantPlace } from "./grants.ts";
 
-/** An access token of the identity provider, or why there is none. */
-export type UpstreamOutcome =
+/** An access token of the identity provider, or why none is available. */
+export type ProviderTokenOutcome =
   | { readonly tokens: Pick<UpstreamTokens, "accessToken" | "expiresAtMs" | "scopes"> }
   | { readonly problem: UpstreamProblem };
 
 /**
- * Why there is no access token of the identity provider: it issued none, the token has expired and cannot be refreshed, the
- * provider or the user has ended the access, or the provider does not answer.
+ * Why no access token of the identity provider is available:
+ *
+ * - `none`: the provider did not issue one.
+ * - `expired`: the token has expired and cannot be refreshed.
+ * - `revoked`: the provider or the user has revoked the access.
+ * - `unavailable`: the provider does not respond.
  */
 export type UpstreamProblem = "none" | "expired" | "revoked" | "unavailable";
 
-/** The stored user. */
-export interface Me {
+/** Reads and writes the stored user. */
+export interface StoredUserAccess {
   get(): StoredUser | undefined;
   set(me: StoredUser): void;
-  /** Ends all access of the user. */
+  /** Revokes all access of the user. */
   end(): void;
 }
 
-/** Milliseconds before its expiry from which a token is refreshed, so that a handler can still use it. */
+/** How long before its expiry a token is refreshed, in milliseconds, so that a handler has time to use it. */
 const EARLY_MS = 60_000;
 /**
- * Milliseconds after which a provider whose tokens do not expire is asked about the user again.
- * @limit ms The time after which an identity provider whose tokens do not expire is asked about a user again, at a refresh.
+ * How long a confirmation of the user by a provider whose tokens do not expire is valid, in milliseconds.
+ * @limit ms How long a confirmation of a user by an identity provider whose tokens do not expire is valid. At the next refresh
+ * the provider is asked again.
  */
 const CHECK_MS = 60 * 60_000;
 
-export class Upstream {
-  readonly #place: GrantPlace;
-  readonly #me: Me;
+/** Stores, refreshes and checks the tokens of the identity provider of a user. */
+export class ProviderTokens {
+  readonly #storage: UserStorage;
+  readonly #me: StoredUserAccess;
   #renewing: Promise<UpstreamProblem | undefined> | undefined;
 
-  constructor(place: GrantPlace, me: Me) {
-    this.#place = place;
+  constructor(storage: UserStorage, me: StoredUserAccess) {
+    this.#storage = storage;
     this.#me = me;
   }
 
   /**
-   * Seals the tokens of a new sign-in. Some providers issue a refresh token only at the first sign-in of a user, so the stored
-   * one is kept.
+   * Seals the tokens of a new sign-in. If they lack a refresh token, the stored one is kept, because some providers issue a
+   * refresh token only at the first sign-in of a user.
    */
   async sealAfter(tokens: UpstreamTokens, user: SignedInUser, provider: string): Promise<string> {
     const me = this.#me.get();
@@ -59,12 +65,12 @@ export class Upstream {
   }
 
   async #seal(tokens: UpstreamTokens, user: SignedInUser): Promise<string> {
-    const { env, host } = this.#place;
+    const { env, host } = this.#storage;
     return host.sealing.seal(env, "OAuth upstream tokens", tokens, await hashUserId(user));
   }
 
-  /** Returns a token that is valid for a minute at least. */
-  async tokens(): Promise<UpstreamOutcome> {
+  /** Returns an access token, which is refreshed first if it expires within a minute. */
+  async tokens(): Promise<ProviderTokenOutcome> {
     if (this.#me.get()?.upstream === undefined) return { problem: "none" };
     const problem = this.#isExpiring() ? await this.#renewed() : undefined;
     const tokens = problem === undefined ? await this.#open() : undefined;
@@ -74,8 +80,9 @@ export class Upstream {
   }
 
   /**
-   * Asks the provider whether the user still has access, if this is due. Ends the access here if it does not. If the provider
-   * does not answer, the user keeps the access until it does: an outage there must not sign everyone out here.
+   * Asks the provider whether the user still has access, if its last confirmation is too old. Revokes the access if the user
+   * does not. If the provider does not respond, the user keeps the access, so that an outage of the provider does not sign
+   * everyone out.
    */
   async confirm(): Promise<void> {
     const me = this.#me.get();
@@ -90,13 +97,13 @@ export class Upstream {
   }
 
   async #open(): Promise<UpstreamTokens | undefined> {
-    const { env, host } = this.#place;
+    const { env, host } = this.#storage;
     const { upstream, user } = this.#me.get() ?? {};
     if (upstream === undefined || user === undefined) return undefined;
     return host.sealing.open(env, "OAuth upstream tokens", upstream, await hashUserId(user));
   }
 
-  /** Refreshes the tokens. Callers at the same time share one refresh. */
+  /** Refreshes the tokens. Concurrent calls share one refresh. */
   #renewed(): Promise<UpstreamProblem | undefined> {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
@@ -107,37 +114,37 @@ export class Upstream {
   async #renew(): Promise<UpstreamProblem | undefined> {
     const before = this.#me.get();
     const tokens = await this.#open();
-    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens?.refreshToken || !provider?.refresh) return "expired";
     try {
       const next = await provider.refresh(tokens);
       const upstream = await this.#seal(next, before.user);
       const me = this.#me.get();
-      // A sign-in during the refresh has brought newer tokens.
+      // If the user has signed in during the refresh, newer tokens are already stored.
       if (!me || me.upstream !== before.upstream) return undefined;
       this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
       return undefined;
     } catch (error) {
-      return this.#problemOf(error, before);
+      return this.#handleFailure(error, before);
     }
   }
 
   async #check(): Promise<void> {
     const before = this.#me.get();
     const tokens = await this.#open();
-    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    const provider = before && this.#storage.host.policy.providers.get(before.provider);
     if (!before || !tokens || !provider?.check) return;
     try {
       const user = await provider.check(tokens, before.user);
       const me = this.#me.get();
       if (me && me.upstream === before.upstream) this.#me.set({ ...me, user, checkedAtMs: Date.now() });
     } catch (error) {
-      this.#problemOf(error, before);
+      this.#handleFailure(error, before);
     }
   }
 
-  /** Ends the user's access if the provider has ended it. */
-  #problemOf(error: unknown, before: StoredUser): UpstreamProblem {
+  /** Returns the problem for an error of the provider. Revokes the user's access if the provider has revoked it. */
+  #handleFailure(error: unknown, before: StoredUser): UpstreamProblem {
     const isRevoked = IdentityError.is(error) && error.reason === "revoked";
     if (!isRevoked) {
       console.error("mcp-edge: the tokens of an identity provider could not be refreshed", error);

@@ -1,5 +1,5 @@
 /**
- * Answers of the endpoints that programs call. Pages of every origin may call them, because they use no cookies.
+ * Responses of the endpoints that programs call. Pages of every origin may call these endpoints, because they do not use cookies.
  *
  * @module
  */
@@ -12,8 +12,8 @@ const CORS = {
   "Access-Control-Expose-Headers": "DPoP-Nonce, WWW-Authenticate, Retry-After",
 };
 
-/** Returns a JSON answer that nobody stores. */
-export function jsonAnswer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+/** Returns a JSON response that must not be cached. */
+export function jsonResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(body, {
     status,
     headers: { "Cache-Control": "no-store", Pragma: "no-cache", ...CORS, ...headers },
@@ -26,15 +26,15 @@ const STATUSES: Readonly<Record<string, number>> = {
   temporarily_unavailable: 503,
 };
 
-/** Returns the answer to a request that failed. */
-export function errorAnswer(
+/** Returns the response for an OAuth error. */
+export function errorResponse(
   { error, description }: { readonly error: TokenError["error"] | string; readonly description: string },
   headers: Record<string, string> = {},
 ): Response {
-  return jsonAnswer({ error, error_description: description }, STATUSES[error] ?? 400, headers);
+  return jsonResponse({ error, error_description: description }, STATUSES[error] ?? 400, headers);
 }
 
-/** Answers a preflight, or a request with a method that is not served; undefined for the others. */
+/** Returns the response to a preflight request or to a request with an unsupported method. Returns undefined for all other requests. */
 export function refuseMethod({ method }: Request, allow: string): Response | undefined {
   if (method === "OPTIONS")
     return new Response(null, { status: 204, headers: { Allow: `${allow}, OPTIONS`, ...CORS } });
