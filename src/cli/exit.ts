@@ -50,7 +50,7 @@ export function withMore(
   facts: JsonObject = {},
   exitCode = getExitCode(error),
 ): CliError {
-  return new CliError(exitCode, `${textOfError(error)}\n${line}`, { cause: error, facts });
+  return new CliError(exitCode, `${formatError(error)}\n${line}`, { cause: error, facts });
 }
 
 /** A wrong command line. */
@@ -59,7 +59,7 @@ export function usageError(message: string): CliError {
 }
 
 /** The reason of an abort by a signal such as Ctrl-C. */
-export class Interrupted extends CliError {
+export class InterruptedError extends CliError {
   /** @param number The number of the signal, such as 2 for SIGINT. */
   constructor(number: number) {
     super(128 + number, "interrupted");
@@ -82,18 +82,18 @@ export function getExitCode(error: unknown): number {
 }
 
 /** Returns what `--json` prints for an error. */
-export function jsonOfError(error: unknown): JsonObject {
+export function toErrorJson(error: unknown): JsonObject {
   const origin = error instanceof CliError ? error.cause : error;
   const facts = error instanceof CliError ? error.facts : {};
   const code = McpError.is(origin) || ClientError.is(origin) ? { code: origin.code } : {};
-  return { error: { message: textOfError(error), exitCode: getExitCode(error), ...code, ...facts } };
+  return { error: { message: formatError(error), exitCode: getExitCode(error), ...code, ...facts } };
 }
 
 /** The maximum number of characters of an error message of a server. */
 const MESSAGE_CHARS_MAX = 2_000;
 
 /** Returns the text to show for an error. */
-export function textOfError(error: unknown): string {
+export function formatError(error: unknown): string {
   if (error instanceof CliError) return error.message;
   if (McpError.is(error)) {
     const data = error.data === undefined ? "" : `\n${quoted(toJson(error.data, 2))}`;

@@ -10,6 +10,7 @@ import { bridge } from "./commands/bridge/command.ts";
 import { call } from "./commands/call/command.ts";
 import { check } from "./commands/check/command.ts";
 import { checkConfig } from "./commands/check-config.ts";
+import { complete } from "./commands/complete/command.ts";
 import { completion } from "./commands/completion.ts";
 import { connectHost } from "./commands/connect/command.ts";
 import { dev } from "./commands/dev.ts";
@@ -21,15 +22,14 @@ import { logout } from "./commands/logout/command.ts";
 import { mcpb } from "./commands/mcpb/command.ts";
 import { newProject } from "./commands/new/command.ts";
 import { ping } from "./commands/ping/command.ts";
+import { prompt } from "./commands/prompt/command.ts";
 import { read } from "./commands/read/command.ts";
-import { complete } from "./commands/read/complete-command.ts";
-import { prompt } from "./commands/read/prompt-command.ts";
 import { serverJson } from "./commands/server-json/command.ts";
 import { servers } from "./commands/servers/command.ts";
 import { skills } from "./commands/skills/command.ts";
 import { tasks } from "./commands/tasks/command.ts";
 import { types } from "./commands/types/command.ts";
-import { Exit, getExitCode, jsonOfError, textOfError, usageError } from "./exit.ts";
+import { Exit, formatError, getExitCode, toErrorJson, usageError } from "./exit.ts";
 import { didYouMean } from "./names.ts";
 import { moveCommand } from "./server/target.ts";
 import { isOutputClosed } from "./terminal/output.ts";
@@ -92,8 +92,8 @@ export async function run(args: readonly string[]): Promise<number> {
     const isPrinted = error instanceof CommanderError;
     const shown = isPrinted ? usageError(error.message.replace(/^error: /, "")) : error;
     const terminal = createTerminal();
-    if (!isPrinted) terminal.note(`mcp-edge: ${redactText(textOfError(shown))}`);
-    if (wantsJson(args)) terminal.print(toJson(redact(jsonOfError(shown)), 2));
+    if (!isPrinted) terminal.note(`mcp-edge: ${redactText(formatError(shown))}`);
+    if (wantsJson(args)) terminal.print(toJson(redact(toErrorJson(shown)), 2));
     return getExitCode(shown);
   }
 }
@@ -105,9 +105,9 @@ function wantsJson(args: readonly string[]): boolean {
 }
 
 async function printCompletions(words: readonly string[]): Promise<number> {
-  const { listCompletions: completionsOf } = await import("./completion.ts");
+  const { listCompletions } = await import("./completion.ts");
   const takesServer = (name: string) => findCommand(name)?.takesServer === true;
-  const found = await completionsOf(createProgram(), words, takesServer);
+  const found = await listCompletions(createProgram(), words, takesServer);
   process.stdout.write(found.map((each) => `${each}\n`).join(""));
   return Exit.ok;
 }

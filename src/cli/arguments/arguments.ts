@@ -10,13 +10,13 @@ import { oneLine } from "../terminal/terminal.ts";
 import { toTarget } from "./schema-pointer.ts";
 
 /** The type to which the text of an option is converted. `json` is for objects and all other types. */
-export type Kind = "string" | "number" | "integer" | "boolean" | "json";
+export type ArgumentKind = "string" | "number" | "integer" | "boolean" | "json";
 
 /** An argument as the command line shows it. */
 export interface Argument {
   /** The name of the property. */
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: ArgumentKind;
   readonly isList: boolean;
   readonly isRequired: boolean;
   /** Whether null is allowed; it is written `null`. */
@@ -92,7 +92,7 @@ function withoutNull(schema: JsonObject, root: JsonObject): { schema: JsonObject
   return { schema: resolve(isObject(others[0]) ? others[0] : {}, root), isNullable: true };
 }
 
-function detectKind({ type, enum: choices, oneOf, anyOf }: JsonObject): Kind {
+function detectKind({ type, enum: choices, oneOf, anyOf }: JsonObject): ArgumentKind {
   if (type === "string" || type === "number" || type === "integer" || type === "boolean") return type;
   const listed = Array.isArray(choices) ? choices : findChoices({ oneOf, anyOf });
   return listed?.every((choice) => typeof choice === "string") ? "string" : "json";

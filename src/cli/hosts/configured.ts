@@ -15,16 +15,16 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { parseJsonc } from "../../node/jsonc.ts";
 
 import { readPlainFile } from "../../node/plain-file.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 
 import { type HostFile, hostFiles, type Surroundings } from "./files.ts";
 
 /** A server as a host has it. */
-export interface Configured {
+export interface HostServer {
   readonly file: HostFile;
   readonly name: string;
   /** How to reach it as the file says it, with the names of variables; undefined if that cannot be known. */
-  readonly written?: Target | undefined;
+  readonly written?: ServerAddress | undefined;
   /** Why it cannot be reached. */
   readonly problem?: string | undefined;
   readonly isDisabled: boolean;
@@ -36,13 +36,13 @@ export interface Configured {
    *
    * @throws {Error} saying what is missing.
    */
-  resolve(): Target;
+  resolve(): ServerAddress;
 }
 
 /** The servers of one file. */
-export interface ReadFile {
+export interface HostFileServers {
   readonly file: HostFile;
-  readonly servers: readonly Configured[];
+  readonly servers: readonly HostServer[];
   /** Why the file could not be read. */
   readonly problem?: string;
 }
@@ -53,8 +53,8 @@ export function surroundings(): Surroundings {
 }
 
 /** Reads the files that exist. */
-export function readHosts(around: Surroundings): ReadFile[] {
-  return hostFiles(around).flatMap((file): ReadFile[] => {
+export function readHosts(around: Surroundings): HostFileServers[] {
+  return hostFiles(around).flatMap((file): HostFileServers[] => {
     let text: string;
     try {
       text = readPlainFile(file.path).toString("utf8");
@@ -70,7 +70,7 @@ export function readHosts(around: Surroundings): ReadFile[] {
   });
 }
 
-function listServers(whole: unknown, file: HostFile, around: Surroundings): Configured[] {
+function listServers(whole: unknown, file: HostFile, around: Surroundings): HostServer[] {
   if (!isObject(whole)) return [];
   const entries = listEntries(whole[file.member]);
   // Claude Code also keeps the servers that a person added for one project.
@@ -87,11 +87,11 @@ function listEntries(servers: unknown): [string, JsonObject][] {
   );
 }
 
-function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surroundings): Configured {
+function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surroundings): HostServer {
   const common = { file, name, isDisabled: isDisabled(entry) };
   try {
     const server = parseServer(name, entry);
-    const variables = variablesIn(server).filter((variable) => !isOfHost(variable));
+    const variables = variablesIn(server).filter((variable) => !isHostVariable(variable));
     const resolve = () => checked(toTarget(fillServer(name, server, (variable) => lookUp(variable, around))));
     return { ...common, written: toTarget(server), variables, resolve };
   } catch (error) {
@@ -102,12 +102,12 @@ function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surr
   }
 }
 
-function toTarget(server: ConfiguredServer): Target {
+function toTarget(server: ConfiguredServer): ServerAddress {
   return "url" in server ? { kind: "http", ...server } : { kind: "stdio", ...server };
 }
 
 /** @throws {Error} if the address is not a URL, which only its values can show. */
-function checked(target: Target): Target {
+function checked(target: ServerAddress): ServerAddress {
   if (target.kind === "http" && !(/^https?:/.test(target.url) && URL.canParse(target.url))) {
     throw new Error(`${JSON.stringify(target.url)} is not a URL.`);
   }
@@ -115,7 +115,7 @@ function checked(target: Target): Target {
 }
 
 /** Whether a variable means something that the host knows, and not one of the environment. */
-function isOfHost(variable: string): boolean {
+function isHostVariable(variable: string): boolean {
   return variable === "workspaceFolder" || variable === "userHome" || variable.includes(":");
 }
 

@@ -5,13 +5,13 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../terminal/redact.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
-import type { Configured } from "./configured.ts";
+import type { HostServer } from "./configured.ts";
 
 /** Describes how a server is reached, without secrets. Values of the environment and of headers are left out. */
-export function describe(target: Target, max = 200): string {
+export function describe(target: ServerAddress, max = 200): string {
   if (target.kind === "http") return oneLine(redactUrl(target.url), max);
   return oneLine([target.command, ...redactArguments(target.args)].join(" "), max);
 }
@@ -25,7 +25,7 @@ const USE_CHARS_MAX = 4_000;
  * Describes what using a server means: where it is, the variables of the user that it gets, and those that the file
  * sets for it. Some of them, such as NODE_OPTIONS, make a harmless command run something else.
  */
-export function describeUse({ name, written, variables }: Configured): string {
+export function describeUse({ name, written, variables }: HostServer): string {
   const sets = written?.kind === "stdio" ? Object.keys(written.env ?? {}) : [];
   const facts = [
     ...(variables.length === 0 ? [] : [`gets the variables ${listed(variables)}`]),
@@ -43,7 +43,7 @@ function listed(names: readonly string[]): string {
 /** Returns a text with the names of the variables in place of their values, which may be secrets. */
 export function withoutValues(
   text: string,
-  { variables }: Configured,
+  { variables }: HostServer,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
   return variables.reduce((before, name) => {
@@ -55,7 +55,7 @@ export function withoutValues(
 
 /** Shows servers of a project's files, and asks whether to use them. */
 export async function askConsent(
-  servers: readonly Configured[],
+  servers: readonly HostServer[],
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -66,7 +66,7 @@ export async function askConsent(
 }
 
 /** The error for a server that nobody can be asked about. */
-export function consentMissing(server: Configured): Error {
+export function consentMissing(server: HostServer): Error {
   return usageError(
     `The server ${JSON.stringify(server.name)} comes from a file of this project, and there is no terminal to ask in. Add --yes to use it:\n${describeUse(server)}`,
   );

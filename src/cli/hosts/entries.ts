@@ -4,21 +4,21 @@
  * @module
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 import { shellWord } from "../terminal/shell.ts";
 
 /** A host on the command line. */
-export interface Host {
+export interface KnownHost {
   readonly name: string;
   readonly title: string;
   /** Returns the entry for a server. Undefined for a host that keeps no file of servers. */
-  readonly entry?: (target: Target) => JsonObject;
+  readonly entry?: (target: ServerAddress) => JsonObject;
   /** Returns what the user has to do instead, or afterwards. */
-  readonly advice: (target: Target, name: string) => string;
+  readonly advice: (target: ServerAddress, name: string) => string;
 }
 
 /** The entry of a local server, which most hosts share. */
-function local({ command, args, env, cwd }: Extract<Target, { kind: "stdio" }>): JsonObject {
+function local({ command, args, env, cwd }: Extract<ServerAddress, { kind: "stdio" }>): JsonObject {
   return { command, args: [...args], ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) };
 }
 
@@ -27,17 +27,17 @@ function bridged(url: string): JsonObject {
   return { command: "npx", args: ["-y", "mcp-edge", "bridge", url] };
 }
 
-const remoteOr = (remote: (url: string) => JsonObject) => (target: Target) =>
+const remoteOr = (remote: (url: string) => JsonObject) => (target: ServerAddress) =>
   target.kind === "http" ? remote(target.url) : local(target);
 
-function commandLine(target: Extract<Target, { kind: "stdio" }>): string {
+function commandLine(target: Extract<ServerAddress, { kind: "stdio" }>): string {
   return [target.command, ...target.args].map(shellWord).join(" ");
 }
 
 const restart = (title: string) => () => `Quit ${title} completely and start it again.`;
 
 /** The hosts that `mcp-edge connect` knows. The names are those of `hosts/files.ts`. */
-export const HOSTS: readonly Host[] = [
+export const HOSTS: readonly KnownHost[] = [
   {
     name: "claude-desktop",
     title: "Claude Desktop",

@@ -6,10 +6,10 @@
 import { isLoopback } from "../../http/origin.ts";
 import { CliError, Exit, usageError } from "../exit.ts";
 import { didYouMean } from "../names.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 import { listenForSignals } from "../terminal/signals.ts";
 import { createTerminal } from "../terminal/terminal.ts";
-import { type Configured, type ReadFile, readHosts, surroundings } from "./configured.ts";
+import { type HostFileServers, type HostServer, readHosts, surroundings } from "./configured.ts";
 import { askConsent, consentMissing } from "./consent.ts";
 
 /**
@@ -19,7 +19,7 @@ import { askConsent, consentMissing } from "./consent.ts";
  * @param isAgreed Whether a server of a project's file is used without asking.
  * @throws {CliError} if there is none, if hosts have different ones, or if the user does not agree to it.
  */
-export async function findConfigured(name: string, isAgreed: boolean): Promise<Target> {
+export async function findConfigured(name: string, isAgreed: boolean): Promise<ServerAddress> {
   return (await findServer(name, isAgreed)).target;
 }
 
@@ -27,7 +27,7 @@ export async function findConfigured(name: string, isAgreed: boolean): Promise<T
 export async function findServer(
   name: string,
   isAgreed: boolean,
-): Promise<{ readonly server: Configured; readonly target: Target }> {
+): Promise<{ readonly server: HostServer; readonly target: ServerAddress }> {
   const files = readHosts(surroundings());
   const all = files.flatMap(({ servers }) => servers);
   const found = all.filter((each) => [each.name, qualified(each), scoped(each)].includes(name));
@@ -49,7 +49,7 @@ export async function findServer(
 }
 
 /** Asks before a server of a project's file is used. @throws {CliError} if the user refuses, or cannot be asked. */
-async function agree(server: Configured): Promise<void> {
+async function agree(server: HostServer): Promise<void> {
   if (server.file.scope !== "project") return;
   const terminal = createTerminal();
   if (!terminal.canAsk) throw consentMissing(server);
@@ -68,16 +68,16 @@ export async function configuredNames(): Promise<readonly string[]> {
   return [...new Set(readHosts(surroundings()).flatMap(({ servers }) => servers.map(({ name }) => name)))];
 }
 
-function qualified({ file, name }: Configured): string {
+function qualified({ file, name }: HostServer): string {
   return `${file.host}:${name}`;
 }
 
-function scoped({ file, name }: Configured): string {
+function scoped({ file, name }: HostServer): string {
   return `${file.host}:${file.scope}:${name}`;
 }
 
 /** The shortest spelling that means only this one of several servers with the same name. */
-function spelling(server: Configured, all: readonly Configured[]): string {
+function spelling(server: HostServer, all: readonly HostServer[]): string {
   const isOnly = all.filter((each) => qualified(each) === qualified(server)).length === 1;
   return isOnly ? qualified(server) : scoped(server);
 }
@@ -90,7 +90,7 @@ function addressHint(text: string): string | undefined {
   return ` Did you mean ${isLoopback(new URL(url).hostname) ? `http://${text}` : url}?`;
 }
 
-function notFound(name: string, files: readonly ReadFile[]): Error {
+function notFound(name: string, files: readonly HostFileServers[]): Error {
   const names = [...new Set(files.flatMap(({ servers }) => servers.map((each) => each.name)))];
   // The server may stand in a file that cannot be read.
   const unread = files.flatMap(({ file, problem }) => (problem === undefined ? [] : [`\n${file.path}: ${problem}`]));

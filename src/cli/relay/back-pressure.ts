@@ -14,13 +14,13 @@ export interface Gate {
 }
 
 /** A target of `connect` with its options. */
-export interface Connection {
+export interface ConnectArguments {
   readonly target: string | Transport;
   readonly options: ClientOptions;
 }
 
 /** Returns a connection that reads what its server sends only while a gate is open. */
-export function hold({ target, options }: Connection, gate: Gate): Connection {
+export function hold({ target, options }: ConnectArguments, gate: Gate): ConnectArguments {
   if (typeof target !== "string") return { target: holdTransport(target, gate), options };
   const send: FetchFunction = options.fetch ?? ((url, init) => fetch(url, init));
   return { target, options: { ...options, fetch: async (url, init) => holdBody(await send(url, init), gate) } };

@@ -16,7 +16,7 @@ import type { UnreadableMessage } from "../../core/protocol/transport.ts";
 import type { StdioServerTransport } from "../../node/index.ts";
 import type { Gate } from "./back-pressure.ts";
 import { HostOutput } from "./host-output.ts";
-import { type Connect, Relay } from "./relay.ts";
+import { type ConnectToServer, Relay } from "./relay.ts";
 
 /**
  * The largest message of the host, in bytes: as large as the client's `messageBytesMax` allows those of the server to
@@ -25,7 +25,7 @@ import { type Connect, Relay } from "./relay.ts";
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Returns a function that opens connections, which read what their server sends only while the gate is open. */
-export type OpenHeld = (gate: Gate) => Connect;
+export type OpenHeld = (gate: Gate) => ConnectToServer;
 
 export class HostConnection {
   readonly #relay: Relay;
@@ -75,7 +75,7 @@ export class HostConnection {
       return;
     }
     const parsed = parseMessage(value);
-    if (parsed.kind === "request") void this.#serve(parsed.message);
+    if (parsed.kind === "request") void this.#relayRequest(parsed.message);
     else if (parsed.kind === "response") this.#relay.answer(parsed.message);
     else if (parsed.kind === "notification") this.#notification(parsed.message);
     else if (!parsed.isNotification) this.#answerInvalid(parsed.id, parsed.problem);
@@ -93,11 +93,11 @@ export class HostConnection {
     this.#output.answer({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code, message } });
   }
 
-  async #serve(request: JSONRPCRequest): Promise<void> {
+  async #relayRequest(request: JSONRPCRequest): Promise<void> {
     const abort = new AbortController();
     this.#serving.set(request.id, abort);
     if (request.method !== "subscriptions/listen") this.#awaited.add(request);
-    const answer = await this.#relay.serve(request, this.#output, abort.signal);
+    const answer = await this.#relay.handleRequest(request, this.#output, abort.signal);
     this.#serving.delete(request.id);
     this.#awaited.delete(request);
     if (answer) this.#output.answer(answer);

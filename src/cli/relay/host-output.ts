@@ -10,7 +10,7 @@ import { isChange } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
 import type { Gate } from "./back-pressure.ts";
-import { type Answer, encodeAnswer, type Sink } from "./messages.ts";
+import { encodeResponse, type JSONRPCResponse, type Sink } from "./messages.ts";
 
 /**
  * The characters that may wait for the host before progress and log messages are dropped, and the characters of the changes that are
@@ -64,8 +64,8 @@ export class HostOutput implements Sink, Gate {
   }
 
   /** Sends an answer. */
-  answer(answer: Answer): void {
-    this.#write(encodeAnswer(answer));
+  answer(answer: JSONRPCResponse): void {
+    this.#write(encodeResponse(answer));
   }
 
   opened(): Promise<void> | undefined {

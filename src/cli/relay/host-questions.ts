@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { McpError } from "../../core/protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { type Answer, notification, type Sink } from "./messages.ts";
+import { type JSONRPCResponse, notification, type Sink } from "./messages.ts";
 
 /** The request of the host that a question or a notification belongs to. */
 export interface Origin {
@@ -15,14 +15,14 @@ export interface Origin {
   readonly signal: AbortSignal;
 }
 
-interface Open {
+interface SentQuestion {
   resolve(result: JsonObject): void;
   reject(error: unknown): void;
 }
 
 export class HostQuestions {
   readonly #general: Sink;
-  readonly #open = new Map<unknown, Open>();
+  readonly #open = new Map<unknown, SentQuestion>();
   /** The client calls handlers in the course of the request that they belong to, so its context says which one it is. */
   readonly #origin = new AsyncLocalStorage<Origin>();
   readonly #serving = new Set<Origin>();
@@ -85,7 +85,7 @@ export class HostQuestions {
   }
 
   /** Takes an answer of the host. One to no open question is ignored. */
-  answer(answer: Answer): void {
+  answer(answer: JSONRPCResponse): void {
     const open = this.#open.get(answer.id);
     if (!open) return;
     if ("result" in answer) open.resolve(answer.result);

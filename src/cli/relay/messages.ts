@@ -9,7 +9,7 @@ import {
 } from "../../core/protocol/jsonrpc.ts";
 
 /** The answer to a request. */
-export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 /** Receives what a host gets beside the answer to a request. */
 export interface Sink {
@@ -23,7 +23,7 @@ export function notification(method: string, params: JsonObject): JSONRPCNotific
 }
 
 /** Encodes an answer. In place of one that JSON text cannot express, the host gets an error with the id of its request. */
-export function encodeAnswer(answer: Answer): string {
+export function encodeResponse(answer: JSONRPCResponse): string {
   try {
     return JSON.stringify(answer);
   } catch (error) {

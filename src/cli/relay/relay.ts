@@ -25,9 +25,9 @@ import { toJson } from "../terminal/terminal.ts";
 import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
 import { HostQuestions } from "./host-questions.ts";
 import { Listens } from "./listens.ts";
-import { type Answer, notification, type Sink } from "./messages.ts";
+import { type JSONRPCResponse, notification, type Sink } from "./messages.ts";
+import { ReplaceableConnection } from "./replaceable-connection.ts";
 import { Rounds } from "./rounds.ts";
-import { ServerConnection } from "./server-connection.ts";
 
 /** The facts that the host has told about itself. */
 export interface HostFacts {
@@ -38,7 +38,7 @@ export interface HostFacts {
 }
 
 /** Opens a connection to the server with these options added. */
-export type Connect = (options: Partial<ClientOptions>) => Promise<Client>;
+export type ConnectToServer = (options: Partial<ClientOptions>) => Promise<Client>;
 
 /** A request of the host that is being served. */
 interface Serving {
@@ -57,7 +57,7 @@ const NO_LIMITS = { timeoutMs: 0 } as const;
 const QUESTIONS: readonly string[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 export class Relay {
-  readonly #connect: Connect;
+  readonly #connect: ConnectToServer;
   readonly #general: Sink;
   readonly #log: (text: string) => void;
   readonly #questions: HostQuestions;
@@ -66,11 +66,11 @@ export class Relay {
   /** The subscriptions of a legacy host, which a new connection gets again. */
   readonly #uris = new Set<string>();
   #host: HostFacts | undefined;
-  readonly #server = new ServerConnection(() => this.#open());
+  readonly #server = new ReplaceableConnection(() => this.#open());
   #level: unknown;
 
   /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
-  constructor(connect: Connect, general: Sink, log: (text: string) => void) {
+  constructor(connect: ConnectToServer, general: Sink, log: (text: string) => void) {
     this.#connect = connect;
     this.#general = general;
     this.#log = log;
@@ -79,7 +79,7 @@ export class Relay {
   }
 
   /** Serves a request and resolves with its answer; with undefined if the host has cancelled it. */
-  async serve(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<Answer | undefined> {
+  async handleRequest(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     const { id, method, params } = request;
     const era = hasEnvelope(params) ? "modern" : "legacy";
     const serving = { request, sink, signal };
@@ -104,7 +104,7 @@ export class Relay {
   }
 
   /** Takes the host's answer to a question. */
-  answer(answer: Answer): void {
+  answer(answer: JSONRPCResponse): void {
     this.#questions.answer(answer);
   }
 
@@ -125,7 +125,7 @@ export class Relay {
     const client = await this.#server.client();
     const run = (used: Client) =>
       this.#questions.during(serving, async () => {
-        return resultFor(await this.#forward(used, serving), method, rules, { isSame: isOfVersion(used, rules) });
+        return resultFor(await this.#forward(used, serving), method, rules, { isSame: hasVersion(used, rules) });
       });
     try {
       return await this.#server.use(client, run);
@@ -148,7 +148,7 @@ export class Relay {
     const { info = { name: "mcp-edge", version: "0" }, instructions, capabilities: offered } = client.server;
     return {
       protocolVersion: rules.version,
-      capabilities: capabilitiesFor(offered, rules, isOfVersion(client, rules)),
+      capabilities: capabilitiesFor(offered, rules, hasVersion(client, rules)),
       serverInfo: pick(info, rules.implementationFields),
       ...(instructions === undefined ? {} : { instructions }),
     };
@@ -162,12 +162,12 @@ export class Relay {
     const info = meta[META.clientInfo];
     this.#host ??= { rules, capabilities, info: isObject(info) ? info : {} };
     const client = await this.#server.client();
-    const form = { isSame: isOfVersion(client, rules), info: client.server.info };
+    const form = { isSame: hasVersion(client, rules), info: client.server.info };
     if (method === "server/discover") return resultFor(discovered(client, rules), method, rules, form);
     if (method === "subscriptions/listen") return this.#listens.serve(serving, client);
     const level = meta[META.logLevel];
     if (level !== undefined && level !== this.#level) await this.#setLevel(client, level);
-    const result = await this.#rounds.serve(serving, (round) =>
+    const result = await this.#rounds.runRound(serving, (round) =>
       this.#questions.during(round, () => this.#forward(client, round)),
     );
     return resultFor(result, method, rules, form);
@@ -285,7 +285,7 @@ export class Relay {
   }
 }
 
-function isOfVersion({ server }: Client, { version }: VersionRules): boolean {
+function hasVersion({ server }: Client, { version }: VersionRules): boolean {
   return server.protocolVersion === version;
 }
 
@@ -293,7 +293,7 @@ function discovered(client: Client, rules: VersionRules): JsonObject {
   const { capabilities, instructions } = client.server;
   return {
     supportedVersions: MODERN.map(({ version }) => version),
-    capabilities: capabilitiesFor(capabilities, rules, isOfVersion(client, rules)),
+    capabilities: capabilitiesFor(capabilities, rules, hasVersion(client, rules)),
     ...(instructions === undefined ? {} : { instructions }),
   };
 }

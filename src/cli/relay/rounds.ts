@@ -13,7 +13,7 @@ import type { Origin } from "./host-questions.ts";
 /** How long a call waits for the host to come back, in milliseconds. */
 const WAIT_MS = 3_600_000;
 
-interface Question {
+interface RoundQuestion {
   readonly method: string;
   readonly params: JsonObject;
   resolve(answer: JsonObject): void;
@@ -25,7 +25,7 @@ interface Running {
   /** The text that the host sends back to continue the call. */
   readonly state: string;
   readonly abort: AbortController;
-  readonly questions: Map<string, Question>;
+  readonly questions: Map<string, RoundQuestion>;
   /** Changes with each round: the request of the host that is open, and where its messages go. */
   round: Origin;
   outcome: Promise<JsonObject>;
@@ -41,7 +41,7 @@ export class Rounds {
    *
    * @returns the result of the call, or an `input_required` result.
    */
-  async serve(round: Origin, start: (round: Origin) => Promise<JsonObject>): Promise<JsonObject> {
+  async runRound(round: Origin, start: (round: Origin) => Promise<JsonObject>): Promise<JsonObject> {
     const { params = {} } = round.request;
     const state = typeof params.requestState === "string" ? params.requestState : undefined;
     const running = state === undefined ? this.#start(round, start) : this.#continue(state, params, round);

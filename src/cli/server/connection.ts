@@ -12,7 +12,7 @@ import type { ConnectionOptions } from "./options.ts";
 import { findName, readTarget } from "./target.ts";
 
 /** The connection that a command uses, and its terminal and signals. */
-export interface Session {
+export interface CommandSession {
   readonly client: Client;
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
@@ -37,13 +37,13 @@ export const noHandlers = (): Partial<ClientOptions> => ({});
  * Connects, runs a command, and closes the connection whatever happens.
  *
  * @param own Options of the client that the command adds, such as handlers.
- * @throws {Interrupted} after Ctrl-C; the connection is closed by then.
+ * @throws {InterruptedError} after Ctrl-C; the connection is closed by then.
  */
 export async function withClient(
   server: string,
   options: ConnectionOptions,
   own: (terminal: Terminal, signal: AbortSignal, server: string) => Partial<ClientOptions>,
-  run: (session: Session) => Promise<number>,
+  run: (session: CommandSession) => Promise<number>,
 ): Promise<number> {
   const terminal = createTerminal();
   const target = await readTarget(server, options);

@@ -12,7 +12,7 @@ import { packageVersion } from "../version.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { RetryTimes } from "./retry-times.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { SignInRules } from "./sign-in.ts";
 
@@ -34,7 +34,7 @@ export interface Opened {
 
 /** Prepares a connection; nothing is opened yet. Errors and events after the signal are not shown. */
 export async function openTarget(
-  target: Target,
+  target: ServerAddress,
   options: ConnectionOptions,
   terminal: Terminal,
   rules: SignInRules,
@@ -139,7 +139,7 @@ function readHeaders(lines: readonly string[] = []): Record<string, string> {
  *
  * @throws {CliError} naming the header.
  */
-export function checkCredentials(target: Target, header: readonly string[] = []): void {
+export function checkCredentials(target: ServerAddress, header: readonly string[] = []): void {
   if (target.kind !== "http") return;
   const { protocol, hostname } = new URL(target.url);
   if (protocol === "https:" || isLoopback(hostname)) return;

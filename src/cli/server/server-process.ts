@@ -11,9 +11,9 @@ import { CliError, Exit, usageError, withMore } from "../exit.ts";
 import { isSecretName, keepSecret, redactText } from "../terminal/redact.ts";
 import { oneLine, quoted, type Terminal } from "../terminal/terminal.ts";
 import type { ConnectionOptions } from "./options.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 
-type Command = Extract<Target, { kind: "stdio" }>;
+type CommandAddress = Extract<ServerAddress, { kind: "stdio" }>;
 
 /** The characters of the log that an error shows. */
 const KEPT_CHARS = 1_000;
@@ -24,11 +24,15 @@ const LINE_CHARS_MAX = 65_536;
 export class ServerProcess {
   /** Starts the process, and ends it. */
   readonly transport: Transport;
-  readonly #target: Command;
+  readonly #target: CommandAddress;
   /** The end of the log. */
   #log = "";
 
-  constructor(target: Command, { debug, env: given }: Pick<ConnectionOptions, "debug" | "env">, terminal: Terminal) {
+  constructor(
+    target: CommandAddress,
+    { debug, env: given }: Pick<ConnectionOptions, "debug" | "env">,
+    terminal: Terminal,
+  ) {
     this.#target = target;
     for (const [name, value] of Object.entries(target.env ?? {})) if (isSecretName(name)) keepSecret(value);
     const { command, args, env, cwd } = target;

@@ -4,7 +4,7 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 /** Marks a `<server>` that was written as a command after `--`, as JSON. */
 export const COMMAND = "command:";
@@ -34,7 +34,7 @@ export function asWritten(server: string): string {
  * @param consent Whether a server of a project's file is used without asking.
  * @throws {CliError} if it is none of the three, or if the user does not agree to it.
  */
-export async function readTarget(text: string, consent: { readonly yes?: boolean } = {}): Promise<Target> {
+export async function readTarget(text: string, consent: { readonly yes?: boolean } = {}): Promise<ServerAddress> {
   if (isName(text)) {
     const { findConfigured } = await import("../hosts/find.ts");
     return findConfigured(text, consent.yes ?? false);
@@ -56,7 +56,7 @@ function checkedUrl(text: string): string {
   throw usageError('A URL must not contain a password. Write --header "Authorization: Basic ..." instead.');
 }
 
-function toCommandTarget([command = "", ...args]: readonly string[]): Target {
+function toCommandTarget([command = "", ...args]: readonly string[]): ServerAddress {
   return { kind: "stdio", command, args };
 }
 
@@ -92,7 +92,7 @@ export function splitCommand(text: string): string[] {
 }
 
 /** Describes a target in one line, without its arguments' values, which may be secrets. */
-export function findName(target: Target): string {
+export function findName(target: ServerAddress): string {
   if (target.kind === "stdio") return [target.command, ...target.args].join(" ");
   const { origin, pathname } = new URL(target.url);
   return origin + pathname;

@@ -145,13 +145,13 @@ async function answerSample(
   if (systemPrompt !== undefined) terminal.note(quoted(`system: ${systemPrompt}`));
   if (earlier > 0) terminal.note(err.dim(`(${counted(earlier, "earlier message")})`));
   for (const { role, content } of messages.slice(-MESSAGES_MAX)) {
-    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(textOfContent).join("\n")}`));
+    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(formatContent).join("\n")}`));
   }
   const text = await askText(`Write the answer of the model for ${oneLine(server)}. Escape declines.`, signal);
   if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
   return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };
 }
 
-function textOfContent(content: SamplingContent): string {
+function formatContent(content: SamplingContent): string {
   return content.type === "text" ? content.text : `[${oneLine(content.type)}]`;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Interrupted } from "../exit.ts";
+import { InterruptedError } from "../exit.ts";
 
 /** The numbers of the signals that end a command. */
 const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
@@ -14,7 +14,7 @@ export function listenForSignals(): { readonly signal: AbortSignal; stop(): void
   const listeners = Object.entries(SIGNALS).map(([name, number]) => {
     const listener = () => {
       if (controller.signal.aborted) process.exit(128 + number);
-      controller.abort(new Interrupted(number));
+      controller.abort(new InterruptedError(number));
     };
     process.on(name, listener);
     return () => process.off(name, listener);

@@ -12,7 +12,7 @@ import type { WriteStream } from "node:tty";
 import { cleanText } from "../../safe/clean-text.ts";
 import { withoutGiven } from "./redact.ts";
 
-type Stream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
+type OutputStream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Formats text for one stream; without colours it returns the text unchanged. */
 export interface Paint {
@@ -66,7 +66,7 @@ function render(text: string): string {
   return clean(text).replace(MARKS, "\u001b[$1m");
 }
 
-function paintFor(stream: Stream, env: NodeJS.ProcessEnv): Paint {
+function paintFor(stream: OutputStream, env: NodeJS.ProcessEnv): Paint {
   // https://no-color.org: any value that is not empty.
   const hasColours = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
   const entries = Object.entries(CODES).map(([name, [on, off]]) => {

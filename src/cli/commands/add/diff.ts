@@ -14,7 +14,7 @@ const CELLS_MAX = 4_000_000;
 const SHOWN_MAX = 200;
 
 /** One line of a comparison. */
-type Line = readonly [mark: " " | "+" | "-", text: string];
+type DiffLine = readonly [mark: " " | "+" | "-", text: string];
 
 /** Returns the lines that differ, each with `+` or `-`, and some unchanged ones around them. */
 export function diffLines(before: string, after: string, { green, red, dim }: Paint): string {
@@ -40,10 +40,10 @@ function split(text: string): string[] {
 }
 
 /** The shortest way from one list of lines to another, by their longest common subsequence. */
-function compare(before: readonly string[], after: readonly string[]): Line[] {
-  const replaced = (): Line[] => [
-    ...before.map((text): Line => ["-", text]),
-    ...after.map((text): Line => ["+", text]),
+function compare(before: readonly string[], after: readonly string[]): DiffLine[] {
+  const replaced = (): DiffLine[] => [
+    ...before.map((text): DiffLine => ["-", text]),
+    ...after.map((text): DiffLine => ["+", text]),
   ];
   if ((before.length + 1) * (after.length + 1) > CELLS_MAX) return replaced();
   const width = after.length + 1;
@@ -55,7 +55,7 @@ function compare(before: readonly string[], after: readonly string[]): Line[] {
       lengths[i * width + j] = isSame ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   }
-  const lines: Line[] = [];
+  const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < before.length || j < after.length) {
     if (i < before.length && j < after.length && before[i] === after[j]) {

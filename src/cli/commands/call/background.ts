@@ -7,12 +7,12 @@ import { type Client, ClientError, type Tool } from "../../../client/index.ts";
 import { startTask, type Task } from "../../../client/tasks/index.ts";
 import { declaresTasks, hasExtension, mayBecomeTask } from "../../../client/tasks/support.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { CliError, Exit, textOfError } from "../../exit.ts";
-import { type Session, withinMs } from "../../server/connection.ts";
+import { CliError, Exit, formatError } from "../../exit.ts";
+import { type CommandSession, withinMs } from "../../server/connection.ts";
 import { shellWord } from "../../terminal/shell.ts";
 import { printJson, showCallResult } from "../../terminal/show.ts";
 import { oneLine } from "../../terminal/terminal.ts";
-import type { CallOptions } from "./options.ts";
+import type { CallCommandOptions } from "./options.ts";
 
 /** How long the answer to an interrupted call is awaited, in milliseconds. */
 const LATE_ANSWER_MS = 3_000;
@@ -41,7 +41,7 @@ export class CallTask {
    *
    * @param mayBecome Whether the answer may name a task.
    */
-  run(session: Session, mayBecome: boolean, call: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  run(session: CommandSession, mayBecome: boolean, call: (signal: AbortSignal) => Promise<number>): Promise<number> {
     const { signal, beforeClose } = session;
     signal.throwIfAborted();
     const held = new AbortController();
@@ -53,7 +53,7 @@ export class CallTask {
   }
 
   async #end(
-    { signal, terminal }: Session,
+    { signal, terminal }: CommandSession,
     mayBecome: boolean,
     held: AbortController,
     running: Promise<unknown>,
@@ -68,7 +68,11 @@ export class CallTask {
 }
 
 /** Whether the answer to a call may name a task. In 2025-11-25 it does if the call asks for one. */
-export function mayNameTask({ server }: Client, tool: Tool, { task: isWanted }: Pick<CallOptions, "task">): boolean {
+export function mayNameTask(
+  { server }: Client,
+  tool: Tool,
+  { task: isWanted }: Pick<CallCommandOptions, "task">,
+): boolean {
   if (!mayBecomeTask(server, tool)) return false;
   return hasExtension(server) || isWanted === true || tool.execution?.taskSupport === "required";
 }
@@ -88,8 +92,8 @@ export function requireTasks({ server }: Client, tool: Tool): void {
 export async function startInBackground(
   tool: Tool,
   args: JsonObject,
-  options: CallOptions,
-  { client, terminal, signal }: Session,
+  options: CallCommandOptions,
+  { client, terminal, signal }: CommandSession,
   callSignal: AbortSignal,
 ): Promise<number> {
   const task = await startTask(client, tool, args, { signal: callSignal });
@@ -117,7 +121,7 @@ export function isGivenUp(error: unknown, signal: AbortSignal): boolean {
 }
 
 /** Cancels the task of a call that was given up, and says whether the server has confirmed it. */
-export async function endTask(task: Task, server: string, { client, terminal }: Session): Promise<void> {
+export async function endTask(task: Task, server: string, { client, terminal }: CommandSession): Promise<void> {
   const id = oneLine(task.id ?? "", 500);
   try {
     // The client has asked already; this waits for the answer.
@@ -126,7 +130,7 @@ export async function endTask(task: Task, server: string, { client, terminal }: 
   } catch (error) {
     // A process that Ctrl-C has ended too has no tasks any more.
     if (client.server.transport === "pipe") return;
-    const reason = oneLine(textOfError(error), 300);
+    const reason = oneLine(formatError(error), 300);
     terminal.note(terminal.err.yellow(`The task ${id} may still run, because its end was not confirmed: ${reason}`));
     terminal.note(`Try again: mcp-edge tasks ${shellWord(server)} cancel ${shellWord(id)}`);
   }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type CliCommand, helpFor, refuseOption } from "../../command.ts";
 import { addConnectionOptions, allExcept } from "../../server/options.ts";
-import type { CallOptions } from "./options.ts";
+import type { CallCommandOptions } from "./options.ts";
 
 /** `mcp-edge call`: calls a tool. */
 export const call: CliCommand = {
@@ -25,7 +25,7 @@ export const call: CliCommand = {
       .allowUnknownOption()
       .addHelpText("after", EXAMPLES)
       .action(async (server?: string, tool?: string, rest: readonly string[] = []) => {
-        const options = command.opts<CallOptions>();
+        const options = command.opts<CallCommandOptions>();
         if (server === undefined || (options.help && tool === undefined)) return helpFor(command, options);
         refuseOption(command, server);
         const { callTool } = await import("./call.ts");

@@ -6,14 +6,14 @@
 
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { checkCredentials } from "../../server/open-target.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { findName, readTarget } from "../../server/target.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
 import type { CheckOptions } from "./options.ts";
 import { CHECKED_VERSIONS, type Probed, probeVersion } from "./probes.ts";
-import { printRows, type Row } from "./rows.ts";
+import { type CheckRow, printRows } from "./rows.ts";
 import {
   fetchedSuite,
   installedSuite,
@@ -56,7 +56,7 @@ export async function checkServer(server: string, options: CheckOptions): Promis
 
 /** Returns the suite to run; undefined for servers and callers that do without it. */
 async function chooseSuite(
-  target: Target,
+  target: ServerAddress,
   { suite, fetch: mayFetch, header, json }: CheckOptions,
   terminal: Terminal,
   signal: AbortSignal,
@@ -79,7 +79,7 @@ async function chooseSuite(
 }
 
 async function reasonToDoWithout(
-  target: Target,
+  target: ServerAddress,
   hasHeaders: boolean,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -98,17 +98,17 @@ async function reasonToDoWithout(
 
 async function official(
   suite: Suite | undefined,
-  target: Target,
+  target: ServerAddress,
   probed: readonly Probed[],
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<Row[]> {
+): Promise<CheckRow[]> {
   if (!suite || target.kind === "stdio") return [];
   terminal.status("starting the official suite");
   const scenarios = await listScenarios(suite, signal);
   // Its scenario for servers on this machine wants the host name, not the address.
   const url = target.url.replace("//127.0.0.1", "//localhost");
-  const rows: Row[] = [];
+  const rows: CheckRow[] = [];
   for (const { version, capabilities } of probed) {
     if (!capabilities) continue;
     const onStart = (name: string) => terminal.status(`${version}: ${name}`);

@@ -5,22 +5,22 @@
  */
 import { type Client, ClientError, connect, McpError, type Tool } from "../../../client/index.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
-import { textOfError } from "../../exit.ts";
+import { formatError } from "../../exit.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { untilInterrupted } from "../../terminal/signals.ts";
 import { counted, type Terminal } from "../../terminal/terminal.ts";
-import type { Row, Status } from "./rows.ts";
+import type { CheckRow, Status } from "./rows.ts";
 
 /** The results of the checks in one version of a server. */
 export interface Probed {
   readonly version: string;
   /** The names of the declared capabilities; undefined if the server does not have this version. */
   readonly capabilities?: ReadonlySet<string>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly CheckRow[];
 }
 
 /** A check with a connection. Returns what was found; throws an error if the server is wrong. */
@@ -118,7 +118,7 @@ async function readErrorCode(request: Promise<unknown>): Promise<number | undefi
 
 /** Connects in one version and runs the checks. */
 export async function probeVersion(
-  target: Target,
+  target: ServerAddress,
   version: string,
   options: ConnectionOptions,
   terminal: Terminal,
@@ -128,7 +128,7 @@ export async function probeVersion(
   let client: Client | undefined;
   try {
     client = await untilInterrupted(connect(opened.target, opened.options), signal);
-    const rows: Row[] = [row(version, "connect", "passed", describe(client))];
+    const rows: CheckRow[] = [row(version, "connect", "passed", describe(client))];
     for (const [name, check] of Object.entries(CHECKS)) {
       if (name === "unknown-tool" && !client.server.capabilities.tools) continue;
       rows.push(await runCheck(name, check, client, version, signal));
@@ -137,7 +137,7 @@ export async function probeVersion(
   } catch (error) {
     signal.throwIfAborted();
     // A server that knows no handshake refuses it as any unknown method.
-    const refusal = client === undefined && McpError.is(error) ? `: ${redactText(textOfError(error))}` : undefined;
+    const refusal = client === undefined && McpError.is(error) ? `: ${redactText(formatError(error))}` : undefined;
     const isLacking = ClientError.is(error) && error.code === "version-unsupported";
     if (refusal === undefined && !isLacking) throw opened.explain(error);
     const detail = `the server does not have this version${refusal ?? ""}`;
@@ -157,7 +157,7 @@ async function runCheck(
   client: Client,
   version: string,
   signal: AbortSignal,
-): Promise<Row> {
+): Promise<CheckRow> {
   try {
     const found = await untilInterrupted(check(client, signal), signal);
     return typeof found === "string"
@@ -165,11 +165,11 @@ async function runCheck(
       : row(version, name, "warning", found.warning);
   } catch (error) {
     signal.throwIfAborted();
-    return row(version, name, "failed", redactText(textOfError(error)));
+    return row(version, name, "failed", redactText(formatError(error)));
   }
 }
 
-function row(version: string, name: string, status: Status, detail: string): Row {
+function row(version: string, name: string, status: Status, detail: string): CheckRow {
   return { version, name, source: "mcp-edge", status, detail };
 }
 

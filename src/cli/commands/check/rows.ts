@@ -9,7 +9,7 @@ import { oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 export type Status = "passed" | "failed" | "warning" | "not-applicable";
 
 /** One row of the table. */
-export interface Row {
+export interface CheckRow {
   /** The protocol version in which it was checked. */
   readonly version: string;
   /** What was checked: a scenario of the official suite, or a check of mcp-edge. */
@@ -28,7 +28,7 @@ const MARKS: Readonly<Record<Status, (paint: Paint) => string>> = {
 };
 
 /** Prints the rows by version, oldest first, and how many there are of each status. */
-export function printRows(rows: readonly Row[], terminal: Terminal): void {
+export function printRows(rows: readonly CheckRow[], terminal: Terminal): void {
   const { out } = terminal;
   const width = Math.max(...rows.map(({ name }) => name.length));
   for (const version of [...new Set(rows.map((row) => row.version))].sort()) {

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CliError, Exit } from "../../exit.ts";
 import { reasonNotToRun } from "./applicable.ts";
-import type { Row } from "./rows.ts";
+import type { CheckRow } from "./rows.ts";
 
 const PACKAGE = "@modelcontextprotocol/conformance";
 /** The version that npm fetches: the one with which mcp-edge itself is tested. */
@@ -80,9 +80,9 @@ export async function runScenarios(
   of: { readonly url: string; readonly version: string; readonly capabilities: ReadonlySet<string> },
   onStart: (name: string) => void,
   signal: AbortSignal,
-): Promise<Row[]> {
+): Promise<CheckRow[]> {
   const names = [...scenarios].filter(([, versions]) => versions.includes(of.version)).map(([name]) => name);
-  const rows: Row[] = [];
+  const rows: CheckRow[] = [];
   const queue = [...names.entries()];
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
@@ -119,7 +119,7 @@ async function runScenario(
   name: string,
   { url, version }: { readonly url: string; readonly version: string },
   signal: AbortSignal,
-): Promise<Pick<Row, "status" | "detail">> {
+): Promise<Pick<CheckRow, "status" | "detail">> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-check-"));
   try {
     const args = ["server", "--url", url, "--scenario", name, "--spec-version", version, "--output-dir", folder];
@@ -146,7 +146,7 @@ function isTestable({ id, status, errorMessage = "" }: SuiteCheck): boolean {
 }
 
 /** A scenario passes if a check succeeds and none fails. If the suite has skipped all checks, the scenario does not apply. */
-function judge(found: readonly SuiteCheck[]): Pick<Row, "status" | "detail"> {
+function judge(found: readonly SuiteCheck[]): Pick<CheckRow, "status" | "detail"> {
   const checks = found.filter(isTestable);
   const all = (status: SuiteCheck["status"]) => checks.filter((check) => check.status === status);
   const texts = (some: readonly SuiteCheck[]) =>

@@ -13,10 +13,10 @@ import { readJsonFile } from "../../files/json-file.ts";
 import { changeFile, readHostFile } from "../../hosts/change-file.ts";
 import { surroundings } from "../../hosts/configured.ts";
 import { setEntry } from "../../hosts/edit-jsonc.ts";
-import { HOSTS, type Host } from "../../hosts/entries.ts";
+import { HOSTS, type KnownHost } from "../../hosts/entries.ts";
 import { type HostFile, hostFiles } from "../../hosts/files.ts";
 import { didYouMean } from "../../names.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { COMMAND, isName, readTarget } from "../../server/target.ts";
 import { redact } from "../../terminal/redact.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
@@ -57,7 +57,7 @@ export async function connectTo(words: readonly (string | undefined)[], options:
   }
 }
 
-async function findHost(name: string | undefined, terminal: Terminal, signal: AbortSignal): Promise<Host> {
+async function findHost(name: string | undefined, terminal: Terminal, signal: AbortSignal): Promise<KnownHost> {
   const names = HOSTS.map((each) => each.name);
   if (name !== undefined) {
     const found = HOSTS.find((each) => each.name === name);
@@ -80,7 +80,7 @@ function cancelled(): never {
 async function toTarget(
   server: string | undefined,
   options: ConnectOptions,
-): Promise<{ readonly target: Target; readonly known?: string }> {
+): Promise<{ readonly target: ServerAddress; readonly known?: string }> {
   if (server === undefined) return { target: ownServer() };
   if (!isName(server)) return { target: absolute(await readTarget(server)) };
   const { findServer } = await import("../../hosts/find.ts");
@@ -96,14 +96,14 @@ async function toTarget(
 }
 
 /** The stdio server of the project in this folder. A host has neither this folder nor a PATH, so both paths are absolute. */
-function ownServer(): Target {
+function ownServer(): ServerAddress {
   const entry = resolve("src/stdio.ts");
   if (existsSync(entry)) return { kind: "stdio", command: process.execPath, args: [entry] };
   throw usageError("This folder has no src/stdio.ts. Write the URL of a server, or its command after --.");
 }
 
 /** A path that exists in this folder becomes absolute, because hosts start servers elsewhere. */
-function absolute(target: Target): Target {
+function absolute(target: ServerAddress): ServerAddress {
   if (target.kind === "http") return target;
   const toPath = (word: string) => (/[\\/.]/.test(word) && existsSync(word) ? resolve(word) : word);
   const command = target.command === "node" ? process.execPath : toPath(target.command);
@@ -111,7 +111,7 @@ function absolute(target: Target): Target {
 }
 
 /** The name of the project in this folder for a server of this machine; the host for others. */
-function nameFor(target: Target): string {
+function nameFor(target: ServerAddress): string {
   const hostname = target.kind === "http" ? new URL(target.url).hostname : undefined;
   const { name } = readJsonFile("package.json") ?? {};
   const isOwn = hostname === undefined || isLoopback(hostname);
@@ -119,7 +119,7 @@ function nameFor(target: Target): string {
   return hostname?.replace(/[^\w.-]/g, "-") ?? "server";
 }
 
-function toFile(host: Host, { project }: ConnectOptions): HostFile {
+function toFile(host: KnownHost, { project }: ConnectOptions): HostFile {
   const files = hostFiles(surroundings()).filter((each) => each.host === host.name);
   const found = files.find(({ scope }) => (scope === "project") === (project === true));
   if (found) return found;
@@ -128,13 +128,13 @@ function toFile(host: Host, { project }: ConnectOptions): HostFile {
 
 interface Writing {
   readonly options: ConnectOptions;
-  readonly target: Target;
+  readonly target: ServerAddress;
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
 }
 
 async function write(
-  host: Host,
+  host: KnownHost,
   file: HostFile,
   name: string,
   entry: JsonObject,

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { connect } from "../../../client/index.ts";
 import { type Listening, listen } from "../../../node/http-server.ts";
 import { CliError, Exit, usageError } from "../../exit.ts";
-import type { Connect } from "../../relay/relay.ts";
+import type { ConnectToServer } from "../../relay/relay.ts";
 import { useOpened } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import { findName, readTarget } from "../../server/target.ts";
@@ -30,7 +30,7 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
   const interruption = listenForSignals();
   const { signal } = interruption;
   const prepare = () => openTarget(target, options, terminal, { signal, mayAsk: false });
-  const open: Connect = async (more) => {
+  const open: ConnectToServer = async (more) => {
     const opened = await prepare();
     return connect(opened.target, { ...opened.options, ...more });
   };

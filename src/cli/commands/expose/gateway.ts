@@ -17,14 +17,14 @@ import { type Refusal, Refused, type Reply, refuse, toStatus } from "../../../ht
 import { type Emit, type Outcome, respond } from "../../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../../http/response-times.ts";
 import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../../http/session-refusals.ts";
-import { type Answer, encodeAnswer } from "../../relay/messages.ts";
-import { type Connect, Relay } from "../../relay/relay.ts";
+import { encodeResponse, type JSONRPCResponse } from "../../relay/messages.ts";
+import { type ConnectToServer, Relay } from "../../relay/relay.ts";
 import { StreamLog } from "./stream-log.ts";
 
 /** The parts of a gateway. */
 export interface GatewayParts {
   /** Starts a process of the server and connects to it. */
-  readonly connect: Connect;
+  readonly connect: ConnectToServer;
   /** The path of the endpoint. */
   readonly path: string;
   /** The token that each request must carry; undefined if none is needed. */
@@ -63,10 +63,10 @@ class Seat {
   }
 
   /** Forwards a request. The process is in use until the answer. */
-  async serve(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<Answer | undefined> {
+  async forward(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     this.#running += 1;
     try {
-      return await this.relay.serve(request, { send: emit }, signal);
+      return await this.relay.handleRequest(request, { send: emit }, signal);
     } finally {
       this.#running -= 1;
       this.usedAtMs = Date.now();
@@ -114,7 +114,7 @@ export class Gateway {
     const given = headers.get("Authorization");
     if (!this.#isAllowed(given)) return refuse({ reason: "unauthorized", tokenPresented: given !== null });
     if (method === "POST") return this.#post(request);
-    if (method === "GET" || method === "DELETE") return this.#ofSession(request);
+    if (method === "GET" || method === "DELETE") return this.#handleSession(request);
     return refuse({ reason: "method-not-allowed", method, allow: ALLOW });
   }
 
@@ -150,14 +150,14 @@ export class Gateway {
       case "initialize":
         return this.#initialize(verdict.request);
       case "modern": {
-        const seat = this.#seatOf(toKey(verdict.request), true);
+        const seat = this.#findSeat(toKey(verdict.request), true);
         if (!(seat instanceof Seat)) return refuse(seat, verdict.request.id);
         const run = (emit: Emit, { signal }: { signal: AbortSignal }) =>
-          serve(seat, verdict.request, emit, signal, true);
+          runRequest(seat, verdict.request, emit, signal, true);
         return respond(run, { ...options, request });
       }
       case "legacy": {
-        const seat = this.#seatOf(verdict.sessionId ?? "", false);
+        const seat = this.#findSeat(verdict.sessionId ?? "", false);
         if (!(seat instanceof Seat)) return refuse(seat);
         return seat.streams.respond((emit) => serveAll(seat, verdict, emit), options, primes(headers));
       }
@@ -167,21 +167,21 @@ export class Gateway {
   /** Opens a session with a process of its own. */
   async #initialize(request: JSONRPCRequest): Promise<Reply> {
     const id = randomUUID();
-    const seat = this.#seatOf(id, true);
+    const seat = this.#findSeat(id, true);
     if (!(seat instanceof Seat)) return refuse(seat, request.id);
-    const { text, status } = await serve(seat, request, () => undefined, new AbortController().signal, false);
-    const isOpen = text !== undefined && "result" in (JSON.parse(text) as Answer);
+    const { text, status } = await runRequest(seat, request, () => undefined, new AbortController().signal, false);
+    const isOpen = text !== undefined && "result" in (JSON.parse(text) as JSONRPCResponse);
     if (!isOpen) await this.#end(id);
     const headers = { "Content-Type": "application/json", ...(isOpen ? { "Mcp-Session-Id": id } : {}) };
     return new Response(text ?? null, { status, headers });
   }
 
   /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
-  async #ofSession(request: Request): Promise<Reply> {
+  async #handleSession(request: Request): Promise<Reply> {
     const { method, headers } = request;
     const id = headers.get("Mcp-Session-Id");
     if (id === null) return refuse({ reason: "method-not-allowed", method, allow: "POST" });
-    const seat = this.#seatOf(id, false);
+    const seat = this.#findSeat(id, false);
     if (!(seat instanceof Seat)) return refuse(seat);
     if (method === "DELETE") {
       await this.#end(id);
@@ -193,7 +193,7 @@ export class Gateway {
   }
 
   /** Returns the process for a key, started if need be, or the refusal. */
-  #seatOf(key: string, mayOpen: boolean): Seat | Refusal {
+  #findSeat(key: string, mayOpen: boolean): Seat | Refusal {
     const known = this.#seats.get(key);
     if (known) {
       known.usedAtMs = Date.now();
@@ -242,17 +242,17 @@ function toKey({ params }: JSONRPCRequest): string {
   return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);
 }
 
-async function serve(
+async function runRequest(
   seat: Seat,
   request: JSONRPCRequest,
   emit: Emit,
   signal: AbortSignal,
   isModern: boolean,
 ): Promise<Outcome> {
-  const answer = await seat.serve(request, emit, signal);
+  const answer = await seat.forward(request, emit, signal);
   if (!answer) return { text: undefined, status: 202 };
   const code = "error" in answer ? answer.error.code : undefined;
-  return { text: encodeAnswer(answer), status: toStatus(code, isModern) };
+  return { text: encodeResponse(answer), status: toStatus(code, isModern) };
 }
 
 /** Serves the messages of a legacy POST; a batch is answered with one array. */
@@ -268,7 +268,7 @@ async function serveOne(seat: Seat, parsed: ParsedMessage, emit: Emit): Promise<
     const { id } = parsed.message;
     const abort = new AbortController();
     seat.serving.set(id, abort);
-    return serve(seat, parsed.message, emit, abort.signal, false).finally(() => seat.serving.delete(id));
+    return runRequest(seat, parsed.message, emit, abort.signal, false).finally(() => seat.serving.delete(id));
   }
   if (parsed.kind === "response") seat.relay.answer(parsed.message);
   else if (parsed.kind === "notification") {

@@ -26,12 +26,12 @@ export class StreamLog {
   readonly #limits: HttpLimits;
   readonly #onLeft: () => void;
   readonly #charsMax: number;
-  readonly #streams = new Map<number, LoggedStream>();
+  readonly #streams = new Map<number, SessionStream>();
   /** The stream of each event, oldest first. */
-  readonly #order: LoggedStream[] = [];
+  readonly #order: SessionStream[] = [];
   #chars = 0;
   #lastNumber = 0;
-  #general: LoggedStream | undefined;
+  #general: SessionStream | undefined;
 
   /** @param onLeft Called when a client has disconnected from a stream. */
   constructor(limits: HttpLimits, onLeft: () => void, charsMax = CHARS_MAX) {
@@ -88,24 +88,24 @@ export class StreamLog {
     for (const stream of this.#streams.values()) stream.end();
   }
 
-  #open(): LoggedStream {
+  #open(): SessionStream {
     this.#lastNumber += 1;
     const onLogged = (chars: number) => this.#logged(stream, chars);
-    const stream = new LoggedStream(this.#lastNumber, this.#limits, onLogged, this.#onLeft);
+    const stream = new SessionStream(this.#lastNumber, this.#limits, onLogged, this.#onLeft);
     this.#streams.set(stream.number, stream);
     return stream;
   }
 
-  #end(stream: LoggedStream, answer?: string): void {
+  #end(stream: SessionStream, answer?: string): void {
     stream.end(answer);
     if (stream.isForgotten) this.#streams.delete(stream.number);
   }
 
-  #logged(stream: LoggedStream, chars: number): void {
+  #logged(stream: SessionStream, chars: number): void {
     this.#order.push(stream);
     this.#chars += chars + OVERHEAD;
     while (this.#chars > this.#charsMax) {
-      const oldest = this.#order.shift() as LoggedStream;
+      const oldest = this.#order.shift() as SessionStream;
       this.#chars -= oldest.drop() + OVERHEAD;
       if (oldest.isForgotten) this.#streams.delete(oldest.number);
     }
@@ -113,7 +113,7 @@ export class StreamLog {
 }
 
 /** One stream: its events, and the connection on which the client reads it. */
-class LoggedStream implements PendingStream {
+class SessionStream implements PendingStream {
   readonly number: number;
   readonly #limits: HttpLimits;
   readonly #onLogged: (chars: number) => void;

@@ -31,7 +31,7 @@ const PROGRAM = "server/index.mjs";
 const MTIME = new Date(1980, 0, 1);
 
 /** The facts of package.json that the manifest needs. */
-interface Project {
+interface PackageFacts {
   readonly name: string;
   readonly version: string;
   readonly description?: string;
@@ -72,7 +72,7 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
 }
 
 /** @throws {CliError} naming the field that package.json lacks. */
-function readProject(): Project {
+function readProject(): PackageFacts {
   const manifest = readJsonFile("package.json");
   if (!manifest) throw usageError("This folder has no package.json. Run the command in your project.");
   const text = (name: string) => (typeof manifest[name] === "string" ? (manifest[name] as string) : "");
@@ -117,7 +117,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
 }
 
 /** Starts the bundled server, and describes it. */
-async function describe(path: string, project: Project, signal: AbortSignal) {
+async function describe(path: string, project: PackageFacts, signal: AbortSignal) {
   const { name, version, description, license, author, node } = project;
   const transport = stdio({ command: process.execPath, args: [path] });
   const facts = { name: "mcp-edge", version: packageVersion() };

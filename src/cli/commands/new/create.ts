@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { usageError } from "../../exit.ts";
-import { fillIn, type Manifest } from "./fill-in.ts";
+import { fillIn, type ProjectManifest } from "./fill-in.ts";
 import type { Template } from "./templates.ts";
 
 /**
@@ -46,7 +46,7 @@ export function checkFree(folder: string): void {
 export async function createFolder(
   folder: string,
   template: Template,
-  manifest: Manifest,
+  manifest: ProjectManifest,
   prepare: (building: string) => Promise<void>,
 ): Promise<void> {
   checkFree(folder);
@@ -66,7 +66,7 @@ export async function createFolder(
   }
 }
 
-function writeProject(target: string, template: Template, manifest: Manifest): void {
+function writeProject(target: string, template: Template, manifest: ProjectManifest): void {
   const entries = readdirSync(template.folder, { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {
     const source = join(entry.parentPath, entry.name);

@@ -8,7 +8,7 @@
 const NAME_CHARACTERS_MAX = 63;
 
 /** Returns what is wrong with the name of a project, or undefined. */
-export function problemOfName(name: string): string | undefined {
+export function findNameProblem(name: string): string | undefined {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= NAME_CHARACTERS_MAX && name !== "node-modules") {
     return undefined;
   }
@@ -57,7 +57,7 @@ const PLACES: readonly Places[] = [
 ];
 
 /** The members that the package.json of a project gets. */
-export interface Manifest {
+export interface ProjectManifest {
   readonly name: string;
   /** The version of mcp-edge, or `file:` and a path. */
   readonly packageSpec: string;
@@ -71,7 +71,7 @@ export interface Manifest {
  * @param file The path below the template's folder, with `/`.
  * @param from The name of the template.
  */
-export function fillIn(file: string, text: string, from: string, manifest: Manifest): string {
+export function fillIn(file: string, text: string, from: string, manifest: ProjectManifest): string {
   if (file === "package.json") return fillManifest(text, manifest);
   const { patterns } = PLACES.find((each) => each.file.test(file)) ?? {};
   return (patterns?.(from) ?? []).reduce(
@@ -80,7 +80,7 @@ export function fillIn(file: string, text: string, from: string, manifest: Manif
   );
 }
 
-function fillManifest(text: string, { name, packageSpec, addsNode }: Manifest): string {
+function fillManifest(text: string, { name, packageSpec, addsNode }: ProjectManifest): string {
   const { description: _, ...template } = JSON.parse(text) as Record<string, unknown> & {
     dependencies?: Record<string, string>;
     devDependencies?: Record<string, string>;

@@ -10,7 +10,7 @@ import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
 import { packageVersion } from "../../version.ts";
 import { checkFree, createFolder } from "./create.ts";
-import { nameFrom, problemOfName } from "./fill-in.ts";
+import { findNameProblem, nameFrom } from "./fill-in.ts";
 import { runIn } from "./install.ts";
 import type { NewOptions } from "./options.ts";
 import { findTemplate, readTemplates, type Template } from "./templates.ts";
@@ -64,7 +64,7 @@ async function planProject(
   if (given !== undefined) checkFree(resolve(given));
   const folder = resolve(given ?? (await askFolder(terminal, signal)));
   const name = options.name ?? basename(folder);
-  const problem = problemOfName(name);
+  const problem = findNameProblem(name);
   if (problem !== undefined) {
     const other =
       options.name === undefined ? ` To keep the name of the folder, add: --name ${nameFrom(name) || "my-server"}` : "";
@@ -85,7 +85,7 @@ async function askFolder(terminal: Terminal, signal: AbortSignal): Promise<strin
     } catch (error) {
       return (error as Error).message;
     }
-    return problemOfName(basename(resolve(text)));
+    return findNameProblem(basename(resolve(text)));
   };
   return (await askText("Which folder shall be created?", signal, { initial: "my-server", check })) ?? refuse(signal);
 }

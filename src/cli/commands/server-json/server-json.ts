@@ -54,7 +54,7 @@ function describe(
   const name = given ?? before?.name;
   if (typeof name !== "string")
     throw usageError("Name the server as the registry shall know it: --name io.github.you/server");
-  const problem = problemOfName(name);
+  const problem = findNameProblem(name);
   if (problem !== undefined) throw usageError(`--name: ${problem}`);
   if (!info) throw usageError("The server does not say its name and version.");
   const { version, title, websiteUrl, icons } = info;
@@ -80,7 +80,7 @@ function isPublic(url: string | undefined): url is string {
   return url !== undefined && URL.canParse(url) && url.startsWith("https:") && !isLoopback(new URL(url).hostname);
 }
 
-function problemOfName(name: string): string | undefined {
+function findNameProblem(name: string): string | undefined {
   const [min, max] = NAME_CHARACTERS;
   if (NAME.test(name) && name.length >= min && name.length <= max) return undefined;
   return `${JSON.stringify(name)} is not a name for the registry. Write a domain of yours backwards and a name, such as io.github.ada/weather.`;
@@ -93,7 +93,7 @@ function compare(file: JsonObject, { info }: ServerFacts, url: string | undefine
     if (shall === undefined || is === shall) return;
     problems.push(`${member} is ${JSON.stringify(is)}, and the server says ${JSON.stringify(shall)}.`);
   };
-  const name = problemOfName(String(file.name));
+  const name = findNameProblem(String(file.name));
   if (name !== undefined) problems.push(`name: ${name}`);
   if (file.$schema !== SCHEMA) problems.push(`$schema is ${JSON.stringify(file.$schema)}; use ${SCHEMA}`);
   const { description } = file;

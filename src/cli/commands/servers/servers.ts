@@ -5,12 +5,12 @@
  */
 import { homedir } from "node:os";
 import { type Client, connect } from "../../../client/index.ts";
-import { CliError, Exit, textOfError } from "../../exit.ts";
-import { type Configured, type ReadFile, readHosts, surroundings } from "../../hosts/configured.ts";
+import { CliError, Exit, formatError } from "../../exit.ts";
+import { type HostFileServers, type HostServer, readHosts, surroundings } from "../../hosts/configured.ts";
 import { askConsent, describe, withoutValues } from "../../hosts/consent.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { checkCredentials, type Opened, openTarget } from "../../server/open-target.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals, untilInterrupted } from "../../terminal/signals.ts";
@@ -24,7 +24,7 @@ const TRY_MS = 20_000;
 
 /** The outcome of trying a server. */
 interface Tried {
-  readonly server: Configured;
+  readonly server: HostServer;
   readonly state: "works" | "failed" | "skipped";
   /** Why it failed or was not tried. */
   readonly reason?: string;
@@ -58,7 +58,7 @@ export async function showServers(options: ServersOptions): Promise<number> {
 
 /** A file of the project may come from a stranger. Its commands would run, and its addresses would get variables. */
 async function mayUseProjects(
-  files: readonly ReadFile[],
+  files: readonly HostFileServers[],
   { yes, try: tries }: ServersOptions,
   terminal: Terminal,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function mayUseProjects(
   return terminal.canAsk && askConsent(foreign, terminal, signal);
 }
 
-async function tryAll(servers: readonly Configured[], one: (server: Configured) => Promise<Tried>): Promise<Tried[]> {
+async function tryAll(servers: readonly HostServer[], one: (server: HostServer) => Promise<Tried>): Promise<Tried[]> {
   const results: Tried[] = [];
   const queue = [...servers.entries()];
   const work = async () => {
@@ -81,7 +81,7 @@ async function tryAll(servers: readonly Configured[], one: (server: Configured) 
 }
 
 async function tryServer(
-  server: Configured,
+  server: HostServer,
   options: ServersOptions,
   usesProjects: boolean,
   terminal: Terminal,
@@ -94,7 +94,7 @@ async function tryServer(
     const reason = options.try ? "from a file of this project; --yes tries it" : "not tried";
     return { server, state: "skipped", reason };
   }
-  let target: Target;
+  let target: ServerAddress;
   try {
     target = server.resolve();
   } catch (error) {
@@ -106,8 +106,8 @@ async function tryServer(
 }
 
 async function tryTarget(
-  server: Configured,
-  target: Target,
+  server: HostServer,
+  target: ServerAddress,
   limitMs: number,
   terminal: Terminal,
   signal: AbortSignal,
@@ -127,7 +127,7 @@ async function tryTarget(
   } catch (error) {
     const late = new CliError(Exit.cancelled, `It did not answer within ${limitMs} ms.`);
     const reason = redactText(
-      withoutValues(textOfError(limit.aborted ? late : opened.explain(error)), server, process.env),
+      withoutValues(formatError(limit.aborted ? late : opened.explain(error)), server, process.env),
     );
     return { server, state: "failed", reason };
   } finally {
@@ -137,7 +137,7 @@ async function tryTarget(
 }
 
 /** Connects, unless secrets would be sent over a connection that others can read. */
-async function connectSafely(target: Target, { target: to, options }: Opened): Promise<Client> {
+async function connectSafely(target: ServerAddress, { target: to, options }: Opened): Promise<Client> {
   checkCredentials(target);
   return connect(to, options);
 }
@@ -154,7 +154,7 @@ function asJson({ server, ...outcome }: Tried): object {
   };
 }
 
-function print(files: readonly ReadFile[], tried: readonly Tried[], terminal: Terminal): void {
+function print(files: readonly HostFileServers[], tried: readonly Tried[], terminal: Terminal): void {
   const { out } = terminal;
   if (files.length === 0) terminal.note("No host has servers here.");
   for (const { file, servers, problem } of files) {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../../command.ts";
-import type { SkillsOptions } from "./options.ts";
+import type { SkillsCommandOptions } from "./options.ts";
 
 /** `mcp-edge skills`: writes a folder of skills as a module, which a Worker can import. */
 export const skills: CliCommand = {
@@ -11,7 +11,7 @@ export const skills: CliCommand = {
       .argument("[folder]", "the folder that holds the folders of the skills", "skills")
       .option("-o, --out <file>", "the module to write", "src/skills.ts")
       .option("--check", "only check that the module is up to date")
-      .action(async (folder: string, options: SkillsOptions) => {
+      .action(async (folder: string, options: SkillsCommandOptions) => {
         const { writeSkills } = await import("./skills.ts");
         process.exitCode = writeSkills(folder, options);
       }),

@@ -40,25 +40,25 @@ export class TypeWriter {
   declare(text: string, schema: unknown, description?: unknown): string {
     const name = this.nameFor(text);
     const at = this.declarations.push("") - 1;
-    const scope: Scope = { root: schema, name, references: new Map([["#", name]]) };
-    const type = this.#during(name, () => this.#typeOf(schema, scope, 0));
+    const scope: SchemaScope = { root: schema, name, references: new Map([["#", name]]) };
+    const type = this.#during(name, () => this.#writeType(schema, scope, 0));
     this.declarations[at] = `${toComment(description, "")}export type ${name} = ${type};\n`;
     return name;
   }
 
-  #typeOf(schema: unknown, scope: Scope, depth: number): string {
+  #writeType(schema: unknown, scope: SchemaScope, depth: number): string {
     this.#schemas += 1;
     if (schema === false) return "never";
     if (!isObject(schema) || depth > DEPTH_MAX || this.#schemas > SCHEMAS_MAX) return "unknown";
-    const parts = [...this.#partsOf(schema, scope, depth)].filter((part) => part !== "unknown");
+    const parts = [...this.#writeParts(schema, scope, depth)].filter((part) => part !== "unknown");
     return parts.length === 0
       ? "unknown"
       : [...new Set(parts)].map((part) => (parts.length > 1 ? group(part) : part)).join(" & ");
   }
 
   /** The conditions of a schema, which all hold. */
-  *#partsOf(schema: JsonObject, scope: Scope, depth: number): Generator<string> {
-    const list = (of: unknown) => (Array.isArray(of) ? of.map((each) => this.#typeOf(each, scope, depth + 1)) : []);
+  *#writeParts(schema: JsonObject, scope: SchemaScope, depth: number): Generator<string> {
+    const list = (of: unknown) => (Array.isArray(of) ? of.map((each) => this.#writeType(each, scope, depth + 1)) : []);
     if (typeof schema.$ref === "string") yield this.#reference(schema.$ref, scope);
     if ("const" in schema) yield literal(schema.const);
     else if (Array.isArray(schema.enum)) yield union(schema.enum.map(literal));
@@ -67,13 +67,13 @@ export class TypeWriter {
     for (const key of ["anyOf", "oneOf"] as const) if (Array.isArray(schema[key])) yield union(list(schema[key]));
   }
 
-  #ownType(schema: JsonObject, scope: Scope, depth: number): string {
+  #ownType(schema: JsonObject, scope: SchemaScope, depth: number): string {
     const { type } = schema;
     const types = Array.isArray(type) ? type : type === undefined ? impliedTypes(schema) : [type];
     return types.length === 0 ? "unknown" : union(types.map((each) => this.#simple(each, schema, scope, depth)));
   }
 
-  #simple(type: unknown, schema: JsonObject, scope: Scope, depth: number): string {
+  #simple(type: unknown, schema: JsonObject, scope: SchemaScope, depth: number): string {
     switch (type) {
       case "string":
       case "number":
@@ -91,57 +91,57 @@ export class TypeWriter {
     }
   }
 
-  #array({ items, prefixItems }: JsonObject, scope: Scope, depth: number): string {
-    const toType = (each: unknown) => this.#during(undefined, () => this.#typeOf(each, scope, depth + 1));
+  #array({ items, prefixItems }: JsonObject, scope: SchemaScope, depth: number): string {
+    const toType = (each: unknown) => this.#during(undefined, () => this.#writeType(each, scope, depth + 1));
     const item = items === undefined || items === true ? "unknown" : toType(items);
     if (!Array.isArray(prefixItems)) return `${group(item)}[]`;
     const first = prefixItems.map((each) => `${group(toType(each))}?`);
     return `[${[...first, ...(items === false ? [] : [`...${group(item)}[]`])].join(", ")}]`;
   }
 
-  #object(schema: JsonObject, scope: Scope, depth: number): string {
+  #object(schema: JsonObject, scope: SchemaScope, depth: number): string {
     const { additionalProperties: more } = schema;
     const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
     const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
     if (properties.length === 0) {
       if (more === false) return "Record<string, never>";
-      return `Record<string, ${isObject(more) ? this.#typeOf(more, scope, depth + 1) : "unknown"}>`;
+      return `Record<string, ${isObject(more) ? this.#writeType(more, scope, depth + 1) : "unknown"}>`;
     }
     const indent = "  ".repeat(depth + 1);
     const lines = properties.map(([name, property]) => {
       const mark = required.includes(name) ? "" : "?";
       const description = isObject(property) ? (property.description ?? property.title) : undefined;
-      const type = this.#during(undefined, () => this.#typeOf(property, scope, depth + 1));
+      const type = this.#during(undefined, () => this.#writeType(property, scope, depth + 1));
       return `${toComment(description, indent)}${indent}readonly ${propertyName(name)}${mark}: ${type};\n`;
     });
     return `{\n${lines.join("")}${"  ".repeat(depth)}}`;
   }
 
   /** A reference within the schema becomes a type of its own, so that types may contain themselves. */
-  #reference(pointer: string, scope: Scope): string {
+  #reference(pointer: string, scope: SchemaScope): string {
     const name = scope.references.get(pointer) ?? this.#declareTarget(pointer, scope);
     if (name === undefined || this.#writing === undefined) return name ?? "unknown";
-    if (this.#leadsTo(name, this.#writing)) return "unknown";
+    if (this.#namesDirectly(name, this.#writing)) return "unknown";
     const names = this.#direct.get(this.#writing) ?? new Set();
     this.#direct.set(this.#writing, names.add(name));
     return name;
   }
 
-  #declareTarget(pointer: string, scope: Scope): string | undefined {
+  #declareTarget(pointer: string, scope: SchemaScope): string | undefined {
     const target = toTarget(pointer, scope.root);
     if (target === undefined) return undefined;
     const name = this.nameFor(`${scope.name} ${pointer.split("/").at(-1)}`);
     scope.references.set(pointer, name);
     const at = this.declarations.push("") - 1;
     const description = isObject(target) ? target.description : undefined;
-    const type = this.#during(name, () => this.#typeOf(target, scope, 0));
+    const type = this.#during(name, () => this.#writeType(target, scope, 0));
     this.declarations[at] = `${toComment(description, "")}export type ${name} = ${type};\n`;
     return name;
   }
 
   /** Whether a type is another one, or names it directly. */
-  #leadsTo(from: string, to: string): boolean {
-    return from === to || [...(this.#direct.get(from) ?? [])].some((name) => this.#leadsTo(name, to));
+  #namesDirectly(from: string, to: string): boolean {
+    return from === to || [...(this.#direct.get(from) ?? [])].some((name) => this.#namesDirectly(name, to));
   }
 
   #during<T>(writing: string | undefined, run: () => T): T {
@@ -153,7 +153,7 @@ export class TypeWriter {
   }
 }
 
-interface Scope {
+interface SchemaScope {
   readonly root: unknown;
   readonly name: string;
   /** The types of references that were met. */

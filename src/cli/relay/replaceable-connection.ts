@@ -10,7 +10,7 @@ import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 /** How long, in milliseconds, a connection is kept after one was given up. An ordinary error must not cost a connection. */
 const REPLACED_MS = 30_000;
 
-export class ServerConnection {
+export class ReplaceableConnection {
   readonly #open: () => Promise<Client>;
   #client: Promise<Client> | undefined;
   #replacement: Promise<Client | undefined> | undefined;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../../command.ts";
 import { addConnectionOptions, append, SERVER } from "../../server/options.ts";
-import type { CompleteOptions } from "./options.ts";
+import type { CompleteCommandOptions } from "./options.ts";
 
 /** `mcp-edge complete`: asks a server to complete an argument. */
 export const complete: CliCommand = {
@@ -15,8 +15,10 @@ export const complete: CliCommand = {
       .argument("<argument>", "name of the argument")
       .argument("[value]", "what was typed so far", "")
       .option("--context <name=value>", "another argument that was chosen before (repeatable)", append)
-      .action(async (server: string, what: string, argument: string, value: string, options: CompleteOptions) => {
-        const { completeArgument } = await import("./read.ts");
-        process.exitCode = await completeArgument(server, what, argument, value, options);
-      }),
+      .action(
+        async (server: string, what: string, argument: string, value: string, options: CompleteCommandOptions) => {
+          const { completeArgument } = await import("./complete.ts");
+          process.exitCode = await completeArgument(server, what, argument, value, options);
+        },
+      ),
 };

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type CliCommand, helpFor, refuseOption } from "../../command.ts";
 import { addConnectionOptions } from "../../server/options.ts";
-import type { PromptOptions } from "./options.ts";
+import type { PromptCommandOptions } from "./options.ts";
 
 /** `mcp-edge prompt`: gets a prompt. */
 export const prompt: CliCommand = {
@@ -19,10 +19,10 @@ export const prompt: CliCommand = {
       .helpOption(false)
       .allowUnknownOption()
       .action(async (server?: string, name?: string, rest: readonly string[] = []) => {
-        const options = command.opts<PromptOptions>();
+        const options = command.opts<PromptCommandOptions>();
         if (server === undefined || (options.help && name === undefined)) return helpFor(command, options);
         refuseOption(command, server);
-        const { getPrompt } = await import("./read.ts");
+        const { getPrompt } = await import("./prompt.ts");
         process.exitCode = await getPrompt(server, name, rest, options);
       }),
 };
