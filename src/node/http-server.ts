@@ -16,7 +16,7 @@ export interface Listening {
 }
 
 /** Answers a request. */
-export type Handle = (request: Request) => Response | Promise<Response>;
+export type RequestHandler = (request: Request) => Response | Promise<Response>;
 
 /**
  * Starts to listen.
@@ -25,7 +25,7 @@ export type Handle = (request: Request) => Response | Promise<Response>;
  * @param hostname The address to listen at. @default 127.0.0.1, which only this machine reaches
  * @throws {Error} if the port is taken.
  */
-export async function listen(handle: Handle, port: number, hostname = "127.0.0.1"): Promise<Listening> {
+export async function listen(handle: RequestHandler, port: number, hostname = "127.0.0.1"): Promise<Listening> {
   const server: Server = createServer((incoming, outgoing) => {
     answer(handle, incoming, outgoing).catch(() => outgoing.destroy());
   });
@@ -44,7 +44,7 @@ export async function listen(handle: Handle, port: number, hostname = "127.0.0.1
   };
 }
 
-async function answer(handle: Handle, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(handle: RequestHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort(new Error("The client has disconnected."));

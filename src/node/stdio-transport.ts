@@ -160,7 +160,7 @@ export class StdioServerTransport implements Transport {
     }
     this.#parts.push(part);
     this.#partBytes += part.length;
-    const problem = this.#problemOf(part);
+    const problem = this.#findProblem(part);
     if (!problem) return;
     const head = new HeadReader();
     for (const each of this.#parts) head.feed(each);
@@ -169,7 +169,7 @@ export class StdioServerTransport implements Transport {
   }
 
   /** Returns why the line cannot be read any further. */
-  #problemOf(part: Buffer): UnreadableMessage | undefined {
+  #findProblem(part: Buffer): UnreadableMessage | undefined {
     const { bodyBytesMax, bodyDepthMax, bodyValuesMax } = this.limits;
     if (this.#partBytes > bodyBytesMax)
       return { reason: "too-large", message: `A line is larger than ${bodyBytesMax} bytes.` };

@@ -120,13 +120,13 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
   return { workers, classes, clocks, inspectorPort: options.inspectorPort };
 }
 
-type Configured = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
+type ReadConfiguration = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
   readonly entry: WorkerEntry | undefined;
   readonly worker: Legacy;
   readonly others: readonly object[];
 };
 
-async function configured(options: WorkerOptions, root: string): Promise<Configured> {
+async function configured(options: WorkerOptions, root: string): Promise<ReadConfiguration> {
   const { wrangler: path, environment, entry } = options;
   if (path === undefined) {
     const worker = { compatibilityDate: "2026-10-20", compatibilityFlags: ["enable_request_signal"] };

@@ -67,17 +67,17 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
    */
   override async fetch(request: Request): Promise<Response> {
     const command: WaitingCommand = await request.json();
-    if (command.kind === "due") return Response.json(await this.#runDue(command.className, command.ids));
+    if (command.kind === "due") return Response.json(await this.#runAllDueAlarms(command.className, command.ids));
     return Response.json(await this.ask(command.className, command.target, { ask: "alarm", onlyIfDue: false }));
   }
 
   /** Runs the due alarms of objects until none is due. The value is how many ran. */
-  async #runDue(className: string, ids: readonly string[]): Promise<Controlled> {
+  async #runAllDueAlarms(className: string, ids: readonly string[]): Promise<Controlled> {
     const waiting = [...ids];
     let ran = 0;
     const runNext = async (): Promise<Controlled> => {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-        const { value, failed } = await this.#runDueOf(className, id);
+        const { value, failed } = await this.#runDueAlarms(className, id);
         ran += Number(value ?? 0);
         if (failed) return { failed };
       }
@@ -87,7 +87,7 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     return outcomes.find(({ failed }) => failed) ?? { value: ran };
   }
 
-  async #runDueOf(className: string, id: string): Promise<Controlled> {
+  async #runDueAlarms(className: string, id: string): Promise<Controlled> {
     for (let ran = 0; ran < ALARMS_MAX; ran += 1) {
       const { value, failed } = await this.ask(className, { id }, { ask: "alarm", onlyIfDue: true });
       if (failed) return { failed };

@@ -94,7 +94,7 @@ export class HttpStream implements AsyncDisposable {
   readonly #parser: EventSourceParser | undefined;
   readonly #watchers = new Set<() => void>();
 
-  /** Use `openStream`. */
+  /** Only `openStream` calls it. @internal */
   constructor(incoming: IncomingMessage, options: StreamOptions) {
     const { cutAfterBytes = Number.POSITIVE_INFINITY, cutHow = "rst", paused = false } = options;
     this.status = incoming.statusCode ?? 0;

@@ -17,7 +17,7 @@ import { META } from "../core/protocol/lifecycle.ts";
 import { createTransportPair } from "../core/protocol/transport-pair.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 
-type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 type Members = Readonly<Record<string, unknown>>;
 
 /** Options of the in-memory client. */
@@ -90,10 +90,10 @@ export class InMemoryClient implements AsyncDisposable {
   readonly #transport: Transport;
   readonly #envelope: Members | undefined;
   readonly #onRequest: InMemoryOptions["onRequest"];
-  readonly #waiting = new Map<RequestId, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<RequestId, { resolve(answer: JSONRPCResponse): void; reject(error: Error): void }>();
   #lastId = 0;
 
-  /** Use `connectInMemory`. */
+  /** Only `connectInMemory` calls it. @internal */
   constructor({ connection, transport, envelope, onRequest, reports }: InMemoryParts) {
     this.connection = connection;
     this.reports = reports;
@@ -120,7 +120,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a request and resolves with its answer, which may be an error. */
-  ask(method: string, params: Members = {}): Promise<Answer> {
+  ask(method: string, params: Members = {}): Promise<JSONRPCResponse> {
     this.#lastId += 1;
     const id = this.#lastId;
     const whole = this.#envelope ? { ...params, _meta: { ...this.#envelope, ...(params._meta as object) } } : params;

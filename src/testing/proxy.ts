@@ -32,19 +32,19 @@ export async function startProxy(target: string | URL): Promise<CuttableProxy> {
 export class CuttableProxy implements AsyncDisposable {
   readonly #reach: () => Socket;
   readonly #server: Server;
-  readonly #open = new Set<Passage>();
+  readonly #open = new Set<ProxiedConnection>();
   #cut: { readonly afterBytes: number; readonly how: CutHow } | undefined;
   #pace: Pace | undefined;
   #isRefusing = false;
   #accepted = 0;
 
-  /** Use `startProxy`. */
+  /** Only `startProxy` calls it. @internal */
   constructor(reach: () => Socket) {
     this.#reach = reach;
     this.#server = createServer((client) => this.#accept(client));
   }
 
-  /** Starts to listen. `startProxy` has already called it. */
+  /** Starts to listen. Only `startProxy` calls it. @internal */
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -75,7 +75,7 @@ export class CuttableProxy implements AsyncDisposable {
   /** Breaks every open connection on both sides, and returns their number. New connections are accepted. */
   cut(how: CutHow = "rst"): number {
     const all = [...this.#open];
-    for (const passage of all) passage.cut(how);
+    for (const connection of all) connection.cut(how);
     return all.length;
   }
 
@@ -85,7 +85,7 @@ export class CuttableProxy implements AsyncDisposable {
    */
   cutAfter(bytes: number | undefined, how: CutHow = "rst"): void {
     this.#cut = bytes === undefined ? undefined : { afterBytes: bytes, how };
-    for (const passage of this.#open) passage.bytes = 0;
+    for (const connection of this.#open) connection.bytes = 0;
   }
 
   /** Slows answers down, also on open connections. `undefined` means full speed. */
@@ -116,30 +116,34 @@ export class CuttableProxy implements AsyncDisposable {
       return;
     }
     this.#accepted += 1;
-    const passage = new Passage(client, this.#reach());
-    this.#open.add(passage);
-    client.once("close", () => this.#open.delete(passage));
-    // The error handlers of `Passage` have already broken the other side.
-    this.#relay(passage).catch(() => passage.cut("rst"));
+    const connection = new ProxiedConnection(client, this.#reach());
+    this.#open.add(connection);
+    client.once("close", () => this.#open.delete(connection));
+    // The error handlers of `ProxiedConnection` have already broken the other side.
+    this.#relay(connection).catch(() => connection.cut("rst"));
   }
 
-  async #relay(passage: Passage): Promise<void> {
-    for await (const chunk of passage.server as AsyncIterable<Buffer>) {
+  async #relay(connection: ProxiedConnection): Promise<void> {
+    for await (const chunk of connection.server as AsyncIterable<Buffer>) {
       for (let rest = chunk; rest.length > 0; ) {
         const { afterBytes = Number.POSITIVE_INFINITY, how = "rst" } = this.#cut ?? {};
-        const size = Math.min(rest.length, this.#pace?.bytes ?? rest.length, Math.max(afterBytes - passage.bytes, 0));
-        await passage.pass(rest.subarray(0, size));
+        const size = Math.min(
+          rest.length,
+          this.#pace?.bytes ?? rest.length,
+          Math.max(afterBytes - connection.bytes, 0),
+        );
+        await connection.pass(rest.subarray(0, size));
         rest = rest.subarray(size);
-        if (passage.bytes >= afterBytes) return passage.cut(how);
+        if (connection.bytes >= afterBytes) return connection.cut(how);
         if (this.#pace) await delay(this.#pace.everyMs);
       }
     }
-    passage.client.end();
+    connection.client.end();
   }
 }
 
 /** The connection of one client, and the connection to the server that was opened for it. */
-class Passage {
+class ProxiedConnection {
   readonly client: Socket;
   readonly server: Socket;
   /** Bytes passed from the server to the client. */

@@ -28,7 +28,7 @@ export interface StoredState {
   readonly bytes: number;
 }
 
-type Controlled = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
+type ControlledObject = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
 type AlarmInvocationInfo = { readonly isRetry: boolean; readonly retryCount: number; readonly scheduledTime: number };
 
 /** Adds the method to the Durable Object classes of a module. */
@@ -37,7 +37,7 @@ export function control(module: Readonly<Record<string, unknown>>, classNames: r
     const found = module[name];
     if (typeof found !== "function" || Object.hasOwn(found.prototype, CONTROL)) continue;
     Object.defineProperty(found.prototype, CONTROL, {
-      value(this: Controlled, asked: Control): unknown {
+      value(this: ControlledObject, asked: Control): unknown {
         if (!this.ctx) throw new Error(`Durable Object class "${name}" must extend DurableObject to be tested.`);
         return answer(this, this.ctx, asked);
       },
@@ -45,7 +45,7 @@ export function control(module: Readonly<Record<string, unknown>>, classNames: r
   }
 }
 
-function answer(object: Controlled, ctx: DurableObjectState, asked: Control): unknown {
+function answer(object: ControlledObject, ctx: DurableObjectState, asked: Control): unknown {
   switch (asked.ask) {
     case "storage":
       return storedIn(ctx);
@@ -61,7 +61,7 @@ function answer(object: Controlled, ctx: DurableObjectState, asked: Control): un
 }
 
 /** Runs the alarm as the runtime does: deletes it first, so that the handler can set the next one. */
-async function runAlarm(object: Controlled, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
+async function runAlarm(object: ControlledObject, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
   const scheduledTime = await ctx.storage.getAlarm();
   if (scheduledTime === null || (onlyIfDue && scheduledTime > Date.now())) return false;
   await ctx.storage.deleteAlarm();

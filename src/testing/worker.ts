@@ -60,7 +60,7 @@ export class TestWorker implements AsyncDisposable {
   /** The folder in which the Worker stores its state. `stop` deletes it. */
   readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
 
-  /** Use `startWorker`. */
+  /** Only `startWorker` calls it. @internal */
   constructor(prepared: PreparedWorker, root: string) {
     this.#prepared = prepared;
     this.#root = root;
@@ -136,7 +136,7 @@ export class TestWorker implements AsyncDisposable {
    * @param role Returns only the objects with this role. Wakes the objects.
    */
   async objects(binding: string, role?: RoleName): Promise<string[]> {
-    const className = this.#classOf(binding);
+    const className = this.#findClass(binding);
     const ids = await this.#running().listDurableObjectIds(className, WORKER_NAME);
     return role === undefined ? ids : (await this.#controlWorker()).inRole(className, ids, role);
   }
@@ -160,7 +160,7 @@ export class TestWorker implements AsyncDisposable {
     const { webSockets = "hibernate" } = how;
     let evicted = 0;
     for (const each of names) {
-      if (await this.#evictOne(this.#classOf(binding), { ...toTarget(each), webSockets })) evicted += 1;
+      if (await this.#evictOne(this.#findClass(binding), { ...toTarget(each), webSockets })) evicted += 1;
     }
     return evicted;
   }
@@ -182,7 +182,7 @@ export class TestWorker implements AsyncDisposable {
    * handler that compares times.
    */
   async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
-    const command = { kind: "alarm", className: this.#classOf(binding), target: toTarget(name) } as const;
+    const command = { kind: "alarm", className: this.#findClass(binding), target: toTarget(name) } as const;
     return (await this.#runAlarms(command)) as boolean;
   }
 
@@ -243,7 +243,7 @@ export class TestWorker implements AsyncDisposable {
   }
 
   async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
-    return toOutcome(await (await this.#controlWorker()).ask(this.#classOf(binding), toTarget(name), asked));
+    return toOutcome(await (await this.#controlWorker()).ask(this.#findClass(binding), toTarget(name), asked));
   }
 
   /** Runs alarms by a fetch, so that Node is not blocked: an alarm may wait for something that the test does. */
@@ -253,7 +253,7 @@ export class TestWorker implements AsyncDisposable {
     return toOutcome((await response.json()) as Controlled);
   }
 
-  #classOf(binding: string): string {
+  #findClass(binding: string): string {
     const { classes } = this.#prepared;
     const found = classes.get(binding);
     if (found !== undefined) return found;
