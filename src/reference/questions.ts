@@ -1,5 +1,5 @@
 /**
- * The reference server's tools and prompts that ask the client something.
+ * The reference server's tools and prompt that ask the client questions.
  *
  * @module
  */
@@ -22,11 +22,12 @@ const CAPITAL = {
 export function addQuestions(server: McpServer): void {
   addStraightQuestions(server);
   addEnumQuestions(server);
-  addRounds(server);
+  addSingleQuestions(server);
+  addSeveralQuestions(server);
   addExplicitRounds(server);
 }
 
-/** Tools that ask on the stream of the call, for legacy clients. */
+/** Tools that ask on the stream of the call, for clients of the legacy era. */
 function addStraightQuestions(server: McpServer): void {
   server.tool(
     "test_sampling",
@@ -90,12 +91,13 @@ function addEnumQuestions(server: McpServer): void {
   });
 }
 
-/** Tools that ask during the call, with the keys that the conformance suite answers. The same code serves both eras. */
-function addRounds(server: McpServer): void {
-  const greet = async (ctx: HandlerContext) => {
-    const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
-    return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, stranger!";
-  };
+async function greet(ctx: HandlerContext): Promise<string> {
+  const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
+  return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, stranger!";
+}
+
+/** Tools that ask one question, with the keys that the conformance suite answers. The same code serves both eras. */
+function addSingleQuestions(server: McpServer): void {
   server.tool("test_input_required_result_elicitation", { description: "Asks for a name" }, (_, ctx) => greet(ctx));
   server.tool("test_streaming_elicitation", { description: "Asks for a name without streaming a request" }, (_, ctx) =>
     greet(ctx),
@@ -117,6 +119,10 @@ function addRounds(server: McpServer): void {
     const { action } = await ctx.elicit("Go on?", CONFIRM_FORM, { key: "confirm" });
     return `Confirmed: ${action}`;
   });
+}
+
+/** Tools and a prompt that ask several questions, together or one after another, or only questions that the client supports. */
+function addSeveralQuestions(server: McpServer): void {
   server.tool(
     "test_input_required_result_multiple_inputs",
     { description: "Asks three things at once" },
@@ -155,7 +161,7 @@ function addRounds(server: McpServer): void {
   });
 }
 
-/** A tool that asks by returning `inputRequired()` with a state of its own. */
+/** A tool that asks by returning `inputRequired()` with its own state. */
 function addExplicitRounds(server: McpServer): void {
   const confirm = inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
   server.tool(
