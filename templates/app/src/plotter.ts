@@ -4,7 +4,7 @@ import { imageContent } from "mcp-edge/safe";
 import * as z from "zod";
 import { type Curve, FORMULA_MAX, FormulaError, parseFormula } from "./formula.ts";
 import { drawGraph } from "./image.ts";
-import { isFit, regionOf, show, zerosOf } from "./region.ts";
+import { findZeros, fitRegion, isFit, show } from "./region.ts";
 import { VIEW_HTML } from "./view-html.ts";
 
 export const server = new McpServer({
@@ -47,7 +47,7 @@ server.tool(
   },
   async ({ formula, xMin, xMax }) => {
     const curve = read(formula, xMin, xMax);
-    const region = regionOf(curve, xMin, xMax);
+    const region = fitRegion(curve, xMin, xMax);
     const values = [0, 0.25, 0.5, 0.75, 1].map((at) => xMin + (xMax - xMin) * at);
     const text = [
       `y = ${formula} for x from ${show(xMin)} to ${show(xMax)}`,
@@ -73,7 +73,7 @@ server.tool(
     _meta: { ui: { visibility: ["model", "app"] } },
   },
   ({ formula, xMin, xMax }) => {
-    const zeros = zerosOf(read(formula, xMin, xMax), xMin, xMax, ZEROS_MAX);
+    const zeros = findZeros(read(formula, xMin, xMax), xMin, xMax, ZEROS_MAX);
     return { zeros, isComplete: zeros.length < ZEROS_MAX };
   },
 );

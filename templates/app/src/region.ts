@@ -35,7 +35,7 @@ export function zoom(region: Region, factor: number, atX = 0.5, atY = 0.5): Regi
 export const isFit = (length: number): boolean => length >= WIDTH_MIN && length <= WIDTH_MAX;
 
 /** Returns a region in which a curve can be seen well between two places. Few very large values do not decide. */
-export function regionOf(curve: Curve, xMin: number, xMax: number): Region {
+export function fitRegion(curve: Curve, xMin: number, xMax: number): Region {
   const values = Array.from({ length: SAMPLES + 1 }, (_, at) => curve(xMin + ((xMax - xMin) * at) / SAMPLES))
     .filter((value) => Math.abs(value) < WIDTH_MAX / 4)
     .toSorted((a, b) => a - b);
@@ -47,7 +47,7 @@ export function regionOf(curve: Curve, xMin: number, xMax: number): Region {
 }
 
 /** Returns about so many round numbers between two bounds, for lines of a grid. */
-export function ticksOf(min: number, max: number, count: number): number[] {
+export function listTicks(min: number, max: number, count: number): number[] {
   const rough = (max - min) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
@@ -66,7 +66,7 @@ export type Point = readonly [x: number, y: number];
  * Returns a curve as lines in a picture of so many pixels, with the origin at the top left. Where the curve is not defined,
  * or jumps from above the picture to below it, a line ends.
  */
-export function linesOf(curve: Curve, region: Region, width: number, height: number): Point[][] {
+export function traceCurve(curve: Curve, region: Region, width: number, height: number): Point[][] {
   const { xMin, xMax, yMin, yMax } = region;
   const lines: Point[][] = [];
   let line: Point[] = [];
@@ -88,7 +88,7 @@ export function linesOf(curve: Curve, region: Region, width: number, height: num
 }
 
 /** Returns where a curve crosses zero, from left to right. Zeros that only touch it are not found. */
-export function zerosOf(curve: Curve, xMin: number, xMax: number, countMax: number): number[] {
+export function findZeros(curve: Curve, xMin: number, xMax: number, countMax: number): number[] {
   const zeros: number[] = [];
   const steps = 2_000;
   let [left, before] = [xMin, curve(xMin)];

@@ -1,7 +1,7 @@
 /** The parser of formulas, the region and the curve, which the server and the view share. */
 import { describe, expect, test } from "vitest";
 import { parseFormula } from "../src/formula.ts";
-import { linesOf, pan, regionOf, ticksOf, zerosOf, zoom } from "../src/region.ts";
+import { findZeros, fitRegion, listTicks, pan, traceCurve, zoom } from "../src/region.ts";
 
 test.each([
   ["2 + 3 * 4", 14],
@@ -69,12 +69,12 @@ describe("a region", () => {
   });
 
   test("fits a curve with a margin, also one with poles, and one that is nowhere defined", () => {
-    const parabola = regionOf((x) => x * x, -10, 10);
+    const parabola = fitRegion((x) => x * x, -10, 10);
     expect(parabola.yMin).toBeLessThan(0);
     expect(parabola.yMax).toBeGreaterThan(90);
-    expect(regionOf((x) => 1 / x, -10, 10).yMax).toBeLessThan(10);
-    expect(regionOf(() => Number.NaN, -10, 10)).toMatchObject({ yMin: -1.2, yMax: 1.2 });
-    expect(regionOf(() => 7, -10, 10)).toMatchObject({ yMin: 3.5, yMax: 10.5 });
+    expect(fitRegion((x) => 1 / x, -10, 10).yMax).toBeLessThan(10);
+    expect(fitRegion(() => Number.NaN, -10, 10)).toMatchObject({ yMin: -1.2, yMax: 1.2 });
+    expect(fitRegion(() => 7, -10, 10)).toMatchObject({ yMin: 3.5, yMax: 10.5 });
   });
 });
 
@@ -83,16 +83,16 @@ test.each([
   [0, 1, 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
   [-0.5, 1000, 3, [0, 500, 1000]],
 ])("the lines of a grid between %d and %d are round numbers", (min, max, count, expected) => {
-  const ticks = ticksOf(min, max, count);
+  const ticks = listTicks(min, max, count);
   expect(ticks.map((tick) => Number(tick.toPrecision(6)))).toEqual(expected);
 });
 
 test("a curve is one line, and ends where it is not defined or jumps", () => {
-  expect(linesOf((x) => x, SQUARE, 100, 100)).toHaveLength(1);
-  const root = linesOf(Math.sqrt, SQUARE, 100, 100);
+  expect(traceCurve((x) => x, SQUARE, 100, 100)).toHaveLength(1);
+  const root = traceCurve(Math.sqrt, SQUARE, 100, 100);
   expect(root).toHaveLength(1);
   expect(root[0]?.[0]?.[0]).toBe(50);
-  const tangent = linesOf(Math.tan, { ...SQUARE, xMin: -4, xMax: 4 }, 400, 100);
+  const tangent = traceCurve(Math.tan, { ...SQUARE, xMin: -4, xMax: 4 }, 400, 100);
   expect(tangent).toHaveLength(3);
   for (const [, y] of tangent.flat()) expect(Math.abs(y)).toBeLessThanOrEqual(200);
 });
@@ -104,7 +104,7 @@ test.each([
   ["1/x", -1, 1.001, []],
   ["tan(x)", -1, 2, [0]],
 ])("the zeros of %s between %d and %d are found", (formula, xMin, xMax, expected) => {
-  const zeros = zerosOf(parseFormula(formula), xMin, xMax, 100);
+  const zeros = findZeros(parseFormula(formula), xMin, xMax, 100);
   expect(zeros).toHaveLength(expected.length);
   for (const [at, zero] of expected.entries()) expect(zeros[at]).toBeCloseTo(zero, 9);
 });

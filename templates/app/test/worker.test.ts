@@ -18,7 +18,7 @@ afterAll(() => worker?.stop());
 const open = (version = MODERN, onEvent: (event: { type: string }) => void = () => {}) =>
   connect(worker.url("/mcp"), { name: "test", version: "1.0.0", protocolVersions: [version], onEvent });
 
-async function textOf(client: Client, tool: string, args: Record<string, unknown>): Promise<string> {
+async function readText(client: Client, tool: string, args: Record<string, unknown>): Promise<string> {
   const { content } = await client.callTool(tool, args);
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
@@ -70,9 +70,11 @@ function decode(png: Buffer) {
 
 test("a formula or range that is not right is explained to the model", async () => {
   const client = await open();
-  expect(await textOf(client, "plot", { formula: "2 * foo(x)" })).toContain('"foo" at 5 is unknown');
-  expect(await textOf(client, "plot", { formula: "x", xMin: 1, xMax: 1 })).toContain("xMax must be greater than xMin");
-  expect(await textOf(client, "plot", { formula: "x".repeat(201) })).toContain("200");
+  expect(await readText(client, "plot", { formula: "2 * foo(x)" })).toContain('"foo" at 5 is unknown');
+  expect(await readText(client, "plot", { formula: "x", xMin: 1, xMax: 1 })).toContain(
+    "xMax must be greater than xMin",
+  );
+  expect(await readText(client, "plot", { formula: "x".repeat(201) })).toContain("200");
   await client.close();
 });
 
@@ -93,7 +95,7 @@ test("a session continues after its object was evicted and the Worker crashed", 
   await client.callTool("plot", { formula: "x" });
   expect(await worker.evict("McpObject")).toBeGreaterThan(0);
   await worker.restart();
-  expect(await textOf(client, "plot", { formula: "x" })).toContain("y = x for x from -10 to 10");
+  expect(await readText(client, "plot", { formula: "x" })).toContain("y = x for x from -10 to 10");
   expect(events).not.toContain("session-reopened");
   await client.close();
 });
@@ -101,7 +103,7 @@ test("a session continues after its object was evicted and the Worker crashed", 
 test("the same server runs over standard input and output", async () => {
   const process_ = stdio({ command: process.execPath, args: ["src/stdio.ts"] });
   const client = await connect(process_, { name: "test", version: "1.0.0", protocolVersions: [LEGACY] });
-  expect(await textOf(client, "plot", { formula: "2x" })).toContain("x = 5: y = 10");
+  expect(await readText(client, "plot", { formula: "2x" })).toContain("x = 5: y = 10");
   expect((await client.readResource(VIEW)).contents).toHaveLength(1);
   await client.close();
 });

@@ -1,6 +1,6 @@
 /** The view: a formula, its graph, and what the user does with it. */
 import { type Curve, parseFormula } from "../src/formula.ts";
-import { pan, type Region, regionOf, show, zoom } from "../src/region.ts";
+import { fitRegion, pan, type Region, show, zoom } from "../src/region.ts";
 import { applyTheme, connectHost, type Host, type ToolResult } from "./bridge.ts";
 import { listenForGestures, ZOOM_STEP } from "./gestures.ts";
 import { draw } from "./graph.ts";
@@ -63,7 +63,7 @@ function plot(text: string, given?: Region): boolean {
   status.textContent = "";
   formula = text.trim();
   marks = [];
-  region = given ?? regionOf(curve, region.xMin, region.xMax);
+  region = given ?? fitRegion(curve, region.xMin, region.xMax);
   home = region;
   redraw();
   return true;
@@ -96,7 +96,7 @@ zerosButton.addEventListener("click", async () => {
     const result = await host?.callTool("find_zeros", { formula, xMin: region.xMin, xMax: region.xMax });
     // The user may have typed another formula meanwhile.
     if (!result || asked !== formula) return;
-    if (result.isError) throw new Error(textOf(result));
+    if (result.isError) throw new Error(joinText(result));
     const { zeros = [] } = result.structuredContent as { zeros?: number[] };
     marks = zeros;
     status.textContent = zeros.length === 0 ? "No zeros here." : `Zeros: ${zeros.map(show).join(", ")}`;
@@ -106,7 +106,7 @@ zerosButton.addEventListener("click", async () => {
   }
 });
 
-const textOf = ({ content = [] }: ToolResult) => content.map(({ text = "" }) => text).join("\n");
+const joinText = ({ content = [] }: ToolResult) => content.map(({ text = "" }) => text).join("\n");
 
 connectHost(
   { name: "function-plotter", version: "1.0.0" },
@@ -122,7 +122,7 @@ connectHost(
         formula?: string;
         region?: Region;
       };
-      if (given === undefined) status.textContent = textOf(result);
+      if (given === undefined) status.textContent = joinText(result);
       else {
         input.value = given;
         plot(given, shown);

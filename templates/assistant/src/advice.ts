@@ -34,7 +34,7 @@ type Sample = (params: SampleParams) => Promise<SampleResult>;
 async function adviseAtOnce(question: string, centsMax: number | undefined, sample: Sample): Promise<string> {
   const text = `${question}\n\nAll products:\n${listProducts("", centsMax)}`;
   const messages = [{ role: "user" as const, content: { type: "text", text } }];
-  return textOf(await sample({ messages, maxTokens: 500, systemPrompt: SYSTEM_PROMPT }));
+  return joinText(await sample({ messages, maxTokens: 500, systemPrompt: SYSTEM_PROMPT }));
 }
 
 const searchInput = z.object({ query: z.string().max(200) });
@@ -56,8 +56,8 @@ async function adviseWithTools(question: string, centsMax: number | undefined, s
       tools: [SEARCH_TOOL],
       toolChoice,
     });
-    const uses = blocksOf(answer).filter(({ type }) => type === "tool_use");
-    if (uses.length === 0 || turn === TURNS_MAX) return textOf(answer);
+    const uses = listBlocks(answer).filter(({ type }) => type === "tool_use");
+    if (uses.length === 0 || turn === TURNS_MAX) return joinText(answer);
     const results = uses.map(({ id, name, input }) => {
       const asked = searchInput.safeParse(input);
       const isRight = name === SEARCH_TOOL.name && asked.success;
@@ -79,9 +79,9 @@ interface Block {
 }
 
 /** The kit has checked that the content is one block or several. */
-const blocksOf = ({ content }: SampleResult): Block[] => [content as Block | Block[]].flat();
+const listBlocks = ({ content }: SampleResult): Block[] => [content as Block | Block[]].flat();
 
-function textOf(answer: SampleResult): string {
-  const texts = blocksOf(answer).flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
+function joinText(answer: SampleResult): string {
+  const texts = listBlocks(answer).flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
   return texts.join("\n") || "The model gave no advice.";
 }

@@ -48,10 +48,10 @@ export interface Store {
   save(contents: Contents): void;
 }
 
-export const totalOf = (lines: readonly Line[]): number =>
+export const computeTotal = (lines: readonly Line[]): number =>
   lines.reduce((cents, { product, quantity }) => cents + quantity * (findProduct(product)?.cents ?? 0), 0);
 
-export const unpaidOrderOf = ({ orders }: Contents): Order | undefined => orders.find(({ receipt }) => !receipt);
+export const findUnpaidOrder = ({ orders }: Contents): Order | undefined => orders.find(({ receipt }) => !receipt);
 
 const NO_BASKET: Problem = {
   problem: "There is no basket with this id. Call start_basket and use the id that it returns.",
@@ -79,7 +79,7 @@ export class Basket {
   setQuantity(product: string, quantity: number): Contents | Problem {
     const contents = this.#store.load();
     if (!contents) return NO_BASKET;
-    if (unpaidOrderOf(contents)) return BEING_PAID;
+    if (findUnpaidOrder(contents)) return BEING_PAID;
     if (!findProduct(product)) return { problem: `There is no product "${product}", only ${productIds.join(", ")}.` };
     const others = contents.lines.filter((line) => line.product !== product);
     return this.#save({ ...contents, lines: quantity > 0 ? [...others, { product, quantity }] : others });
@@ -92,10 +92,10 @@ export class Basket {
   beginOrder(agreedCents: number, address: Address): Order | Problem {
     const contents = this.#store.load();
     if (!contents) return NO_BASKET;
-    const unpaid = unpaidOrderOf(contents);
+    const unpaid = findUnpaidOrder(contents);
     if (unpaid) return unpaid;
     const { lines, orders } = contents;
-    const cents = totalOf(lines);
+    const cents = computeTotal(lines);
     if (cents !== agreedCents || lines.length === 0) {
       return { problem: "The basket has changed since the customer agreed to its price. Call checkout again." };
     }

@@ -5,7 +5,7 @@
  */
 import { type HandlerContext, retrying, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { need, type ShopEnv, totalOf, unpaidOrderOf } from "./basket.ts";
+import { computeTotal, findUnpaidOrder, need, type ShopEnv } from "./basket.ts";
 import { findProduct, inEuros } from "./catalogue.ts";
 import { pay } from "./payment.ts";
 
@@ -24,9 +24,9 @@ export async function checkOut(basketId: string, ctx: HandlerContext<ShopEnv>): 
   const contents = need(await ctx.step("read the basket", () => basket.view()));
 
   // An earlier checkout may have been lost while it paid. The customer agreed to that order, so nothing is asked again.
-  let order = unpaidOrderOf(contents);
+  let order = findUnpaidOrder(contents);
   if (!order) {
-    const cents = totalOf(contents.lines);
+    const cents = computeTotal(contents.lines);
     if (contents.lines.length === 0) throw new ToolError("The basket is empty. Add a product first.");
 
     const address = await ctx.elicit("Where should we deliver?", addressForm);

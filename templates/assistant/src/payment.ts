@@ -7,7 +7,8 @@ export type Payment = { readonly receipt: string } | { readonly refused: string 
 const LIMITS = { timeoutMs: 20_000, responseBytesMax: 100_000, redirectsMax: 0 };
 
 /** Returns a fetch for the payment service alone, which may run on your own machine. No redirect gets the key or an order. */
-const fetchOf = (service: string) => createSafeFetch({ ...LIMITS, privateHosts: [new URL(service).host], hosts: [] });
+const createFetch = (service: string) =>
+  createSafeFetch({ ...LIMITS, privateHosts: [new URL(service).host], hosts: [] });
 
 /**
  * Pays an order, or returns why the service refused. The number of the order is the idempotency key: a service that sees
@@ -17,7 +18,7 @@ const fetchOf = (service: string) => createSafeFetch({ ...LIMITS, privateHosts: 
  */
 export async function pay(env: ShopEnv, { number, cents }: Order, signal: AbortSignal): Promise<Payment> {
   if (!env.PAYMENTS_URL) return { receipt: "Pay on delivery" };
-  const response = await fetchOf(env.PAYMENTS_URL)(`${env.PAYMENTS_URL}/charges`, {
+  const response = await createFetch(env.PAYMENTS_URL)(`${env.PAYMENTS_URL}/charges`, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",

@@ -2,7 +2,7 @@
 import { McpServer } from "mcp-edge";
 import * as z from "zod";
 import { advise } from "./advice.ts";
-import { type Contents, need, type ShopEnv, totalOf, unpaidOrderOf } from "./basket.ts";
+import { type Contents, computeTotal, findUnpaidOrder, need, type ShopEnv } from "./basket.ts";
 import { describeProduct, findProduct, inEuros, searchProducts } from "./catalogue.ts";
 import { checkOut } from "./checkout.ts";
 
@@ -19,7 +19,7 @@ export const server = new McpServer<ShopEnv>({
  * instead.
  */
 const basket = z.uuid().describe("The id that start_basket returned");
-const uriOf = (id: string) => `basket://${id}`;
+const toUri = (id: string) => `basket://${id}`;
 
 server.tool(
   "search_products",
@@ -68,7 +68,7 @@ server.tool(
   },
   async ({ basket: id, product, quantity }, ctx) => {
     const contents = need(await ctx.env.BASKETS.getByName(id).setQuantity(product, quantity));
-    server.resourceUpdated(uriOf(id));
+    server.resourceUpdated(toUri(id));
     return describeBasket(contents);
   },
 );
@@ -98,7 +98,7 @@ server.tool(
   },
   async ({ basket: id }, ctx) => {
     const text = await checkOut(id, ctx);
-    server.resourceUpdated(uriOf(id));
+    server.resourceUpdated(toUri(id));
     return text;
   },
 );
@@ -124,7 +124,7 @@ function describeBasket(contents: Contents): string {
     ({ number, cents, receipt }) =>
       `Order ${number}, ${inEuros(cents)}: ${receipt ? `paid, receipt ${receipt}` : "unpaid"}`,
   );
-  const state = unpaidOrderOf(contents) ? "The basket is being ordered. Call checkout to finish." : undefined;
-  const total = lines.length > 0 ? `Total: ${inEuros(totalOf(lines))}` : "The basket is empty.";
+  const state = findUnpaidOrder(contents) ? "The basket is being ordered. Call checkout to finish." : undefined;
+  const total = lines.length > 0 ? `Total: ${inEuros(computeTotal(lines))}` : "The basket is empty.";
   return [...items, total, ...ordered, state].filter(Boolean).join("\n");
 }

@@ -7,7 +7,7 @@ import { parseCsv } from "./csv.ts";
 import { needTable, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 import { readFile } from "./import.ts";
-import { OPERATIONS, statsOf, summarize } from "./stats.ts";
+import { computeStats, OPERATIONS, summarize } from "./stats.ts";
 
 const PAGE_ROWS = 100;
 const CHART_POINTS_MAX = 100;
@@ -69,7 +69,7 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
       }),
       annotations,
     },
-    ({ numbers }) => statsOf(numbers),
+    ({ numbers }) => computeStats(numbers),
   );
 
   server.tool(

@@ -21,13 +21,13 @@ export async function drawChart(title: string, kind: "bar" | "line", points: rea
   const low = Math.min(0, ...points.map(({ value }) => value));
   const high = Math.max(0, ...points.map(({ value }) => value));
   const range = high - low || 1;
-  const yOf = (value: number) => PLOT.top + PLOT.height * (1 - (value - low) / range);
+  const toY = (value: number) => PLOT.top + PLOT.height * (1 - (value - low) / range);
 
   write(picture, title, PLOT.left, 14, (WIDTH - PLOT.left) / CHARACTER_WIDTH);
   for (let line = 0; line <= GRID_LINES; line++) {
     const value = low + (range * line) / GRID_LINES;
-    picture.fill(PLOT.left, yOf(value), PLOT.width, 1, GRID);
-    write(picture, formatNumber(value), 4, yOf(value) - 5, 8);
+    picture.fill(PLOT.left, toY(value), PLOT.width, 1, GRID);
+    write(picture, formatNumber(value), 4, toY(value) - 5, 8);
   }
 
   const slot = PLOT.width / points.length;
@@ -37,14 +37,14 @@ export async function drawChart(title: string, kind: "bar" | "line", points: rea
     const previous = points[at - 1];
     if (kind === "bar") {
       const width = Math.max(1, slot * 0.7);
-      picture.fill(x - width / 2, Math.min(yOf(value), yOf(0)), width, Math.abs(yOf(value) - yOf(0)), BLUE);
+      picture.fill(x - width / 2, Math.min(toY(value), toY(0)), width, Math.abs(toY(value) - toY(0)), BLUE);
     } else if (previous) {
-      connect(picture, centers[at - 1] ?? 0, yOf(previous.value), x, yOf(value));
+      connect(picture, centers[at - 1] ?? 0, toY(previous.value), x, toY(value));
     } else {
-      picture.fill(x - 2, yOf(value) - 2, 4, 4, BLUE);
+      picture.fill(x - 2, toY(value) - 2, 4, 4, BLUE);
     }
   }
-  picture.fill(PLOT.left, yOf(0), PLOT.width, 1, INK);
+  picture.fill(PLOT.left, toY(0), PLOT.width, 1, INK);
 
   // Only as many labels as fit, each as long as its place allows.
   const step = Math.ceil(points.length / 12);

@@ -17,7 +17,7 @@ const COLUMN = /^[^_\p{Cc}][^\p{Cc}]{0,59}$/u;
 
 /** @throws {ToolError} naming the line, so that the model can correct the text. */
 export function parseCsv(text: string): Csv {
-  const [header, ...records] = recordsOf(text.replace(/^\uFEFF/, ""));
+  const [header, ...records] = splitRecords(text.replace(/^\uFEFF/, ""));
   const columns = (header ?? []).map((name) => name.trim());
   if (columns.length > COLUMNS_MAX) throw new ToolError(`The header has more than ${COLUMNS_MAX} columns.`);
   const names = new Set(columns.map((name) => name.toLowerCase()));
@@ -46,8 +46,8 @@ export function parseCsv(text: string): Csv {
 const isNumberOrEmpty = (field: string) => /^\s*([-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?)?\s*$/i.test(field);
 
 /** Splits a text into records of fields. Empty lines are left out. */
-function recordsOf(text: string): string[][] {
-  const separator = separatorOf(text.slice(0, text.search(/[\r\n]|$/)));
+function splitRecords(text: string): string[][] {
+  const separator = detectSeparator(text.slice(0, text.search(/[\r\n]|$/)));
   // A field in quotes may contain everything, a quote being written twice; any other field ends at a separator or line end.
   const field = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n]*))(${separator}|\\r\\n|\\r|\\n|$)`, "y");
   const records: string[][] = [];
@@ -69,7 +69,7 @@ function recordsOf(text: string): string[][] {
   return records;
 }
 
-function separatorOf(header: string): string {
+function detectSeparator(header: string): string {
   const count = (separator: string) => header.split(separator).length;
   return [",", ";", "\t"].reduce((best, each) => (count(each) > count(best) ? each : best));
 }

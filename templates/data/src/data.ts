@@ -3,7 +3,7 @@ import { type HandlerContext, McpServer } from "mcp-edge";
 import { cleanText, mapText, markAsData, truncateResults } from "mcp-edge/safe";
 import * as z from "zod";
 import { addAnalysis } from "./analysis.ts";
-import { columnsOf, countRows, listTables, readRows, tableName } from "./database.ts";
+import { countRows, listColumns, listTables, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 import { addImport } from "./import.ts";
 
@@ -27,12 +27,12 @@ export const server = new McpServer<DataEnv>({
 addImport(server);
 addAnalysis(server);
 
-const uriOf = (table: string) => `data://tables/${table}`;
+const toUri = (table: string) => `data://tables/${table}`;
 
 /** Lists each table as a resource. The list is read each time, so it also has the tables that other Workers imported. */
 server.resourceProvider({
   list: async (ctx) =>
-    (await listTables(ctx.env.DB)).map((table) => ({ uri: uriOf(table), name: table, mimeType: "application/json" })),
+    (await listTables(ctx.env.DB)).map((table) => ({ uri: toUri(table), name: table, mimeType: "application/json" })),
   read: () => undefined,
 });
 
@@ -62,7 +62,7 @@ server.prompt(
       table: (typed, _chosen, ctx) => tablesLike(typed, ctx),
       // The suggestions depend on the table that was chosen before.
       column: async (typed, { table = "" }, ctx) =>
-        (await columnsOf(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
+        (await listColumns(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
     },
   },
   ({ table, column }, ctx) => explore(table, column, ctx),
@@ -111,7 +111,7 @@ const startsWith = (name: string, typed: string) => name.toLowerCase().startsWit
 
 async function describeTable(table: string, { env }: HandlerContext<DataEnv>) {
   if (!tableName.safeParse(table).success) return undefined;
-  const columns = await columnsOf(env.DB, table);
+  const columns = await listColumns(env.DB, table);
   if (columns.length === 0) return undefined;
   return { table, columns, rows: await countRows(env.DB, table), first: await readRows(env.DB, table, 0, 5) };
 }

@@ -41,7 +41,7 @@ export interface Column {
 }
 
 /** Returns the columns of a table; none if there is no such table. */
-export async function columnsOf(db: Database, table: string): Promise<Column[]> {
+export async function listColumns(db: Database, table: string): Promise<Column[]> {
   return runSql<Column>(db, sql`SELECT name, type FROM pragma_table_info(${table})`);
 }
 
@@ -60,7 +60,7 @@ export async function readRows(db: Database, table: string, after: number, rowsM
 
 /** @throws {ToolError} naming the tables that exist. */
 export async function needTable(db: Database, table: string): Promise<Column[]> {
-  const columns = await columnsOf(db, table);
+  const columns = await listColumns(db, table);
   if (columns.length > 0) return columns;
   const tables = await listTables(db);
   throw new ToolError(`There is no table "${table}". There are: ${tables.join(", ") || "none; import one first"}.`);
@@ -80,7 +80,7 @@ export async function importTable(db: Database, table: string, { columns, rows, 
   );
   const fields = columns.map((_, at) => sql`json_extract(value, ${`$[${at}]`})`);
   // Many rows as one parameter: a statement of D1 has at most 100 parameters.
-  const inserts = chunksOf(rows.map((row) => JSON.stringify(row))).map(
+  const inserts = splitChunks(rows.map((row) => JSON.stringify(row))).map(
     (chunk) => sql`INSERT INTO ${name} SELECT ${commas(fields)} FROM json_each(${`[${chunk.join(",")}]`})`,
   );
   const statements = [
@@ -95,7 +95,7 @@ export async function importTable(db: Database, table: string, { columns, rows, 
 const commas = (parts: readonly SqlStatement[]): SqlStatement =>
   parts.reduce((joined, part) => sql`${joined}, ${part}`);
 
-function chunksOf(texts: readonly string[]): string[][] {
+function splitChunks(texts: readonly string[]): string[][] {
   const chunks: string[][] = [];
   let size = CHUNK_CHARACTERS;
   for (const text of texts) {

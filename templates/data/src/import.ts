@@ -2,7 +2,7 @@
 import { type HandlerContext, type McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { parseCsv } from "./csv.ts";
-import { columnsOf, countRows, importTable, tableName } from "./database.ts";
+import { countRows, importTable, listColumns, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 
 const CHARACTERS_MAX = 2_000_000;
@@ -46,7 +46,7 @@ export async function readFile({ readFile: read }: DataEnv, filepath: string | u
 }
 
 async function rowsIn({ DB }: DataEnv, table: string): Promise<number | undefined> {
-  return (await columnsOf(DB, table)).length > 0 ? countRows(DB, table) : undefined;
+  return (await listColumns(DB, table)).length > 0 ? countRows(DB, table) : undefined;
 }
 
 async function confirm(question: string, ctx: HandlerContext<DataEnv>): Promise<void> {

@@ -5,7 +5,7 @@ export type Operation = (typeof OPERATIONS)[number];
 export type Summary = Partial<Record<Operation, number>>;
 
 /** Returns the statistics of at least one number. */
-export function statsOf(numbers: readonly number[]) {
+export function computeStats(numbers: readonly number[]) {
   const sorted = numbers.toSorted((a, b) => a - b);
   const count = sorted.length;
   const sum = sorted.reduce((total, each) => total + each, 0);
@@ -22,7 +22,7 @@ export function summarize(values: readonly unknown[], operations: readonly Opera
   const numbers = present.filter((value) => typeof value === "number");
   const isNumeric = numbers.length > 0 && numbers.length === present.length;
   const all: Summary = {
-    ...(isNumeric ? statsOf(numbers) : {}),
+    ...(isNumeric ? computeStats(numbers) : {}),
     count: present.length,
     missing: values.length - present.length,
     distinct: new Set(present).size,

@@ -8,26 +8,26 @@ interface Caller {
 }
 
 /** Returns the callers by name; undefined if everyone may call. */
-export function callersOf(env: object): Readonly<Record<string, Caller>> | undefined {
+export function readCallers(env: object): Readonly<Record<string, Caller>> | undefined {
   const { CALLERS } = env as { CALLERS?: unknown };
   if (typeof CALLERS !== "string" || CALLERS === "") return undefined;
   return JSON.parse(CALLERS) as Record<string, Caller>;
 }
 
 /** Decides who is calling. For accounts instead of keys, see `bearer()` of `mcp-edge/worker/auth`. */
-export async function callerOf(request: Request, env: object) {
-  const callers = callersOf(env);
+export async function identifyCaller(request: Request, env: object) {
+  const callers = readCallers(env);
   if (!callers) return "anonymous";
   const [, given] = /^Bearer (.+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
   if (!given) return null;
-  const digest = await digestOf(given);
+  const digest = await hash(given);
   for (const [subject, { key }] of Object.entries(callers)) {
     // Digests are compared, so that the time says nothing about the key.
-    if ((await digestOf(key)) === digest) return { issuer: "gateway", subject };
+    if ((await hash(key)) === digest) return { issuer: "gateway", subject };
   }
   return null;
 }
 
-async function digestOf(text: string): Promise<string> {
+async function hash(text: string): Promise<string> {
   return String(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }

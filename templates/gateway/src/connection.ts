@@ -40,7 +40,7 @@ export interface Failure {
 }
 
 /** Describes a failure, without addresses and tokens. */
-export function failureOf(upstream: Upstream, error: unknown): Failure {
+export function describeFailure(upstream: Upstream, error: unknown): Failure {
   const name = `The server "${upstream.name}"`;
   if (McpError.is(error)) {
     const { code, message, data } = error;
@@ -48,10 +48,10 @@ export function failureOf(upstream: Upstream, error: unknown): Failure {
   }
   if (!ClientError.is(error)) return { message: `${name} failed.` };
   const { code, response, mayHaveRun } = error;
-  return { message: `${name} ${reasonOf(code, response?.status, upstream)}`, mayHaveRun };
+  return { message: `${name} ${describeReason(code, response?.status, upstream)}`, mayHaveRun };
 }
 
-function reasonOf(code: string, status: number | undefined, upstream: Upstream): string {
+function describeReason(code: string, status: number | undefined, upstream: Upstream): string {
   if (status === 401 || status === 403) return `refused the token.${tokenHint(upstream)}`;
   switch (code) {
     case "unreachable":

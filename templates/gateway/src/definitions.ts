@@ -31,7 +31,7 @@ type Ctx = HandlerContext<GatewayEnv>;
 const CALL_MS = 60 * 60_000;
 
 /** Returns the definitions of one server. One that the gateway cannot use is left out, and the log says why. */
-export function definitionsOf(upstream: Upstream, listing: Listing): Definition<GatewayEnv>[] {
+export function createDefinitions(upstream: Upstream, listing: Listing): Definition<GatewayEnv>[] {
   const { server, tools, prompts, templates } = listing;
   const attempt = (what: string, define: () => Definition<GatewayEnv>): Definition<GatewayEnv>[] => {
     try {
@@ -42,10 +42,10 @@ export function definitionsOf(upstream: Upstream, listing: Listing): Definition<
     }
   };
   return [
-    ...tools.flatMap((tool) => attempt(`The tool ${tool.name}`, () => toolOf(upstream, server, tool))),
-    ...prompts.flatMap((prompt) => attempt(`The prompt ${prompt.name}`, () => promptOf(upstream, server, prompt))),
+    ...tools.flatMap((tool) => attempt(`The tool ${tool.name}`, () => createTool(upstream, server, tool))),
+    ...prompts.flatMap((prompt) => attempt(`The prompt ${prompt.name}`, () => createPrompt(upstream, server, prompt))),
     ...templates.flatMap((each) =>
-      attempt(`The template ${each.uriTemplate}`, () => templateOf(upstream, server, each)),
+      attempt(`The template ${each.uriTemplate}`, () => createTemplate(upstream, server, each)),
     ),
   ];
 }
@@ -57,7 +57,7 @@ const clean = <T>(value: T): T => mapText(value, (text) => cleanText(text));
 const given = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-function toolOf(upstream: Upstream, server: ServerFacts | undefined, tool: Tool) {
+function createTool(upstream: Upstream, server: ServerFacts | undefined, tool: Tool) {
   const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool;
   return defineTool(
     prefixName(upstream.name, name),
@@ -80,7 +80,7 @@ function toolOf(upstream: Upstream, server: ServerFacts | undefined, tool: Tool)
   );
 }
 
-function promptOf(upstream: Upstream, server: ServerFacts | undefined, prompt: Prompt) {
+function createPrompt(upstream: Upstream, server: ServerFacts | undefined, prompt: Prompt) {
   const { name, title, description, icons, _meta, arguments: parameters = [] } = prompt;
   const reference = { type: "ref/prompt", name } as const;
   return definePrompt(
@@ -103,7 +103,7 @@ function promptOf(upstream: Upstream, server: ServerFacts | undefined, prompt: P
   );
 }
 
-function templateOf(upstream: Upstream, server: ServerFacts | undefined, template: ResourceTemplate) {
+function createTemplate(upstream: Upstream, server: ServerFacts | undefined, template: ResourceTemplate) {
   const { uriTemplate, name, title, description, mimeType, annotations, icons, _meta } = template;
   const variables = [...uriTemplate.matchAll(/\{[+#./;?&]?([^{}]*)\}/g)].flatMap(([, names = ""]) => names.split(","));
   return defineResourceTemplate(

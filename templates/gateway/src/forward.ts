@@ -2,7 +2,7 @@
 import { type HandlerContext, type InputRequired, inputRequired, type Question } from "mcp-edge";
 import type { ServerFacts } from "mcp-edge/client";
 import { cleanText, mapText } from "mcp-edge/safe";
-import { fail, failureOf, holdsCalls, open } from "./connection.ts";
+import { describeFailure, fail, holdsCalls, open } from "./connection.ts";
 import type { OnProgress, Outcome, UpstreamCall } from "./held-call.ts";
 import { type GatewayEnv, tokenFor, type Upstream } from "./upstreams.ts";
 
@@ -62,7 +62,7 @@ async function send(
         {
           signal: ctx.signal,
           timeoutMs: 0,
-          onProgress: ({ progress, total, message }) => progressOf(ctx)(progress, total, message),
+          onProgress: ({ progress, total, message }) => reportProgress(ctx)(progress, total, message),
         },
       );
       if (result.resultType !== "input_required") return { result };
@@ -74,7 +74,7 @@ async function send(
       await client.close();
     }
   } catch (error) {
-    return { failure: failureOf(upstream, error) };
+    return { failure: describeFailure(upstream, error) };
   }
 }
 
@@ -87,15 +87,15 @@ async function hold(call: UpstreamCall, ctx: Ctx): Promise<Outcome> {
   try {
     const text =
       ctx.requestState === undefined
-        ? await held.begin(JSON.stringify(call), progressOf(ctx))
-        : await held.answer(JSON.stringify(ctx.inputResponses), progressOf(ctx));
+        ? await held.begin(JSON.stringify(call), reportProgress(ctx))
+        : await held.answer(JSON.stringify(ctx.inputResponses), reportProgress(ctx));
     return { ...(JSON.parse(text) as Outcome), state: id };
   } finally {
     ctx.signal.removeEventListener("abort", cancel);
   }
 }
 
-const progressOf =
+const reportProgress =
   (ctx: Ctx): OnProgress =>
   (progress, total, message) =>
     ctx.progress(progress, {

@@ -5,7 +5,7 @@
  */
 import type { Question } from "mcp-edge";
 import type { Client, ServerFacts } from "mcp-edge/client";
-import { type Failure, failureOf, open } from "./connection.ts";
+import { describeFailure, type Failure, open } from "./connection.ts";
 import type { Upstream } from "./upstreams.ts";
 
 /** A request to a server, as JSON. */
@@ -96,7 +96,7 @@ export class HeldCall {
       });
       return { result };
     } catch (error) {
-      return { failure: failureOf(upstream, error) };
+      return { failure: describeFailure(upstream, error) };
     } finally {
       clearTimeout(timer);
       await client?.close().catch(() => undefined);

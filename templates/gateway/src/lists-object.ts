@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { announce, server } from "./gateway.ts";
 import { type Kept, UpstreamLists } from "./lists.ts";
-import { type ListSource, prefixUri, tokenFor, upstreamsOf } from "./upstreams.ts";
+import { type ListSource, prefixUri, readUpstreams, tokenFor } from "./upstreams.ts";
 
 const WATCH_MS = 5 * 60_000;
 /** After so many alarms without a request, the object stops listening. */
@@ -56,7 +56,7 @@ export class ListsObject extends DurableObject<Env> {
 
   #open(source: ListSource): UpstreamLists | undefined {
     const { kv } = this.ctx.storage;
-    const upstream = upstreamsOf(this.env).find(({ name }) => name === source.upstream);
+    const upstream = readUpstreams(this.env).find(({ name }) => name === source.upstream);
     if (!upstream) return undefined;
     this.#lists ??= new UpstreamLists(upstream, () => tokenFor(upstream, this.env, source.subject), {
       load: () => kv.get<Kept>("kept"),

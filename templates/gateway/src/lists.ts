@@ -1,6 +1,6 @@
 /** The lists of one server behind the gateway: read once, kept, and read again when the server says that they have changed. */
 import type { Client, Prompt, Resource, ResourceTemplate, ServerFacts, Tool } from "mcp-edge/client";
-import { failureOf, open } from "./connection.ts";
+import { describeFailure, open } from "./connection.ts";
 import type { Upstream } from "./upstreams.ts";
 
 export interface Lists {
@@ -107,7 +107,7 @@ export class UpstreamLists {
       const lists = await readLists(client);
       this.#take(lists, { server: client.server, failure: undefined });
     } catch (error) {
-      const { message } = failureOf(this.#upstream, error);
+      const { message } = describeFailure(this.#upstream, error);
       console.warn(`gateway: ${message}`, error);
       this.#dueAtMs = Date.now() + RETRY_MS;
       this.#drop();

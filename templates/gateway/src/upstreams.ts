@@ -1,5 +1,5 @@
 /** The servers behind the gateway, their names, and their tokens. */
-import { callersOf } from "./callers.ts";
+import { readCallers } from "./callers.ts";
 
 export interface Upstream {
   /** Goes before all names of the server: lowercase letters, digits and dashes. */
@@ -49,7 +49,7 @@ export interface ListSource {
 }
 
 /** Returns the servers. @throws {Error} if one of them is not described correctly, with what to write. */
-export function upstreamsOf(env: object): readonly Upstream[] {
+export function readUpstreams(env: object): readonly Upstream[] {
   const { UPSTREAMS: given } = env as Pick<GatewayEnv, "UPSTREAMS">;
   const list = (typeof given === "string" && given !== "" ? JSON.parse(given) : given || UPSTREAMS) as Upstream[];
   const seen = new Set<string>();
@@ -65,22 +65,22 @@ export function upstreamsOf(env: object): readonly Upstream[] {
   return list;
 }
 
-export function sourceOf({ name, token }: Upstream, subject: string | undefined): ListSource {
+export function chooseSource({ name, token }: Upstream, subject: string | undefined): ListSource {
   return token === "caller" ? { upstream: name, subject } : { upstream: name };
 }
 
-export const listsOf = (env: GatewayEnv, source: ListSource): RemoteLists =>
+export const findLists = (env: GatewayEnv, source: ListSource): RemoteLists =>
   env.LISTS.getByName(`${source.upstream} ${source.subject ?? ""}`);
 
 /** Returns the token for a server; undefined if it gets none. */
 export function tokenFor({ name, token }: Upstream, env: object, subject: string | undefined): string | undefined {
   const secrets = env as Readonly<Record<string, unknown>>;
-  if (token === "shared") return textOf(secrets[`${name.toUpperCase().replaceAll("-", "_")}_TOKEN`]);
-  if (token === "caller" && subject !== undefined) return callersOf(env)?.[subject]?.tokens?.[name];
+  if (token === "shared") return readSecret(secrets[`${name.toUpperCase().replaceAll("-", "_")}_TOKEN`]);
+  if (token === "caller" && subject !== undefined) return readCallers(env)?.[subject]?.tokens?.[name];
   return undefined;
 }
 
-const textOf = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+const readSecret = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
 
 // Names and URIs say which server they belong to: `docs__search`, and `docs+file:///a.txt`, whose scheme is still valid.
 

@@ -5,18 +5,9 @@
  */
 import { type HandlerContext, QuestionError, retrying, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { type JobsEnv, jobsOf, type Status } from "./job-list.ts";
+import { type JobsEnv, openJobList, type Status } from "./job-list.ts";
 import { type Page, readPage } from "./page.ts";
-
-export const reportSchema = z.object({
-  job: z.string(),
-  site: z.string(),
-  checked: z.number().int(),
-  /** Pages that were found and not checked. */
-  unchecked: z.number().int(),
-  problems: z.array(z.object({ url: z.string(), problem: z.string(), linkedFrom: z.string().optional() })),
-});
-export type Report = z.infer<typeof reportSchema>;
+import type { Report } from "./report.ts";
 
 /** Pages that are read at the same time. */
 const AT_ONCE = 4;
@@ -28,7 +19,7 @@ type Ctx = HandlerContext<JobsEnv>;
 
 /** Checks a site and returns the report. @param onChange Called when the list of jobs has changed. */
 export async function checkSite(start: URL, ctx: Ctx, onChange: (id: string) => void): Promise<Report> {
-  const jobs = jobsOf(ctx.env, ctx.auth);
+  const jobs = openJobList(ctx.env, ctx.auth);
   const id = await ctx.step("id", () => crypto.randomUUID());
   await ctx.step("begin", () => jobs.begin(id, start.href, ctx.taskId));
   onChange(id);
@@ -47,7 +38,7 @@ export async function checkSite(start: URL, ctx: Ctx, onChange: (id: string) => 
 }
 
 async function checkPages(id: string, start: URL, ctx: Ctx, onChange: (id: string) => void): Promise<Report> {
-  const jobs = jobsOf(ctx.env, ctx.auth);
+  const jobs = openJobList(ctx.env, ctx.auth);
   /** The known pages, each with the page that links to it first. */
   const found = new Map<string, string | undefined>([[start.href, undefined]]);
   const pages: Page[] = [];

@@ -3,7 +3,7 @@
  * Durable Object, stdio.ts in memory.
  */
 import type { Principal } from "mcp-edge";
-import type { Report } from "./check-site.ts";
+import type { Report } from "./report.ts";
 
 export type Status = "working" | "waiting" | "completed" | "failed" | "cancelled" | "expired";
 
@@ -137,6 +137,6 @@ export interface JobsEnv {
 }
 
 /** Returns the list of a caller. Callers that do not sign in share one. */
-export function jobsOf({ JOBS }: JobsEnv, principal: Principal | undefined): RemoteJobList {
+export function openJobList({ JOBS }: JobsEnv, principal: Principal | undefined): RemoteJobList {
   return JOBS.getByName(principal ? `${principal.issuer} ${principal.subject}` : "everyone");
 }

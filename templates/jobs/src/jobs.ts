@@ -1,11 +1,12 @@
 /** The server: its tools and resources. index.ts and workflow.ts serve it as a Worker, stdio.ts over standard input and output. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { checkSite, reportSchema } from "./check-site.ts";
-import { type Job, type JobsEnv, jobsOf } from "./job-list.ts";
+import { checkSite } from "./check-site.ts";
+import { type Job, type JobsEnv, openJobList } from "./job-list.ts";
+import { reportSchema } from "./report.ts";
 
 const LIST = "jobs://list";
-const uriOf = (id: string) => `jobs://job/${id}`;
+const toUri = (id: string) => `jobs://job/${id}`;
 
 export const server = new McpServer<JobsEnv>({
   name: "jobs",
@@ -15,7 +16,7 @@ export const server = new McpServer<JobsEnv>({
   // The client may cancel a task while it waits for an answer or for its next try. Then no handler runs that could notice.
   onRequestEnd: async ({ taskId, taskStatus, env, principal }) => {
     if (!taskId || !taskStatus) return;
-    const id = await jobsOf(env, principal).finishTask(taskId, taskStatus);
+    const id = await openJobList(env, principal).finishTask(taskId, taskStatus);
     if (id) notify(id);
   },
 });
@@ -23,7 +24,7 @@ export const server = new McpServer<JobsEnv>({
 /** Tells the subscribers that a job has changed. They read it again. */
 function notify(id: string): void {
   server.resourceUpdated(LIST);
-  server.resourceUpdated(uriOf(id));
+  server.resourceUpdated(toUri(id));
 }
 
 server.tool(
@@ -60,7 +61,7 @@ server.tool(
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
   async (_, ctx) => {
-    const jobs = await jobsOf(ctx.env, ctx.auth).all();
+    const jobs = await openJobList(ctx.env, ctx.auth).all();
     return jobs.map(describeJob).join("\n") || "There are no jobs.";
   },
 );
@@ -74,7 +75,7 @@ server.tool(
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
   },
   async (input, ctx) => {
-    const job = await jobsOf(ctx.env, ctx.auth).cancel(input.id);
+    const job = await openJobList(ctx.env, ctx.auth).cancel(input.id);
     if (!job) throw new ToolError(`There is no job ${input.id}. Call list_jobs.`);
     notify(input.id);
     return job.status === "working" || job.status === "waiting" ? "Cancelled." : `The job is already ${job.status}.`;
@@ -89,7 +90,7 @@ server.resource(
     description: "The jobs with their status, the newest first",
     mimeType: "application/json",
   },
-  async (_, ctx) => JSON.stringify((await jobsOf(ctx.env, ctx.auth).all()).map(withoutReport), null, 2),
+  async (_, ctx) => JSON.stringify((await openJobList(ctx.env, ctx.auth).all()).map(withoutReport), null, 2),
 );
 
 server.resourceTemplate(
@@ -101,11 +102,11 @@ server.resourceTemplate(
     mimeType: "application/json",
     complete: {
       id: async (typed, _chosen, ctx) =>
-        (await jobsOf(ctx.env, ctx.auth).all()).map((job) => job.id).filter((each) => each.startsWith(typed)),
+        (await openJobList(ctx.env, ctx.auth).all()).map((job) => job.id).filter((each) => each.startsWith(typed)),
     },
   },
   async (_, variables, ctx) => {
-    const job = await jobsOf(ctx.env, ctx.auth).find(String(variables.id));
+    const job = await openJobList(ctx.env, ctx.auth).find(String(variables.id));
     // Undefined means that there is no such resource.
     return job && JSON.stringify(publicPart(job), null, 2);
   },
@@ -118,10 +119,10 @@ function publicPart({ taskId: _, startedAtMs, changedAtMs, ...job }: Job) {
 
 function withoutReport(job: Job) {
   const { report, ...rest } = publicPart(job);
-  return { ...rest, uri: uriOf(job.id), ...(report ? { problems: report.problems.length } : {}) };
+  return { ...rest, uri: toUri(job.id), ...(report ? { problems: report.problems.length } : {}) };
 }
 
 function describeJob({ id, site, status, checked, found, report, problem }: Job): string {
-  const more = problem ?? (report ? `${report.problems.length} problems, see ${uriOf(id)}` : `${found} pages known`);
+  const more = problem ?? (report ? `${report.problems.length} problems, see ${toUri(id)}` : `${found} pages known`);
   return `${id} ${site}: ${status}, ${checked} pages checked, ${more}`;
 }

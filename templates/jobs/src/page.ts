@@ -50,12 +50,12 @@ function describe(url: string, finalUrl: string, status: number, html: string): 
   const title = cleanText(decode(found ?? "").trim()).slice(0, TITLE_CHARACTERS_MAX);
   const site = new URL(url).origin;
   if (new URL(finalUrl).origin !== site) return { url, status, title, problem: "redirects to another site", links: [] };
-  const links = linksOf(html, finalUrl).filter((link) => new URL(link).origin === site);
+  const links = findLinks(html, finalUrl).filter((link) => new URL(link).origin === site);
   const problem = title === "" ? { problem: "has no title" } : {};
   return { url, status, title, ...problem, links: [...new Set(links)].slice(0, LINKS_MAX) };
 }
 
-function linksOf(html: string, base: string): string[] {
+function findLinks(html: string, base: string): string[] {
   const anchors = html.matchAll(/<a\s[^<>]*?\bhref\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))/gi);
   return [...anchors].flatMap(([, double, single, bare]) => {
     const target = decode(double ?? single ?? bare ?? "").trim();

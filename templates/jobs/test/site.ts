@@ -85,7 +85,7 @@ export interface SeenJob {
 }
 
 /** Reads the job of a site from the list, which is shared by all callers who do not sign in. */
-export async function jobOf(client: Client, site: Site): Promise<SeenJob> {
+export async function readJob(client: Client, site: Site): Promise<SeenJob> {
   const { contents } = await client.readResource("jobs://list");
   const jobs = JSON.parse((contents[0] as { text: string }).text) as SeenJob[];
   const found = jobs.filter((job) => job.site === `${site.origin}/`);

@@ -2,7 +2,7 @@
 import { startTask } from "mcp-edge/client/tasks";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { call, html, jobOf, LEGACY, MODERN, open, Sites } from "./site.ts";
+import { call, html, LEGACY, MODERN, open, readJob, Sites } from "./site.ts";
 
 const sites = new Sites();
 const start = (wrangler = "wrangler.toml") => startWorker({ wrangler, outbound: sites.answer });
@@ -48,7 +48,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
         ],
       });
       expect(seen).toContain("10 of 10 pages checked");
-      const job = await jobOf(client, site);
+      const job = await readJob(client, site);
       expect(job).toMatchObject({ status: "completed", checked: 10, problems: 3 });
       expect(JSON.stringify(job)).not.toContain(String(task.id));
       const { contents } = await client.readResource(job.uri);
@@ -66,7 +66,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
           if (!questions.has(message)) {
             questions.add(message);
             const other = await connectWith(MODERN);
-            statuses.push((await jobOf(other, site)).status);
+            statuses.push((await readJob(other, site)).status);
             await other.close();
             expect(await worker.evict("JobListObject", "everyone")).toBe(1);
             expect(await worker.evict("McpObject")).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
       await asked.promise;
       const subscriber = await connectWith(version, {
         onResourceUpdated: async () => {
-          if ((await jobOf(subscriber, site)).status === "cancelled") learned.resolve();
+          if ((await readJob(subscriber, site)).status === "cancelled") learned.resolve();
         },
       });
       const learned = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
     const client = await connectWith(MODERN);
     const task = await startTask(client, "check_site", { url: site.origin });
     await reached.promise;
-    const { id } = await jobOf(client, site);
+    const { id } = await readJob(client, site);
     expect(await call(client, "cancel_job", { id })).toBe("Cancelled.");
     cancelled.resolve(undefined);
     expect(await task.result()).toMatchObject({ isError: true, content: [{ text: "The job was cancelled." }] });
@@ -192,7 +192,7 @@ describe("by alarm", () => {
       );
       expect(structuredContent).toMatchObject({ checked: 21, unchecked: 1 });
       expect(progress.at(-1)).toBe(21);
-      expect(await jobOf(client, site)).toMatchObject({ status: "completed" });
+      expect(await readJob(client, site)).toMatchObject({ status: "completed" });
       await client.close();
     },
   );
@@ -220,7 +220,7 @@ describe("by alarm", () => {
     const client = await connectWith(MODERN);
     const site = sites.add(1);
     await call(client, "check_site", { url: site.origin });
-    const { id } = await jobOf(client, site);
+    const { id } = await readJob(client, site);
     const reference = { type: "ref/resource", uri: "jobs://job/{id}" } as const;
     expect((await client.complete(reference, "id", id.slice(0, 8))).values).toEqual([id]);
     await expect(client.readResource(`jobs://job/${crypto.randomUUID()}`)).rejects.toThrow("Resource not found");
@@ -244,7 +244,7 @@ test("a job whose question nobody answers for a day has expired", async () => {
   task.result().catch(() => undefined);
   await asked.promise;
   await own.advance(24 * 60 * 60_000 + 1);
-  expect(await jobOf(client, site)).toMatchObject({ status: "expired", checked: 20 });
+  expect(await readJob(client, site)).toMatchObject({ status: "expired", checked: 20 });
   await client.close();
 });
 

@@ -15,14 +15,14 @@ export type NotebookContext = HandlerContext<NotebookEnv>;
  * Returns the notes of the user for whom the request was made. `subject` names the user and never changes: it is a hash
  * of the account at the identity provider.
  */
-export function notesOf({ auth, env }: NotebookContext): RemoteNotes {
+export function openNotes({ auth, env }: NotebookContext): RemoteNotes {
   const owner = auth?.subject ?? env.localUser?.name;
   if (owner === undefined) throw new Error("There is no user: the endpoint has no plugin that authenticates.");
   return env.NOTES.getByName(owner);
 }
 
 /** Returns the user's own access token for GitHub. */
-export async function githubTokenOf({ auth, env }: NotebookContext): Promise<string> {
+export async function getGithubToken({ auth, env }: NotebookContext): Promise<string> {
   if (auth?.upstream) {
     try {
       return (await auth.upstream()).accessToken;

@@ -1,7 +1,7 @@
 /** The notebook: its tools, its resource and its prompts. app.ts protects it, stdio.ts serves it to a single user. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { githubTokenOf, type NotebookEnv, notesOf } from "./env.ts";
+import { getGithubToken, type NotebookEnv, openNotes } from "./env.ts";
 import { createIssue } from "./github.ts";
 import { NOTES_MAX } from "./notes.ts";
 import { addPrompts } from "./prompts.ts";
@@ -28,7 +28,7 @@ server.tool(
     output: z.object({ notes: z.array(note) }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
-  async ({ query }, ctx) => ({ notes: await notesOf(ctx).search(query) }),
+  async ({ query }, ctx) => ({ notes: await openNotes(ctx).search(query) }),
 );
 
 server.tool(
@@ -43,7 +43,7 @@ server.tool(
     once: true,
   },
   async ({ text }, ctx) => {
-    const added = await notesOf(ctx).add(text);
+    const added = await openNotes(ctx).add(text);
     if (!added) throw new ToolError(`The notebook is full: it has ${NOTES_MAX} notes. Delete some first.`);
     return added;
   },
@@ -58,7 +58,7 @@ server.tool(
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
   },
   async (args, ctx) => {
-    if (!(await notesOf(ctx).remove(args.id))) throw noSuchNote();
+    if (!(await openNotes(ctx).remove(args.id))) throw noSuchNote();
     return "Deleted.";
   },
 );
@@ -83,10 +83,10 @@ server.tool(
     once: true,
   },
   async ({ repository, title, body, note: noteId }, ctx) => {
-    const found = noteId === undefined ? undefined : await notesOf(ctx).find(noteId);
+    const found = noteId === undefined ? undefined : await openNotes(ctx).find(noteId);
     if (noteId !== undefined && !found) throw noSuchNote();
     const issue = { repository, title, body: body ?? found?.text ?? "" };
-    const { number, html_url } = await createIssue(ctx.env.GITHUB_URL, await githubTokenOf(ctx), issue, ctx.signal);
+    const { number, html_url } = await createIssue(ctx.env.GITHUB_URL, await getGithubToken(ctx), issue, ctx.signal);
     return { number, url: html_url };
   },
 );
@@ -96,5 +96,5 @@ server.resourceTemplate(
   "note://{id}",
   { name: "note", title: "A note", mimeType: "text/plain" },
   // Undefined means that there is no such resource.
-  async (_, variables, ctx) => (await notesOf(ctx).find(String(variables.id)))?.text,
+  async (_, variables, ctx) => (await openNotes(ctx).find(String(variables.id)))?.text,
 );

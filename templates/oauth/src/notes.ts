@@ -50,11 +50,11 @@ export class Notes {
       text,
       FOUND_MAX,
     );
-    return rows.map(noteOf);
+    return rows.map(toNote);
   }
 
   find(id: string): Note | undefined {
-    return this.#run("SELECT * FROM notes WHERE id = ?", id).map(noteOf)[0];
+    return this.#run("SELECT * FROM notes WHERE id = ?", id).map(toNote)[0];
   }
 
   remove(id: string): boolean {
@@ -62,7 +62,7 @@ export class Notes {
   }
 }
 
-const noteOf = ({ id, text, created_at }: Record<string, unknown>): Note => ({
+const toNote = ({ id, text, created_at }: Record<string, unknown>): Note => ({
   id: String(id),
   text: String(text),
   createdAt: String(created_at),
