@@ -1,9 +1,9 @@
 /**
- * Connects a host with a server: serves the host in its protocol version, and talks to the server as a client in the
- * server's. Used by `mcp-edge bridge` (host over stdio, server over HTTP) and `mcp-edge expose` (the reverse).
+ * Connects a host with a server: serves the host in the host's protocol version, and is a client of the server in the server's
+ * version. Used by `mcp-edge bridge` (host over stdio, server over HTTP) and `mcp-edge expose` (the reverse).
  *
- * The server is connected when the host sends its first request, because its name and capabilities are passed on. A host of a
- * legacy version gets a server of the same version, if the server has it; then nothing needs to be converted.
+ * The connection to the server is opened at the host's first request, because the host's name and capabilities are passed on. For
+ * a legacy host, the same version is used with the server if the server supports it; then no message needs to be converted.
  *
  * @module
  */
@@ -29,15 +29,15 @@ import { type JSONRPCResponse, notification, type Sink } from "./messages.ts";
 import { ReplaceableConnection } from "./replaceable-connection.ts";
 import { Rounds } from "./rounds.ts";
 
-/** The facts that the host has told about itself. */
+/** What the host has declared about itself. */
 export interface HostFacts {
-  /** The rules of the host's version. */
+  /** The rules of the host's protocol version. */
   readonly rules: VersionRules;
   readonly capabilities: JsonObject;
   readonly info: JsonObject;
 }
 
-/** Opens a connection to the server with these options added. */
+/** Opens a connection to the server, with the given options added to those of the command. */
 export type ConnectToServer = (options: Partial<ClientOptions>) => Promise<Client>;
 
 /** A request of the host that is being served. */
@@ -50,7 +50,7 @@ interface Serving {
 /** The versions of each era, newest first. */
 const { legacy: LEGACY, modern: MODERN } = serveVersions();
 const NEWEST_LEGACY = LEGACY[0] as VersionRules;
-/** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
+/** The host sets the time limits of its requests. `totalTimeoutMs` keeps its default, in case the host never cancels a request. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
 /** The requests that a server may return as inputRequests in a result (2026-07-28). */
@@ -63,13 +63,13 @@ export class Relay {
   readonly #questions: HostQuestions;
   readonly #rounds: Rounds;
   readonly #listens = new Listens();
-  /** The subscriptions of a legacy host, which a new connection gets again. */
+  /** The resources that a legacy host has subscribed to. A new connection subscribes to them again. */
   readonly #uris = new Set<string>();
   #host: HostFacts | undefined;
   readonly #server = new ReplaceableConnection(() => this.#open());
   #level: unknown;
 
-  /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
+  /** @param general Receives messages that do not belong to a request. @param log Receives a line about each recovery. */
   constructor(connect: ConnectToServer, general: Sink, log: (text: string) => void) {
     this.#connect = connect;
     this.#general = general;
@@ -78,7 +78,7 @@ export class Relay {
     this.#rounds = new Rounds();
   }
 
-  /** Serves a request and resolves with its answer; with undefined if the host has cancelled it. */
+  /** Handles a request of the host. Resolves with the response, or with undefined if the host has cancelled the request. */
   async handleRequest(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     const { id, method, params } = request;
     const era = hasEnvelope(params) ? "modern" : "legacy";
@@ -92,9 +92,9 @@ export class Relay {
     }
   }
 
-  /** Takes a notification of the host. */
+  /** Handles a notification of the host. */
   async notification({ method, params = {} }: JSONRPCNotification): Promise<void> {
-    // The client tells the server, in the way of its version.
+    // The client sends these itself, as its version requires.
     if (method === "notifications/initialized" || method === "notifications/cancelled") return;
     try {
       await (await this.#server.opened)?.notify(method, withoutEnvelope(params));
@@ -103,9 +103,9 @@ export class Relay {
     }
   }
 
-  /** Takes the host's answer to a question. */
-  answer(answer: JSONRPCResponse): void {
-    this.#questions.answer(answer);
+  /** Handles the host's response to a question of the server. */
+  answer(response: JSONRPCResponse): void {
+    this.#questions.answer(response);
   }
 
   async close(): Promise<void> {
@@ -119,7 +119,7 @@ export class Relay {
     const { method, params = {} } = serving.request;
     if (method === "ping") return {};
     if (method === "initialize") return this.#initialize(params);
-    // Requests that are piped in by hand come without a handshake.
+    // Requests that a user pipes in by hand arrive without a handshake.
     this.#host ??= { rules: NEWEST_LEGACY, capabilities: {}, info: {} };
     const { rules } = this.#host;
     const client = await this.#server.client();
@@ -173,7 +173,7 @@ export class Relay {
     return resultFor(result, method, rules, form);
   }
 
-  /** Sends a request on to the server, by the method of the client that knows most about it. */
+  /** Forwards a request to the server, with the most specific method of the client. */
   async #forward(client: Client, { request, sink, signal }: Serving): Promise<JsonObject> {
     const { method, params = {} } = request;
     const { progressToken } = readMeta(params);
@@ -192,7 +192,7 @@ export class Relay {
         return client.listTools({ ...options, ...(typeof rest.cursor === "string" ? { cursor: rest.cursor } : {}) });
       case "tools/call": {
         const { name, arguments: args, ...others } = rest;
-        // The client knows the tool's hints and headers. Other members, such as those of tasks, are passed on as they are.
+        // callTool() uses the tool's hints and headers. A request with other members, such as those of tasks, is sent unchanged.
         if (Object.keys(others).length > 0 || typeof name !== "string") return client.request(method, rest, options);
         return client.callTool(name, isObject(args) ? args : {}, options);
       }
@@ -218,7 +218,7 @@ export class Relay {
   }
 
   async #setLevel(client: Client, level: unknown): Promise<void> {
-    // The server checks it, so the type does not matter here.
+    // The server validates the level, so its type is not checked here.
     await client.setLevel(level as Parameters<Client["setLevel"]>[0]);
     this.#level = level;
   }
@@ -259,7 +259,7 @@ export class Relay {
         }),
       ],
       onEvent: (event) => {
-        if (event.type === "closed") this.#server.forget();
+        if (event.type === "closed") this.#server.drop();
         if (event.type !== "connected") this.#log(toJson(event));
       },
     };
@@ -269,7 +269,10 @@ export class Relay {
     if (method === "ping") return {};
     const { rules } = this.#host as HostFacts;
     if (rules.era === "modern" && !QUESTIONS.includes(method)) {
-      throw new McpError(ErrorCode.MethodNotFound, `${method} is no question of ${rules.version}.`);
+      throw new McpError(
+        ErrorCode.MethodNotFound,
+        `${method} is not a request that a server may send in ${rules.version}.`,
+      );
     }
     const serving = this.#questions.asking();
     const shaped = questionFor(method, params, rules);
@@ -279,7 +282,7 @@ export class Relay {
 
   #notified(method: string, params: JsonObject): void {
     const { _meta: _, ...rest } = params;
-    if (this.#host?.rules.era === "modern" && this.#listens.tell(method, rest)) return;
+    if (this.#host?.rules.era === "modern" && this.#listens.forward(method, rest)) return;
     const sink = this.#questions.asking()?.sink ?? this.#general;
     sink.send(notification(method, rest));
   }
@@ -298,7 +301,7 @@ function discovered(client: Client, rules: VersionRules): JsonObject {
   };
 }
 
-/** Whether a failure can mean that the server has no legacy version. */
+/** Whether an error can mean that the server supports no legacy version. */
 function mayBeModern(error: unknown): boolean {
   if (McpError.is(error)) return true;
   if (!ClientError.is(error)) return false;
@@ -318,7 +321,7 @@ function describe(error: unknown): JSONRPCErrorObject {
   return { code: ErrorCode.InternalError, message: message + cause, data: { reason: error.code, mayHaveRun } };
 }
 
-/** The members of `_meta` that belong to one hop. */
+/** The members of `_meta` that apply to a single connection and are not passed on. */
 const HOP = [META.protocolVersion, META.clientInfo, META.clientCapabilities, META.logLevel, "progressToken"];
 
 function withoutEnvelope(params: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge call`: finds the tool, reads its arguments, asks if need be, and calls it.
+ * `mcp-edge call`: finds the tool, reads its arguments, asks for confirmation if necessary, and calls it.
  *
  * @module
  */
@@ -28,7 +28,8 @@ export async function callTool(
   rest: readonly string[],
   options: CallCommandOptions,
 ): Promise<number> {
-  if (name === undefined) throw usageError(`Name a tool. This shows them: mcp-edge list ${asWritten(server)} tools`);
+  if (name === undefined)
+    throw usageError(`Name a tool. To list the tools, run: mcp-edge list ${asWritten(server)} tools`);
   if (name.startsWith("-")) throw usageError(`Write the tool name before options such as ${name}.`);
   const started = new CallTask();
   return withClient(server, options, clientOptions(options, started), async (session) => {
@@ -48,7 +49,7 @@ export async function callTool(
         );
         signal.throwIfAborted();
         const code = showCallResult(result, options, terminal);
-        // A server tells its client little about an exception, and the rest to its log.
+        // A server reports few details of an exception to its client, and the rest to its log.
         if (result.isError && log() !== "") terminal.note(terminal.err.dim(logNote(redactText(log()))));
         return code;
       } catch (error) {
@@ -60,14 +61,14 @@ export async function callTool(
   });
 }
 
-/** The handlers of questions, and the extension for tools that run in the background. */
+/** Returns the handlers for questions, and the extension for tools that run in the background. */
 function clientOptions({ task: startsTask }: CallCommandOptions, started: CallTask) {
   return (terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> => {
     const note = (task: Task) => {
       started.take(task);
       // With --task, the id is the output.
       if (task.id !== undefined && !startsTask)
-        terminal.note(terminal.err.dim(`Runs in the background as ${oneLine(task.id, 500)}`));
+        terminal.note(terminal.err.dim(`Running in the background as task ${oneLine(task.id, 500)}`));
     };
     return { ...handlersFor(terminal, signal, server), use: [clientTasks({ onTask: note })] };
   };

@@ -3,7 +3,7 @@ import type { CliCommand } from "../../command.ts";
 import { addConnectionOptions, append, SERVER } from "../../server/options.ts";
 import type { CompleteCommandOptions } from "./options.ts";
 
-/** `mcp-edge complete`: asks a server to complete an argument. */
+/** `mcp-edge complete`: prints the values that a server suggests for an argument. */
 export const complete: CliCommand = {
   name: "complete",
   takesServer: true,
@@ -11,10 +11,10 @@ export const complete: CliCommand = {
     addConnectionOptions(command)
       .description("print the values that a server suggests for an argument")
       .argument(...SERVER)
-      .argument("<what>", "name of a prompt, or URI template of a resource")
+      .argument("<what>", "name of a prompt, or a URI template")
       .argument("<argument>", "name of the argument")
-      .argument("[value]", "what was typed so far", "")
-      .option("--context <name=value>", "another argument that was chosen before (repeatable)", append)
+      .argument("[value]", "the beginning of the value", "")
+      .option("--context <name=value>", "the value of another argument (repeatable)", append)
       .action(
         async (server: string, what: string, argument: string, value: string, options: CompleteCommandOptions) => {
           const { completeArgument } = await import("./complete.ts");

@@ -1,6 +1,6 @@
 /**
- * A stdio server as Streamable HTTP. A stdio server has one client, so each legacy session gets a process of its own;
- * modern requests share one for each client, because they bring everything with them.
+ * Serves a stdio server as Streamable HTTP. A stdio server has a single client, so each legacy session gets its own process. Modern
+ * requests carry all their state, so those of one client share a process.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http
@@ -27,27 +27,27 @@ export interface GatewayParts {
   readonly connect: ConnectToServer;
   /** The path of the endpoint. */
   readonly path: string;
-  /** The token that each request must carry; undefined if none is needed. */
+  /** The token that each request must have; undefined if no token is required. */
   readonly token: string | undefined;
   readonly log: (text: string) => void;
 }
 
-/** A process can be expensive, so few of them run at the same time. */
+/** The maximum number of processes that run at the same time. A process can be expensive. */
 const RELAYS_MAX = 32;
-/** The time without a request after which a process is ended, in milliseconds. */
+/** How long a process may be idle before it is ended, in milliseconds. */
 const IDLE_MS = 30 * 60_000;
-/** How often idle processes are looked for, in milliseconds. */
+/** The interval between two checks for idle processes, in milliseconds. */
 const SWEEP_MS = 60_000;
 const ALLOW = "POST, GET, DELETE";
 
-/** A process of the server, with the open requests and streams of its client. */
+/** A server process, with the open requests and streams of its client. */
 class Seat {
   readonly relay: Relay;
-  /** Requests by id, to be cancelled by a notification. */
+  /** The open requests by id, so that a notification can cancel them. */
   readonly serving = new Map<RequestId, AbortController>();
   readonly streams: StreamLog;
   usedAtMs = Date.now();
-  /** Requests that are not answered yet. */
+  /** The number of open requests. */
   #running = 0;
 
   constructor({ connect, log }: GatewayParts, limits: HttpLimits) {
@@ -62,7 +62,7 @@ class Seat {
     return this.#running === 0 && !this.streams.isConnected;
   }
 
-  /** Forwards a request. The process is in use until the answer. */
+  /** Forwards a request. The process counts as in use until the response arrives. */
   async forward(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     this.#running += 1;
     try {
@@ -78,7 +78,7 @@ export class Gateway {
   readonly #parts: GatewayParts;
   readonly #limits: HttpLimits = resolveHttpLimits({});
   readonly #versions = serveVersions();
-  /** Sessions by their id, and processes of modern clients by what these say about themselves. */
+  /** The processes: of legacy clients by session id, of modern clients by the name and capabilities that they declare. */
   readonly #seats = new Map<string, Seat>();
   readonly #sweep: ReturnType<typeof setInterval>;
 
@@ -88,17 +88,17 @@ export class Gateway {
     this.#sweep.unref();
   }
 
-  /** Answers one HTTP request. */
+  /** Handles an HTTP request. */
   async handle(request: Request): Promise<Response> {
     const origin = request.headers.get("Origin");
     const { hostname, host, pathname } = new URL(request.url);
-    // A page whose name was rebound to this machine sends its own name as Host.
+    // After DNS rebinding, a web page sends its own host name here.
     if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host }).toResponse();
     const problem = checkOrigin(request, origin, {});
     if (problem) return refuse(problem).toResponse();
     const reply = await this.#reply(request, pathname);
-    const answer = reply instanceof Refused ? reply.toResponse() : reply;
-    return origin === null ? answer : readableBy(origin, answer);
+    const response = reply instanceof Refused ? reply.toResponse() : reply;
+    return origin === null ? response : readableBy(origin, response);
   }
 
   /** Ends all processes. */
@@ -118,7 +118,7 @@ export class Gateway {
     return refuse({ reason: "method-not-allowed", method, allow: ALLOW });
   }
 
-  /** Compares digests, so that the time of the comparison says nothing about the token. */
+  /** Compares digests, so that the duration of the comparison reveals nothing about the token. */
   #isAllowed(given: string | null): boolean {
     const { token } = this.#parts;
     if (token === undefined) return true;
@@ -164,7 +164,7 @@ export class Gateway {
     }
   }
 
-  /** Opens a session with a process of its own. */
+  /** Opens a session with its own process. */
   async #initialize(request: JSONRPCRequest): Promise<Reply> {
     const id = randomUUID();
     const seat = this.#findSeat(id, true);
@@ -176,7 +176,7 @@ export class Gateway {
     return new Response(text ?? null, { status, headers });
   }
 
-  /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
+  /** Handles GET, which opens the stream of a session or resumes a stream, and DELETE, which ends the session. */
   async #handleSession(request: Request): Promise<Reply> {
     const { method, headers } = request;
     const id = headers.get("Mcp-Session-Id");
@@ -192,7 +192,7 @@ export class Gateway {
     return seat.streams.resume(lastEventId, request) ?? refuse(cursorInvalid(lastEventId));
   }
 
-  /** Returns the process for a key, started if need be, or the refusal. */
+  /** Returns the process for a key, or a refusal. @param mayOpen Whether to start a process if there is none. */
   #findSeat(key: string, mayOpen: boolean): Seat | Refusal {
     const known = this.#seats.get(key);
     if (known) {
@@ -200,7 +200,7 @@ export class Gateway {
       return known;
     }
     if (!mayOpen) return SESSION_UNKNOWN;
-    if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server run`, 60);
+    if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server are running`, 60);
     const seat = new Seat(this.#parts, this.#limits);
     this.#seats.set(key, seat);
     return seat;
@@ -213,7 +213,7 @@ export class Gateway {
     await seat?.relay.close();
   }
 
-  /** Ends the processes that nobody has used for a while. */
+  /** Ends the processes that have been idle for too long. */
   endIdle(nowMs = Date.now()): void {
     const oldest = nowMs - IDLE_MS;
     for (const [key, seat] of this.#seats) {
@@ -222,7 +222,7 @@ export class Gateway {
   }
 }
 
-/** Whether a stream begins with an event id: earlier clients cannot read an event without data. */
+/** Whether streams begin with an event that has only an id. Clients of earlier versions cannot read it. */
 function primes(headers: Headers): boolean {
   return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
 }
@@ -236,7 +236,7 @@ function readHeaders(headers: Headers) {
   };
 }
 
-/** Modern clients that declare the same name and capabilities share a process. The key cannot equal a session id, a UUID. */
+/** Modern clients that declare the same name and capabilities share a process. The key is JSON, so it cannot equal a session id. */
 function toKey({ params }: JSONRPCRequest): string {
   const meta: JsonObject = readMeta(params);
   return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);
@@ -249,13 +249,13 @@ async function runRequest(
   signal: AbortSignal,
   isModern: boolean,
 ): Promise<Outcome> {
-  const answer = await seat.forward(request, emit, signal);
-  if (!answer) return { text: undefined, status: 202 };
-  const code = "error" in answer ? answer.error.code : undefined;
-  return { text: encodeResponse(answer), status: toStatus(code, isModern) };
+  const response = await seat.forward(request, emit, signal);
+  if (!response) return { text: undefined, status: 202 };
+  const code = "error" in response ? response.error.code : undefined;
+  return { text: encodeResponse(response), status: toStatus(code, isModern) };
 }
 
-/** Serves the messages of a legacy POST; a batch is answered with one array. */
+/** Handles the messages of a legacy POST. The responses to a batch are sent as one array. */
 async function serveAll(seat: Seat, { messages, isBatch }: LegacyVerdict, emit: Emit): Promise<Outcome> {
   const outcomes = await Promise.all(messages.map((parsed) => serveOne(seat, parsed, emit)));
   const texts = outcomes.flatMap(({ text }) => text ?? []);

@@ -24,7 +24,7 @@ export async function getPrompt(
   options: PromptCommandOptions,
 ): Promise<number> {
   if (name === undefined)
-    throw usageError(`Name a prompt. This shows them: mcp-edge list ${asWritten(server)} prompts`);
+    throw usageError(`Name a prompt. To list the prompts, run: mcp-edge list ${asWritten(server)} prompts`);
   if (name.startsWith("-")) throw usageError(`Write the prompt name before options such as ${name}.`);
   return withClient(server, options, handlersFor, async ({ client, terminal, signal }) => {
     const prompts = await client.prompts({ signal }).all();

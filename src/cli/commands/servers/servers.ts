@@ -1,5 +1,5 @@
 /**
- * `mcp-edge servers`: shows what hosts have configured, and tries each server.
+ * `mcp-edge servers`: lists the servers configured in hosts, and tries to connect to each.
  *
  * @module
  */
@@ -17,16 +17,16 @@ import { listenForSignals, untilInterrupted } from "../../terminal/signals.ts";
 import { counted, createTerminal, oneLine, type Terminal } from "../../terminal/terminal.ts";
 import type { ServersOptions } from "./options.ts";
 
-/** How many servers are tried at the same time. */
+/** The number of servers that are tried at the same time. */
 const AT_ONCE = 4;
-/** How long one server may take, in milliseconds. */
+/** The default time limit for each server, in milliseconds. */
 const TRY_MS = 20_000;
 
 /** The outcome of trying a server. */
 interface Tried {
   readonly server: HostServer;
   readonly state: "works" | "failed" | "skipped";
-  /** Why it failed or was not tried. */
+  /** Why the server failed or was not tried. */
   readonly reason?: string;
   readonly tools?: number;
   readonly ms?: number;
@@ -56,7 +56,7 @@ export async function showServers(options: ServersOptions): Promise<number> {
   }
 }
 
-/** A file of the project may come from a stranger. Its commands would run, and its addresses would get variables. */
+/** Whether to use servers from the project's files, which are untrusted: asks the user unless `--yes` was given. */
 async function mayUseProjects(
   files: readonly HostFileServers[],
   { yes, try: tries }: ServersOptions,
@@ -91,7 +91,7 @@ async function tryServer(
   if (isDisabled) return { server, state: "skipped", reason: "disabled" };
   if (!written) return { server, state: "failed", reason: problem ?? "unknown" };
   if (file.scope === "project" && !usesProjects) {
-    const reason = options.try ? "from a file of this project; --yes tries it" : "not tried";
+    const reason = options.try ? "from a file of this project; add --yes to try it" : "not tried";
     return { server, state: "skipped", reason };
   }
   let target: ServerAddress;
@@ -125,7 +125,7 @@ async function tryTarget(
     const ms = Math.round(performance.now() - startMs);
     return { server, state: "works", tools: tools.length, ms, protocolVersion: client.server.protocolVersion };
   } catch (error) {
-    const late = new CliError(Exit.cancelled, `It did not answer within ${limitMs} ms.`);
+    const late = new CliError(Exit.cancelled, `The server did not respond within ${limitMs} ms.`);
     const reason = redactText(
       withoutValues(formatError(limit.aborted ? late : opened.explain(error)), server, process.env),
     );
@@ -136,7 +136,7 @@ async function tryTarget(
   }
 }
 
-/** Connects, unless secrets would be sent over a connection that others can read. */
+/** Connects, unless secrets would be sent over an unencrypted connection. */
 async function connectSafely(target: ServerAddress, { target: to, options }: Opened): Promise<Client> {
   checkCredentials(target);
   return connect(to, options);
@@ -156,7 +156,7 @@ function asJson({ server, ...outcome }: Tried): object {
 
 function print(files: readonly HostFileServers[], tried: readonly Tried[], terminal: Terminal): void {
   const { out } = terminal;
-  if (files.length === 0) terminal.note("No host has servers here.");
+  if (files.length === 0) terminal.note("No host on this machine has configured servers.");
   for (const { file, servers, problem } of files) {
     if (servers.length === 0 && problem === undefined) continue;
     terminal.print(`${out.bold(file.title)} ${out.dim(shortPath(file.path))}`);

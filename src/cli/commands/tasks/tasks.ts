@@ -1,5 +1,5 @@
 /**
- * `mcp-edge tasks`: calls that run in the background.
+ * `mcp-edge tasks`: shows, waits for or cancels calls that run in the background.
  *
  * @module
  */
@@ -55,7 +55,7 @@ function listFacts({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs,
   return { taskId: id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }
 
-/** Formats a state as one line. */
+/** Formats the state of a task as one line. */
 function describeState({ status, statusMessage }: TaskState): string {
   return statusMessage === undefined ? status : `${status}: ${oneLine(statusMessage)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Converts JSON Schema to the text of TypeScript types. The schemas come from a server, so the work is bounded, no reference
- * leaves the schema, and no text of the server becomes code.
+ * Converts JSON Schema to TypeScript types. The schemas come from a server, so the amount of work is bounded, references to other
+ * documents are not followed, and no text from the server can become code.
  *
  * @module
  */
@@ -8,26 +8,26 @@ import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { toTarget } from "../../arguments/schema-pointer.ts";
 import { clean, toJson } from "../../terminal/terminal.ts";
 
-/** Deeper types are `unknown`. */
+/** The maximum depth of nesting. Deeper types become `unknown`. */
 const DEPTH_MAX = 24;
-/** Further schemas of one server are `unknown`. */
+/** The maximum number of schemas of one server. Additional ones become `unknown`. */
 const SCHEMAS_MAX = 20_000;
 
 /** Collects the declarations of one file. */
 export class TypeWriter {
-  /** The declarations so far, in their order. */
+  /** The declarations so far, in order. */
   readonly declarations: string[] = [];
   readonly #names = new Set<string>();
   /**
-   * The types that each type names outside of the members of an object or array. A type that names itself in this way, also
-   * through others, does not compile.
+   * The types that each type names directly, that is, outside of the members of an object or array. A type that names itself directly
+   * or through other types in this way would not compile.
    */
   readonly #direct = new Map<string, Set<string>>();
-  /** The type that is being written; undefined within the members of an object or array. */
+  /** The name of the type that is being written; undefined inside the members of an object or array. */
   #writing: string | undefined;
   #schemas = 0;
 
-  /** Returns a name for a type that is not used yet. */
+  /** Returns an unused type name, derived from a string. */
   nameFor(text: string): string {
     const base = pascalCase(text);
     let name = base;
@@ -56,7 +56,7 @@ export class TypeWriter {
       : [...new Set(parts)].map((part) => (parts.length > 1 ? group(part) : part)).join(" & ");
   }
 
-  /** The conditions of a schema, which all hold. */
+  /** Yields the types of a schema's parts. A value must have all of them. */
   *#writeParts(schema: JsonObject, scope: SchemaScope, depth: number): Generator<string> {
     const list = (of: unknown) => (Array.isArray(of) ? of.map((each) => this.#writeType(each, scope, depth + 1)) : []);
     if (typeof schema.$ref === "string") yield this.#reference(schema.$ref, scope);
@@ -117,7 +117,7 @@ export class TypeWriter {
     return `{\n${lines.join("")}${"  ".repeat(depth)}}`;
   }
 
-  /** A reference within the schema becomes a type of its own, so that types may contain themselves. */
+  /** Declares a separate type for a reference within the schema, so that types can be recursive. */
   #reference(pointer: string, scope: SchemaScope): string {
     const name = scope.references.get(pointer) ?? this.#declareTarget(pointer, scope);
     if (name === undefined || this.#writing === undefined) return name ?? "unknown";
@@ -139,7 +139,7 @@ export class TypeWriter {
     return name;
   }
 
-  /** Whether a type is another one, or names it directly. */
+  /** Whether one type is the other, or names it directly or through other types. */
   #namesDirectly(from: string, to: string): boolean {
     return from === to || [...(this.#direct.get(from) ?? [])].some((name) => this.#namesDirectly(name, to));
   }
@@ -156,11 +156,11 @@ export class TypeWriter {
 interface SchemaScope {
   readonly root: unknown;
   readonly name: string;
-  /** The types of references that were met. */
+  /** The names of the types declared for references. */
   readonly references: Map<string, string>;
 }
 
-/** The types that a schema without `type` is about. */
+/** Returns the types that a schema without `type` implies. */
 function impliedTypes(schema: JsonObject): string[] {
   if (isObject(schema.properties)) return ["object"];
   return schema.items !== undefined || schema.prefixItems !== undefined ? ["array"] : [];
@@ -179,12 +179,12 @@ function union(types: readonly string[]): string {
     : different.map((type) => (different.length > 1 ? group(type) : type)).join(" | ");
 }
 
-/** Puts brackets around a type that an operator beside it would tear apart. */
+/** Puts a type in parentheses if it would otherwise combine wrongly with an operator beside it. */
 function group(type: string): string {
   return /^[\w.]+$|^"[^"]*"$|^\{[^{}]*\}$/.test(type) ? type : `(${type})`;
 }
 
-/** Returns a name as it is written in a type; quoted if need be. */
+/** Returns the name of a property, quoted if necessary. */
 export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : toJson(name);
 }
@@ -195,7 +195,7 @@ function pascalCase(text: string): string {
   return /^[A-Za-z]/.test(name) ? name : `Type${name}`;
 }
 
-/** A doc comment of a text from the server; empty if it is not text. The end of a comment within it is taken apart. */
+/** Returns a doc comment with text from the server; empty if it is not a string. A comment end within the text is escaped. */
 export function toComment(description: unknown, indent: string): string {
   if (typeof description !== "string" || description.trim() === "") return "";
   const lines = clean(description)
