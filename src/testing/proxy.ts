@@ -3,21 +3,21 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from "node:timers/promises";
 import { type CutHow, cutSocket } from "./cut.ts";
 
-/** The speed at which answers pass the proxy. */
+/** How fast the proxy forwards responses. */
 export interface Pace {
-  /** Bytes that pass before each pause. */
+  /** The number of bytes to forward before each pause. */
   readonly bytes: number;
-  /** Length of each pause in milliseconds. */
+  /** The length of each pause, in milliseconds. */
   readonly everyMs: number;
 }
 
 /**
- * Starts a proxy in front of a Worker, or of any server on plain TCP. It forwards bytes unchanged and does not parse HTTP:
- * byte counts include the heads of answers, and all answers on a keep-alive connection.
+ * Starts a proxy in front of a Worker, or of any other server on plain TCP. It forwards bytes unchanged and does not parse HTTP, so byte
+ * counts include response headers, and all responses on a keep-alive connection.
  *
  * ```ts
  * await using proxy = await startProxy(worker.origin);
- * proxy.cutAfter(500, "rst"); // each connection breaks after 500 bytes of answers
+ * proxy.cutAfter(500, "rst"); // each connection breaks after 500 bytes of responses
  * const client = new SomeClient(proxy.url("/mcp"));
  * ```
  */
@@ -62,17 +62,17 @@ export class CuttableProxy implements AsyncDisposable {
     return new URL(path, this.origin).href;
   }
 
-  /** Number of open connections. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#open.size;
   }
 
-  /** Number of connections accepted so far, without refused ones. */
+  /** The number of connections accepted so far. Refused connections do not count. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Breaks every open connection on both sides, and returns their number. New connections are accepted. */
+  /** Breaks every open connection on both sides. Returns their number. New connections are still accepted. */
   cut(how: CutHow = "rst"): number {
     const all = [...this.#open];
     for (const connection of all) connection.cut(how);
@@ -80,20 +80,20 @@ export class CuttableProxy implements AsyncDisposable {
   }
 
   /**
-   * Breaks each connection after this many bytes from the server. They are counted from now on for open connections, and
-   * from the start for new ones. The client receives at most this many. `undefined` turns it off.
+   * Breaks each connection after a number of bytes from the server. For open connections, bytes are counted from now on; for new ones,
+   * from the start. The client receives at most this number of bytes. `undefined` turns it off.
    */
   cutAfter(bytes: number | undefined, how: CutHow = "rst"): void {
     this.#cut = bytes === undefined ? undefined : { afterBytes: bytes, how };
     for (const connection of this.#open) connection.bytes = 0;
   }
 
-  /** Slows answers down, also on open connections. `undefined` means full speed. */
+  /** Slows responses down, including on open connections. `undefined` means full speed. */
   throttle(pace: Pace | undefined): void {
     this.#pace = pace;
   }
 
-  /** Resets new connections immediately while true. */
+  /** Sets whether new connections are reset immediately. */
   refuse(isRefusing: boolean): void {
     this.#isRefusing = isRefusing;
   }
@@ -105,7 +105,7 @@ export class CuttableProxy implements AsyncDisposable {
     await closed;
   }
 
-  /** The same as `close()`, for `await using`. */
+  /** Calls `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -119,7 +119,7 @@ export class CuttableProxy implements AsyncDisposable {
     const connection = new ProxiedConnection(client, this.#reach());
     this.#open.add(connection);
     client.once("close", () => this.#open.delete(connection));
-    // The error handlers of `ProxiedConnection` have already broken the other side.
+    // The error handlers of `ProxiedConnection` break the other side.
     this.#relay(connection).catch(() => connection.cut("rst"));
   }
 
@@ -142,24 +142,24 @@ export class CuttableProxy implements AsyncDisposable {
   }
 }
 
-/** The connection of one client, and the connection to the server that was opened for it. */
+/** A connection from a client, and the connection to the server that was opened for it. */
 class ProxiedConnection {
   readonly client: Socket;
   readonly server: Socket;
-  /** Bytes passed from the server to the client. */
+  /** The number of bytes forwarded from the server to the client. */
   bytes = 0;
 
   constructor(client: Socket, server: Socket) {
     this.client = client;
     this.server = server;
     client.pipe(server);
-    // When one side breaks, the other is broken in the same way.
+    // If one side breaks, the other side is broken in the same way.
     client.on("error", () => cutSocket(server, "rst"));
     client.on("close", () => server.destroy());
     server.on("error", () => cutSocket(client, "rst"));
   }
 
-  /** Resolves when the operating system has accepted the bytes, so that a slow reader slows the server down. */
+  /** Forwards bytes to the client. Resolves when the operating system has accepted them, so that a slow client slows the server down. */
   pass(bytes: Buffer): Promise<void> {
     this.bytes += bytes.length;
     return new Promise((resolve, reject) => {
