@@ -9,7 +9,7 @@ import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
 export function addContent(server: McpServer): void {
   server.tool(
     "test_simple_text",
-    { description: "Returns one text", annotations: { readOnlyHint: true } },
+    { description: "Returns text", annotations: { readOnlyHint: true } },
     () => "This is a simple text response for testing.",
   );
   server.tool("test_image_content", { description: "Returns an image" }, () => ({
@@ -30,7 +30,7 @@ export function addContent(server: McpServer): void {
     type: "resource_link",
     uri: "test://static-text",
     name: "static-text",
-    title: "A static text",
+    title: "Static text",
     mimeType: "text/plain",
   }));
   server.tool("test_multiple_content_types", { description: "Returns text, image and resource together" }, () => [
@@ -38,7 +38,7 @@ export function addContent(server: McpServer): void {
     { type: "image", data: IMAGE_PNG, mimeType: "image/png" },
     { type: "resource", resource: { uri: "test://mixed-content-resource", mimeType: "application/json", text: "{}" } },
   ]);
-  server.tool("test_error_handling", { description: "Always fails, with a text for the model" }, () => {
+  server.tool("test_error_handling", { description: "Always fails, with a message for the model" }, () => {
     throw new ToolError("This tool intentionally returns an error for testing");
   });
 }

@@ -52,6 +52,6 @@ export function addNotifications(server: McpServer): void {
   );
   server.tool("test_logging_tool", { description: "Logs once, for clients that request logs" }, (_, ctx) => {
     ctx.log("info", "A message for clients that requested logs");
-    return "Logged, if asked.";
+    return "Logged, if requested.";
   });
 }

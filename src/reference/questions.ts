@@ -76,7 +76,7 @@ const OPTIONS = ["option1", "option2", "option3"];
 const titled = (value: string, place: number) => ({ const: value, title: `Option ${place + 1}` });
 
 function addEnumQuestions(server: McpServer): void {
-  server.tool("test_elicitation_sep1330_enums", { description: "Asks with each kind of choice" }, async (_, ctx) => {
+  server.tool("test_elicitation_sep1330_enums", { description: "Asks with every kind of choice" }, async (_, ctx) => {
     const answer = await ctx.elicit("Choose", {
       type: "object",
       properties: {
@@ -166,7 +166,7 @@ function addExplicitRounds(server: McpServer): void {
   const confirm = inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
   server.tool(
     "test_input_required_result_request_state",
-    { description: "Asks once and wants its state back" },
+    { description: "Asks once and checks that its state is returned" },
     (_, { inputResponses, requestState }) =>
       inputResponses.confirm !== undefined && requestState === "waiting" ? "state-ok" : confirm,
   );

@@ -56,7 +56,7 @@ export function addSchemas(server: McpServer): void {
   server.tool(
     "test_x_mcp_header",
     {
-      description: "Has an argument that is mirrored in a header",
+      description: "Has an argument that is repeated in a header",
       input: jsonSchema<{ region: string }>({ type: "object", properties: { region }, required: ["region"] }),
     },
     ({ region }) => `Region: ${region}`,
