@@ -1,4 +1,4 @@
-/** The graph as PNG, for hosts that show no views. */
+/** Draws the graph as PNG, for hosts that do not show views. */
 import type { Curve } from "./formula.ts";
 import { type Color, Picture } from "./png.ts";
 import { listTicks, type Region, show, traceCurve } from "./region.ts";
@@ -25,7 +25,7 @@ export async function drawGraph(curve: Curve, region: Region): Promise<Uint8Arra
   }
   for (const line of traceCurve(curve, region, WIDTH, HEIGHT)) {
     for (const [at, [x, y]] of line.entries()) {
-      // From column to column a curve is a bar, as high as it rises there.
+      // In each column, the curve is a bar from the previous value to the current one.
       const previous = line[at - 1]?.[1] ?? y;
       picture.fill(x - 1, Math.min(previous, y) - 1, 2, Math.abs(y - previous) + 2, BLUE);
     }
@@ -33,7 +33,7 @@ export async function drawGraph(curve: Curve, region: Region): Promise<Uint8Arra
   return picture.toPng();
 }
 
-/** Digits of three by five dots. Each digit is a line from top to bottom, and each of its three bits a dot. */
+/** Characters of three by five dots. Each digit is one line, from top to bottom, and each of its three bits is a dot. */
 const GLYPHS: Readonly<Record<string, string>> = {
   "0": "75557",
   "1": "26227",

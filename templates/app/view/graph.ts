@@ -5,7 +5,7 @@ import { listTicks, type Region, show, traceCurve } from "../src/region.ts";
 export interface Picture {
   readonly curve: Curve | undefined;
   readonly region: Region;
-  /** Places on the x axis to mark. */
+  /** The values of x to mark on the axis. */
   readonly marks: readonly number[];
 }
 

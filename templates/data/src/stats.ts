@@ -1,4 +1,4 @@
-/** Statistics of numbers and of tables. */
+/** Computes statistics of numbers and of columns. */
 
 export const OPERATIONS = ["count", "missing", "distinct", "sum", "mean", "median", "min", "max", "deviation"] as const;
 export type Operation = (typeof OPERATIONS)[number];
@@ -16,7 +16,7 @@ export function computeStats(numbers: readonly number[]) {
   return { count, sum, mean, median, min: at(0), max: at(count - 1), deviation: Math.sqrt(squares / count) };
 }
 
-/** Returns the wanted statistics of a column. Those that need numbers are left out for a column of texts. */
+/** Returns the requested statistics of a column. Statistics that need numbers are omitted if the column contains text. */
 export function summarize(values: readonly unknown[], operations: readonly Operation[]): Summary {
   const present = values.filter((value) => value !== null && value !== undefined);
   const numbers = present.filter((value) => typeof value === "number");

@@ -1,4 +1,4 @@
-/** The tools, prompts and templates of the servers, as definitions of the gateway with prefixed names. */
+/** Converts the tools, prompts and templates of the servers to definitions of the gateway, with prefixed names. */
 import {
   type Completer,
   type Definition,
@@ -27,10 +27,10 @@ import {
 
 type Ctx = HandlerContext<GatewayEnv>;
 
-/** A call may take as long as its server needs. */
+/** The time limit of a call, in milliseconds. It is long, because servers have their own limits. */
 const CALL_MS = 60 * 60_000;
 
-/** Returns the definitions of one server. One that the gateway cannot use is left out, and the log says why. */
+/** Returns the definitions of one server. Definitions that the gateway cannot use are left out, and the log says why. */
 export function createDefinitions(upstream: Upstream, listing: Listing): Definition<GatewayEnv>[] {
   const { server, tools, prompts, templates } = listing;
   const attempt = (what: string, define: () => Definition<GatewayEnv>): Definition<GatewayEnv>[] => {
@@ -50,7 +50,7 @@ export function createDefinitions(upstream: Upstream, listing: Listing): Definit
   ];
 }
 
-/** What a server says about itself is read by a model, so invisible characters are removed. */
+/** Removes invisible characters, because a model reads the servers' descriptions and results. */
 const clean = <T>(value: T): T => mapText(value, (text) => cleanText(text));
 
 /** Removes members that are undefined. */
@@ -117,7 +117,7 @@ function createTemplate(upstream: Upstream, server: ServerFacts | undefined, tem
   );
 }
 
-/** Reads a resource of a server by the server's own URI. */
+/** Reads a resource of a server by its original URI. */
 export async function readResource(
   upstream: Upstream,
   server: ServerFacts | undefined,
@@ -130,7 +130,7 @@ export async function readResource(
   return { contents: contents.map((each) => withPrefix(upstream.name, clean(each)) as object) } as ReadReturn;
 }
 
-/** A schema that is shown as the server gave it. The server itself checks the values, so the gateway does not. */
+/** Wraps a server's JSON Schema without changing it. The gateway does not validate values, because the server does. */
 function shown(schema: Readonly<Record<string, unknown>>) {
   return {
     "~standard": {

@@ -1,4 +1,4 @@
-/** The gateway: one server that offers what the servers behind it offer. index.ts serves it as a Worker, stdio.ts on a desktop. */
+/** The gateway: a server that combines other servers. index.ts serves it as a Worker, stdio.ts on a desktop. */
 import { type Definition, McpServer } from "mcp-edge";
 import { createDefinitions, readResource } from "./definitions.ts";
 import type { Listing } from "./lists.ts";
@@ -17,8 +17,8 @@ export const server = new McpServer<GatewayEnv>({
   title: "Gateway",
   version: "1.0.0",
   instructions:
-    "Offers the tools, prompts and resources of several servers. Names begin with the server: server__tool. Call gateway_status if something is missing.",
-  // The servers may offer these, although the gateway itself does not.
+    "Offers the tools, prompts and resources of several servers. Names begin with the name of the server: server__tool. If something is missing, call gateway_status.",
+  // The servers may have these capabilities, although the gateway itself does not.
   capabilities: { prompts: { listChanged: true }, completions: {} },
   definitions: async ({ env, principal }) => {
     const known = await Promise.all(readUpstreams(env).map((upstream) => lookUp(upstream, env, principal?.subject)));
@@ -45,7 +45,7 @@ server.tool(
   "gateway_status",
   {
     title: "Status of the gateway",
-    description: "Show which servers are behind this gateway, what they offer, and which of them fail",
+    description: "Show the servers behind this gateway, what they offer, and which of them fail",
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
   async (_, ctx) => {
@@ -71,7 +71,7 @@ server.resourceProvider({
   },
 });
 
-/** Tells the clients of the gateway that a list of a server has changed. */
+/** Notifies the clients of the gateway that a list of a server has changed. */
 export function announce(list: "tools" | "prompts" | "resources"): void {
   if (list === "tools") server.toolsChanged();
   else if (list === "prompts") server.promptsChanged();
@@ -84,11 +84,11 @@ interface Known {
   readonly definitions: readonly Definition<GatewayEnv>[];
 }
 
-/** What this process knows of each server. Definitions are compiled once for each version of the lists. */
+/** What this process knows about each server. Definitions are compiled once for each version of the lists. */
 const knowledge = new Map<string, Known>();
 const KNOWN_MAX = 1_000;
 
-/** Returns what is known of a server. The object with its lists says whether they are new. */
+/** Returns what is known about a server. The object that stores its lists reports whether they have changed. */
 async function lookUp(upstream: Upstream, env: GatewayEnv, subject: string | undefined): Promise<Known> {
   const source = chooseSource(upstream, subject);
   const key = JSON.stringify([upstream.url, source]);

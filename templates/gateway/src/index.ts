@@ -1,4 +1,4 @@
-/** The gateway as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
+/** The gateway as a Cloudflare Worker. With `npm start`, it runs at http://127.0.0.1:8787/mcp. */
 import { authenticate, edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { identifyCaller } from "./callers.ts";

@@ -1,4 +1,4 @@
-/** The gateway over standard input and output, for clients that start it as a process. Everything is kept in memory. */
+/** The gateway over standard input and output, for clients that start it as a process. All state is in memory. */
 import { serveStdio } from "mcp-edge/node";
 import { announce, server } from "./gateway.ts";
 import { HeldCall } from "./held-call.ts";

@@ -1,4 +1,4 @@
-/** The server: its tools and resources. index.ts and workflow.ts serve it as a Worker, stdio.ts over standard input and output. */
+/** The server, with its tools and resources. index.ts and workflow.ts serve it as a Worker, stdio.ts over standard input and output. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { checkSite } from "./check-site.ts";
@@ -12,8 +12,8 @@ export const server = new McpServer<JobsEnv>({
   name: "jobs",
   title: "Site checker",
   version: "1.0.0",
-  instructions: "Checks the pages of web sites in the background. Subscribe to jobs://list to learn of changes.",
-  // The client may cancel a task while it waits for an answer or for its next try. Then no handler runs that could notice.
+  instructions: "Checks the pages of web sites in the background. Subscribe to jobs://list to be notified of changes.",
+  // The client may cancel a task while it waits for an answer or a retry, when no handler is running that could notice.
   onRequestEnd: async ({ taskId, taskStatus, env, principal }) => {
     if (!taskId || !taskStatus) return;
     const id = await openJobList(env, principal).finishTask(taskId, taskStatus);
@@ -21,7 +21,7 @@ export const server = new McpServer<JobsEnv>({
   },
 });
 
-/** Tells the subscribers that a job has changed. They read it again. */
+/** Notifies subscribers that a job has changed, so that they read it again. */
 function notify(id: string): void {
   server.resourceUpdated(LIST);
   server.resourceUpdated(toUri(id));
@@ -32,7 +32,7 @@ server.tool(
   {
     title: "Check a site",
     description:
-      "Check the pages of a web site: broken links, pages without title, pages that fail. Asks after 20 pages how many more to check.",
+      "Check the pages of a web site for broken links, missing titles and errors. After 20 pages, it asks how many more to check.",
     input: z.object({
       url: z
         .url({ protocol: /^https$/ })
@@ -40,7 +40,7 @@ server.tool(
         .describe("The page to start from"),
     }),
     output: reportSchema,
-    // Clients that have tasks get a handle at once. For others it is a call that takes a while.
+    // Clients that support tasks receive a task immediately. For other clients, it is a long call.
     task: "optional",
     annotations: { readOnlyHint: true, openWorldHint: true },
   },
@@ -51,7 +51,7 @@ server.tool(
   },
 );
 
-const id = z.uuid().describe("The id of a job, as list_jobs shows it");
+const id = z.uuid().describe("The id of a job, from list_jobs");
 
 server.tool(
   "list_jobs",
@@ -87,7 +87,7 @@ server.resource(
   {
     name: "list",
     title: "All jobs",
-    description: "The jobs with their status, the newest first",
+    description: "The jobs with their status, newest first",
     mimeType: "application/json",
   },
   async (_, ctx) => JSON.stringify((await openJobList(ctx.env, ctx.auth).all()).map(withoutReport), null, 2),
@@ -112,7 +112,7 @@ server.resourceTemplate(
   },
 );
 
-/** A job without the id of its task, which would let everyone who sees the list control it. */
+/** Removes the id of the task from a job, because anyone who knows it could control the task. */
 function publicPart({ taskId: _, startedAtMs, changedAtMs, ...job }: Job) {
   return { ...job, startedAt: new Date(startedAtMs).toISOString(), changedAt: new Date(changedAtMs).toISOString() };
 }
