@@ -43,8 +43,16 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
         unchecked: 0,
         problems: [
           { url: `${site.origin}/page-1`, problem: "has no title", linkedFrom: `${site.origin}/` },
-          { url: `${site.origin}/page-2`, problem: "the server returns HTTP status 404", linkedFrom: `${site.origin}/` },
-          { url: `${site.origin}/none`, problem: "the server returns HTTP status 404", linkedFrom: `${site.origin}/page-1` },
+          {
+            url: `${site.origin}/page-2`,
+            problem: "the server returns HTTP status 404",
+            linkedFrom: `${site.origin}/`,
+          },
+          {
+            url: `${site.origin}/none`,
+            problem: "the server returns HTTP status 404",
+            linkedFrom: `${site.origin}/page-1`,
+          },
         ],
       });
       expect(seen).toContain("10 of 10 pages checked");
