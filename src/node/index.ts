@@ -1,6 +1,6 @@
 /**
- * mcp-edge/node: serves an MCP server over stdio and HTTP, starts servers for `mcp-edge/client` and helps it to sign in, and has
- * helpers for handlers that use files, commands and the network, on Node.
+ * mcp-edge/node: functions for Node. They serve an MCP server over stdio and HTTP, start stdio servers and handle sign-in for
+ * `mcp-edge/client`, and give handlers safe access to files, commands and the network.
  *
  * @module
  */

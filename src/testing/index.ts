@@ -1,5 +1,5 @@
 /**
- * mcp-edge/testing: runs your server on real workerd in a test, and causes the faults of production on purpose.
+ * mcp-edge/testing: runs your server on real workerd in a test, and simulates the faults of production.
  *
  * @module
  */

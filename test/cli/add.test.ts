@@ -76,7 +76,7 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   expect(await text("find_notes", {})).toContain("no such notes");
   // Over stdio there is no database, and the tools say so.
   const local = await cli(["call", "add_note", "--text", "Buy milk", "--", NODE, join(project, "src/stdio.ts")]);
-  expect([local.code, local.stdout]).toEqual([1, expect.stringContaining("in the database of the Worker")]);
+  expect([local.code, local.stdout]).toEqual([1, expect.stringContaining("in the Worker's database")]);
   await client.callTool("add_note", { text: "Buy milk'); DROP TABLE notes" });
   expect(await text("find_notes", { containing: "milk" })).toContain("DROP TABLE notes");
   const task = await startTask(client, "make_report", { subject: "tides" });
@@ -136,7 +136,7 @@ test.each([
   expect(text).toContain('import { bearer } from "mcp-edge/worker/auth";\n');
   expect(await add("auth", "--issuer", "https://login.example.com", "--yes")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("authenticates callers already"),
+    stderr: expect.stringContaining("already authenticates callers"),
   });
 });
 
@@ -155,7 +155,7 @@ test("add test replaces the script of npm init, and says that a server with auth
   rmSync(join(project, "test"), { recursive: true });
   await add("auth", "--issuer", "https://login.example.com", "--yes");
   const ran = await add("test", "--yes");
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token: ")]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token, see ")]);
   expect(JSON.parse(read("package.json")).scripts.test).toBe("vitest run");
 });
 
@@ -174,7 +174,7 @@ test.each<[string, readonly string[], () => void, string]>([
   ["an issuer without https", ["auth", "--issuer", "http://a.example"], () => undefined, "--issuer"],
   ["a part that is unknown", ["login"], () => undefined, "Allowed choices are auth, tasks, d1, app, test"],
   ["a part without --yes or a terminal", ["tasks"], () => undefined, "Add --yes"],
-  ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts exists already"],
+  ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts already exists"],
   ["a project without a server", ["tasks", "--yes"], () => rmSync(join(project, "src/weather.ts")), "new McpServer"],
   ["a folder without a project", ["tasks", "--yes"], () => rmSync(join(project, "wrangler.toml")), "no wrangler.toml"],
   [
@@ -187,7 +187,7 @@ test.each<[string, readonly string[], () => void, string]>([
     "an edge() it does not know",
     ["auth", "--issuer", "https://a.example", "--yes"],
     () => write("src/index.ts", "edge(server, options)"),
-    "does not call edge() in a known way",
+    "has an unknown form",
   ],
 ])("%s is refused, and nothing changes", async (_, args, prepare, text) => {
   prepare();

@@ -48,8 +48,8 @@ test.each<[string, JsonObject, string[], string]>([
   ["text for a number", { a: { type: "number" } }, ["--a", "x"], '--a: "x" is not a number.'],
   ["an empty text for a number", { a: { type: "number" } }, ["--a", ""], '--a: "" is not a number.'],
   ["a fraction for an integer", { a: { type: "integer" } }, ["--a", "1.5"], '--a: "1.5" is not an integer.'],
-  ["a value that is not a choice", { a: { enum: ["x", 2] } }, ["--a", "y"], '--a: "y" is none of "x", 2.'],
-  ["a boolean that is neither", { a: { type: "boolean" } }, ["--a=yes"], '--a: "yes" is not true or false.'],
+  ["a value that is not a choice", { a: { enum: ["x", 2] } }, ["--a", "y"], '--a: "y" is not one of "x", 2.'],
+  ["a boolean that is neither", { a: { type: "boolean" } }, ["--a=yes"], '--a: "yes" is neither true nor false.'],
   [
     "an object that is not JSON",
     { a: { type: "object" } },

@@ -164,14 +164,14 @@ describe("what a bridge writes to its host", () => {
 
   test("is an error with the id, if an answer cannot be written as JSON", () => {
     const { output, texts } = slowHost();
-    output.answer({ jsonrpc: "2.0", id: 7, result: { deep: JSON.parse(nested(20_000)) } });
+    output.respond({ jsonrpc: "2.0", id: 7, result: { deep: JSON.parse(nested(20_000)) } });
     expect(texts.map((text) => JSON.parse(text))).toEqual([
       {
         jsonrpc: "2.0",
         id: 7,
         error: {
           code: -32603,
-          message: expect.stringMatching(/^The server's answer is nested too deeply, or too large, to be passed on/),
+          message: expect.stringMatching(/^The server's response is nested too deeply, or too large, to be passed on/),
           data: { reason: "answer-invalid", mayHaveRun: true },
         },
       },
@@ -185,7 +185,7 @@ describe("what a bridge writes to its host", () => {
       for (const method of all) output.send(tell(method));
     };
     say();
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     say();
     await read(texts.length);
     say();
@@ -196,7 +196,7 @@ describe("what a bridge writes to its host", () => {
     const { output, texts, read } = slowHost();
     const change = (uri: string) =>
       output.send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     for (let n = 0; n < 1_000; n += 1) change("test://same");
     change("test://other");
     expect(texts).toHaveLength(1);
@@ -211,13 +211,13 @@ describe("what a bridge writes to its host", () => {
 
   test("makes the server wait while more than 4 MiB waits for the host, and the host while more than 64 MiB does", async () => {
     const { output, read, isPaused } = slowHost();
-    for (let sent = 0; sent < 3; sent += 1) output.answer(answer(MIB));
+    for (let sent = 0; sent < 3; sent += 1) output.respond(answer(MIB));
     expect(output.opened()).toBeUndefined();
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     const opened = output.opened();
     expect(opened).toBeInstanceOf(Promise);
     expect(isPaused()).toBe(false);
-    for (let sent = 0; sent < 60; sent += 1) output.answer(answer(MIB));
+    for (let sent = 0; sent < 60; sent += 1) output.respond(answer(MIB));
     expect(isPaused()).toBe(true);
     await read(10);
     expect(isPaused()).toBe(false);

@@ -132,7 +132,7 @@ test("--help of a tool shows its arguments", async () => {
 test("a call that may destroy is refused without a terminal and without --yes, and made with it", async () => {
   const refused = await withServer(["call", "charge", "--key", "k"]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("charge may delete or overwrite something");
+  expect(refused.stderr).toContain("charge may delete or overwrite data");
   expect(await withServer(["call", "charge", "--key", "k", "--yes"])).toMatchObject({ code: 0, stdout: "charged\n" });
 });
 
@@ -153,8 +153,12 @@ test.each<[string, string[], number, string]>([
 });
 
 test.each([
-  ["call", "--jsn", 'There is no option "--jsn". Did you mean "--json"? All: mcp-edge call --help'],
-  ["prompt", "--tiemout=5", 'There is no option "--tiemout". Did you mean "--timeout"? All: mcp-edge prompt --help'],
+  ["call", "--jsn", 'There is no option "--jsn". Did you mean "--json"? List all: mcp-edge call --help'],
+  [
+    "prompt",
+    "--tiemout=5",
+    'There is no option "--tiemout". Did you mean "--timeout"? List all: mcp-edge prompt --help',
+  ],
 ])("%s with the unknown option %s in place of the server proposes the nearest one", async (name, option, text) => {
   const { code, stderr } = await cli([name, option, "http://127.0.0.1:9/mcp", "add"]);
   expect([code, stderr]).toEqual([2, `mcp-edge: ${text}\n`]);
@@ -163,7 +167,7 @@ test.each([
 test("a server that wants to ask is an error without a terminal, which says so", async () => {
   const { code, stderr } = await withServer(["call", "order", "--yes"]);
   expect(code).toBe(3);
-  expect(stderr).toContain("The server wants to ask you something");
+  expect(stderr).toContain("The server needs to ask you a question");
 });
 
 test.each([
@@ -201,7 +205,7 @@ test("exit code 3 for an error of the server, with its code", async () => {
 test("secrets are not sent over plain http beyond loopback", async () => {
   const ran = await cli(["list", "http://example.invalid/mcp", "--header", "Authorization: Bearer abc"]);
   expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain("Authorization would be sent over http:");
+  expect(ran.stderr).toContain("Authorization would be sent unencrypted (http:)");
   expect(ran.stderr).not.toContain("abc");
 });
 
@@ -304,8 +308,8 @@ describe("--env", () => {
   });
 
   test.each([
-    [["--env", "=x"], "write a variable as NAME=VALUE"],
-    [["--env", "NO_SUCH_VARIABLE"], "your environment has no such variable"],
+    [["--env", "=x"], "write NAME=VALUE, or NAME"],
+    [["--env", "NO_SUCH_VARIABLE"], "this variable is not set in your environment"],
   ])("is refused: %j", async (more, text) => {
     const ran = await run(...more);
     expect([ran.code, ran.stdout]).toEqual([2, ""]);
@@ -325,21 +329,21 @@ describe("--env", () => {
     const { code, stderr } = await cli([...words, "--env", "PIN=1234", ...server]);
     expect({ code, stderr }).toEqual({
       code: expected,
-      stderr: expected === 0 ? expect.any(String) : expect.stringContaining("The registry needs an address"),
+      stderr: expected === 0 ? expect.any(String) : expect.stringContaining("The registry requires a public URL"),
     });
   });
 
   test("is refused for a server with a URL", async () => {
     const ran = await cli(["list", lab.url(), "--env", "A=b"]);
     expect([ran.code, ran.stdout]).toEqual([2, ""]);
-    expect(ran.stderr).toContain("--env is for servers that are a command");
+    expect(ran.stderr).toContain("--env is only for servers that are started by a command");
   });
 });
 
 describe("a server that cannot be started", () => {
   test.each([
     ["no-such-program-here", 'The command "no-such-program-here" was not found.'],
-    ["/etc/passwd", 'The command "/etc/passwd" may not be run.'],
+    ["/etc/passwd", 'The command "/etc/passwd" cannot be run: permission denied.'],
   ])("is named: %s", async (command, text) => {
     const { code, stdout, stderr } = await cli(["list", "--", command]);
     expect([code, stdout]).toEqual([4, ""]);
@@ -363,7 +367,7 @@ describe("a server that cannot be started", () => {
     const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toMatch(
-      /^mcp-edge: .* The server process ended with exit code 3\. It had written to stderr: first line\n {2}\| last words\n$/,
+      /^mcp-edge: .* The server process ended with exit code 3\. Its last output on stderr: first line\n {2}\| last words\n$/,
     );
   });
 
@@ -401,7 +405,7 @@ describe("a server that accepts no more requests for now", () => {
     await using server = await refusing({}, message);
     const { code, stdout, stderr } = await cli(["list", server.url, "tools", "--json"]);
     expect(code).toBe(4);
-    expect(stderr).toContain("Try again later. The server does not say when.");
+    expect(stderr).toContain("Try again later; the server does not say when.");
     expect(JSON.parse(stdout).error).not.toHaveProperty("retryAfterSeconds");
   });
 

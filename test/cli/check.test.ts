@@ -71,13 +71,13 @@ test("a server that lacks the tools of the suite's test server gets no warning f
   expect(rows.filter(({ status }) => status === "failed" || status === "warning")).toEqual([]);
   expect(code).toBe(0);
   const stateless = rows.find(({ name }) => name === "server-stateless");
-  expect(stateless?.detail).toMatch(/^\d+ checks; \d+ more need tools of the suite's own test server$/);
+  expect(stateless?.detail).toMatch(/^\d+ checks; \d+ more require tools of the suite's own test server$/);
 });
 
 test("a server over stdio gets the checks of mcp-edge, as a table", async () => {
   const { code, stdout, stderr } = await withServer(["check"]);
   expect(code).toBe(0);
-  expect(stderr).toBe("The official suite calls servers over HTTP only, so only the checks of mcp-edge run.\n");
+  expect(stderr).toBe("The official suite tests only servers over HTTP, so only the checks of mcp-edge are run.\n");
   expect(stdout).toMatch(/^2024-11-05\n {2}✓ connect +client-lab 1\.2\.3\n/);
   expect(stdout).toMatch(/\n\d+ passed, 0 failed, \d+ warning, 0 not applicable\n$/);
 });
@@ -126,7 +126,13 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
     "failed",
     'lists "x" as required but does not define it',
   ],
-  ["describes no tool", tool({ description: "" }), "tool-definitions", "warning", "without a description: a"],
+  [
+    "describes no tool",
+    tool({ description: "" }),
+    "tool-definitions",
+    "warning",
+    "so models do not know what they do: a",
+  ],
   ["answers methods that do not exist", { "mcp-edge/no-such-method": {} }, "unknown-method", "failed", "-32601"],
   ["runs tools that do not exist", { "tools/call": { content: [] } }, "unknown-tool", "failed", "succeeds"],
   ["calls that a failed tool", { "tools/call": { content: [], isError: true } }, "unknown-tool", "warning", "-32602"],

@@ -21,7 +21,7 @@ test("read prints the text of a resource, and --json the whole result", async ()
 test("a resource that does not exist is an error of the server", async () => {
   const { code, stdout, stderr } = await withServer(["read", "test://notes/9"]);
   expect([code, stdout]).toEqual([3, ""]);
-  expect(stderr).toContain("The server answered with error -32602:");
+  expect(stderr).toContain("The server returned error -32602:");
 });
 
 test("prompt takes its arguments as options and prints the messages", async () => {
@@ -85,7 +85,7 @@ test("listen prints each notification as a line of JSON, and ends after --count"
     server,
   ];
   const { code, stdout, stderr } = await cli(args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "Listening. Ctrl-C ends.\n" });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "Listening. Press Ctrl-C to exit.\n" });
   expect(
     stdout
       .trimEnd()
@@ -150,7 +150,7 @@ describe("a program that stops reading", () => {
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const [first = ""] = line.toString().split("\n");
     child.stdout.destroy();
-    expect([await ended, stderr.join("")]).toEqual([0, "Listening. Ctrl-C ends.\n"]);
+    expect([await ended, stderr.join("")]).toEqual([0, "Listening. Press Ctrl-C to exit.\n"]);
     expect(isAlive(Number(JSON.parse(first).params.data))).toBe(false);
   });
 });

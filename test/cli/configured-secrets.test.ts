@@ -48,7 +48,7 @@ test("connect writes a configured server under its name, and no values of variab
   });
   for (const args of [["filled"], ["remote"], ["set", "--project"], ["filled", "--print"]]) {
     const { code, stdout, stderr } = await run(["connect", "vscode", ...args, "--yes"], servers);
-    expect(stderr).toMatch(/ has variables or headers, whose values may be secrets/);
+    expect(stderr).toMatch(/ has variables or headers. Their values may be secrets/);
     expect(stdout + stderr).not.toContain("s3cret");
     expect(code).toBe(2);
   }

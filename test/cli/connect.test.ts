@@ -238,14 +238,14 @@ test("a file keeps its comments, its mode and its link, the previous one stays b
   expect(readFileSync(`${path}.backup`, "utf8")).toBe(before);
   expect([statSync(path).mode & 0o777, lstatSync(link).isSymbolicLink()]).toEqual([0o640, true]);
   const again = await run("cursor", URL_OF, "--yes");
-  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("has this entry already")]);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("already has this entry")]);
 });
 
 test.each([
   [["cursr", URL_OF], 'Did you mean "cursor"?'],
   [[], "Name a host: claude-desktop, claude-code,"],
   [["cursor"], "has no src/stdio.ts"],
-  [["cursor", URL_OF], "Add --yes to write it, or --print."],
+  [["cursor", URL_OF], "Add --yes to change the file, or --print to only print the entry."],
   [["windsurf", URL_OF, "--project"], "Windsurf has no file in a project."],
   [["cursor", URL_OF, "--name", "a b"], "--name"],
 ])("connect %j is a wrong command line and writes nothing", async (args, text) => {
@@ -314,7 +314,7 @@ describe("in a project that a stranger made", () => {
     const words = line.split(" ");
     const server = words[0] === "types" || words[0] === "server-json" ? ["--", ...SERVER] : [];
     const { code, stderr } = await cli([...words, ...server], { cwd: project, env });
-    expect([code === 0, stderr]).toEqual([false, expect.stringContaining("is a link that leads nowhere")]);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining("is a broken link")]);
     expect(existsSync(victim)).toBe(false);
   });
 });
@@ -334,7 +334,7 @@ test.each([
     "is not UTF-8 text",
   ],
   ["that is read-only", (path: string) => writeFileSync(path, "{}", { mode: 0o444 }), "is read-only"],
-  ["that is a link to nothing", (path: string) => symlinkSync(join(home, "nothing"), path), "leads nowhere"],
+  ["that is a link to nothing", (path: string) => symlinkSync(join(home, "nothing"), path), "broken link"],
   ["that is a folder", (path: string) => mkdirSync(path), "is not a file"],
 ])("a file %s stays as it is, with a message that says why", async (_, prepare, reason) => {
   const path = join(home, ".cursor/mcp.json");
@@ -351,7 +351,7 @@ test("of twelve processes that add an entry at once, each one says that it has w
   const ran = await Promise.all(
     names.map((name) => cliProcess(["connect", "cursor", URL_OF, "--yes", "--name", name], { cwd: project, env })),
   );
-  expect(ran.map(({ code, stderr }) => [code, stderr.includes("Written.")])).toEqual(names.map(() => [0, true]));
+  expect(ran.map(({ code, stderr }) => [code, stderr.includes("was changed.")])).toEqual(names.map(() => [0, true]));
   const { mcpServers } = JSON.parse(readFileSync(join(home, ".cursor/mcp.json"), "utf8"));
   expect(Object.keys(mcpServers).sort()).toEqual(names.toSorted());
 });
@@ -360,19 +360,19 @@ test("a file that is not JSON is not touched", async () => {
   const path = join(home, ".cursor/mcp.json");
   write(path, '{\n  "mcpServers": {\n');
   const { code, stderr } = await run("cursor", URL_OF, "--yes");
-  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is not JSON: line 2 is wrong")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is not valid JSON: error in line 2")]);
   expect(readFileSync(path, "utf8")).toBe('{\n  "mcpServers": {\n');
 });
 
 test("in a terminal, the host is chosen, the change is shown, and no writes nothing", async () => {
   const at = { HOME: home, XDG_CONFIG_HOME: "" };
   using screen = new Screen(["connect", "--name", "lab", "--", ...SERVER], at, [NODE, CLI], project);
-  await screen.shows("To which host shall the server be added?");
+  await screen.shows("To which host should the server be added?");
   screen.press(KEYS.down, KEYS.down);
   await screen.shows("● Cursor");
   screen.press(KEYS.enter);
   await screen.shows('+ "lab": {');
-  await screen.shows("Write this to");
+  await screen.shows("Change ");
   screen.press("n");
   expect(await screen.ended()).toBe(5);
   expect(existsSync(join(home, ".cursor"))).toBe(false);

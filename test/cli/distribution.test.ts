@@ -157,7 +157,7 @@ const json = (...args: readonly string[]) => run("server-json", ...args, "--", N
 test("server-json describes a running server, keeps what a person added, and is checked against it", async () => {
   const file = join(project, "server.json");
   const ran = await json("--name", "io.github.ada/dice", "--url", URL_OF);
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("server.json is written.")]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("server.json was written.")]);
   const written = JSON.parse(readFileSync(file, "utf8"));
   expect(written).toEqual({
     $schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
@@ -172,7 +172,7 @@ test("server-json describes a running server, keeps what a person added, and is 
   writeFileSync(file, JSON.stringify({ ...written, version: "2.0.0", description: "Rolls dice", repository }));
   expect(await json("--check")).toMatchObject({
     code: 3,
-    stdout: 'version is "2.0.0", and the server says "2.1.0".\n',
+    stdout: 'version is "2.0.0", but the server reports "2.1.0".\n',
   });
   await json();
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ ...written, description: "Rolls dice", repository });
@@ -181,11 +181,11 @@ test("server-json describes a running server, keeps what a person added, and is 
 });
 
 test.each([
-  [{ name: "dice" }, 'name: "dice" is not a name for the registry'],
+  [{ name: "dice" }, 'name: "dice" is not a valid name for the registry'],
   [{ title: "Other" }, 'title is "Other"'],
   [{ description: "x".repeat(101) }, "1 to 100 characters"],
   [{ $schema: "https://example.com" }, "$schema"],
-  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "not a public https: address"],
+  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "not a public https: URL"],
   [{ remotes: [{ type: "websocket", url: URL_OF }] }, 'the type "websocket" is unknown'],
   [{ remotes: [] }, "neither remotes nor packages"],
 ])("server-json --check finds %j", async (change, text) => {
@@ -198,7 +198,7 @@ test.each([
 
 test.each([
   [["--url", URL_OF], "--name io.github.you/server"],
-  [["--url", URL_OF, "--name", "dice"], "is not a name for the registry"],
+  [["--url", URL_OF, "--name", "dice"], "is not a valid name for the registry"],
   [["--name", "io.github.ada/dice"], "--url https://example.com/mcp"],
   [["--name", "io.github.ada/dice", "--url", "http://localhost:1/mcp"], "--url https://example.com/mcp"],
   [["--check"], "does not exist"],

@@ -195,7 +195,7 @@ test.each(["sixteen letters and", "schlüssel-zum-haus"])(
   "a MCP_EDGE_TOKEN that no header can carry is refused: %j",
   async (token) => {
     const { code, stdout, stderr } = await cli(["expose", "--", ...SERVER], { env: { MCP_EDGE_TOKEN: token } });
-    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("which a header cannot carry")]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("which a header cannot contain")]);
   },
 );
 
@@ -264,7 +264,7 @@ test("a port that is taken exits with 4", async () => {
 
 test.each([
   ["is not found", ["no-such-program-here"], 'The command "no-such-program-here" was not found.'],
-  ["is not executable", ["/etc/passwd"], 'The command "/etc/passwd" may not be run.'],
+  ["is not executable", ["/etc/passwd"], 'The command "/etc/passwd" cannot be run: permission denied.'],
   ["ends at once", [NODE, "-e", "console.error('no licence'); process.exit(2)"], "no licence"],
 ])("a command that %s is reported before anything is served, with exit code 4", async (_, command, text) => {
   const { code, stdout, stderr } = await cli(["expose", "--", ...command]);

@@ -24,7 +24,7 @@ function write(name: string, kind: "pipe" | "huge"): void {
   truncateSync(path, TOO_LARGE);
 }
 
-const PROBLEM = { pipe: / is not a file\./, huge: / has 3221225472 bytes, and at most 16777216 are read\./ } as const;
+const PROBLEM = { pipe: / is not a file\./, huge: / has 3221225472 bytes, but the maximum is 16777216\./ } as const;
 const KINDS = ["pipe", "huge"] as const;
 
 test.each(KINDS)(
@@ -82,6 +82,6 @@ test("check-config says that the named file does not exist, and that wrangler is
   const { code, stderr } = await run(["check-config"]);
   expect(code).toBe(2);
   expect(stderr).toBe(
-    "mcp-edge: wrangler.toml cannot be read: wrangler is not installed in this project. Write: npm install --save-dev wrangler\n",
+    "mcp-edge: wrangler.toml cannot be read: wrangler is not installed in this project. Run: npm install --save-dev wrangler\n",
   );
 });

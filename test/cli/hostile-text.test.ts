@@ -224,7 +224,7 @@ test("--debug does not change the outcome when a message is nested too deeply to
     const plain = await cli(["list", at, "tools"]);
     const debugged = await cli(["list", at, "tools", "--debug"]);
     expect([debugged.code, debugged.stdout]).toEqual([plain.code, plain.stdout]);
-    expect(debugged.stderr).toContain("characters that cannot be shown");
+    expect(debugged.stderr).toContain("characters that cannot be displayed");
   } finally {
     deep.closeAllConnections();
     deep.close();
@@ -250,7 +250,7 @@ describe("a question of a hostile server", () => {
   };
 
   test.each([
-    ["a sample", SAMPLE, "Write the answer of the model"],
+    ["a sample", SAMPLE, "Write the model's answer"],
     ["a form", FORM, "Do you want to answer"],
     ["a page", PAGE, "Do you want to visit"],
   ])("for %s shows none of its escape sequences and invisible characters", async (_, asked, shown) => {
@@ -291,7 +291,7 @@ describe("a question of a hostile server", () => {
     question = { method: "sampling/createMessage", params: { messages, systemPrompt: role, maxTokens: role } };
     try {
       using screen = new Screen(["call", url, "t"]);
-      await screen.shows(`Write the answer of the model for ${url}.`);
+      await screen.shows(`Write the model's answer for ${url}.`);
       const text = screen.text.slice(screen.text.indexOf(`${url} asks a model`));
       expect(text.split(/\r?\n/).filter((line) => line.includes(role) && !line.startsWith("  | "))).toEqual([]);
       expect(text).toContain("  | mcp-edge: your session has expired: message 39");

@@ -86,14 +86,14 @@ test("--package takes a version, or a file relative to the current folder", asyn
 });
 
 test.each([
-  [["My Server", "--template", "weather"], "Write for example: my-server To keep the name"],
-  [["über_", "--template", "weather"], "Write for example: uber"],
+  [["My Server", "--template", "weather"], "For example: my-server To keep the name"],
+  [["über_", "--template", "weather"], "For example: uber"],
   [["-x-"], "unknown option"],
   [["x".repeat(64), "--template", "weather"], "1 to 63 lowercase letters"],
-  [["ok", "--name", "Not OK", "--template", "weather"], "Write for example: not-ok"],
+  [["ok", "--name", "Not OK", "--template", "weather"], "For example: not-ok"],
   [["ok", "--template", "wether"], 'Did you mean "weather"?'],
   [["ok", "--template", "weather", "--package", "none.tgz"], "nor a file that exists"],
-  [["ok"], "Name a template, since there is no terminal to ask in: --template with one of "],
+  [["ok"], "There is no terminal to ask in. Add --template with one of: "],
   [[], "Name the folder to create"],
 ])("%j is a wrong command line, and creates nothing", async (args, text) => {
   const { code, stderr } = await create(...args);
@@ -145,9 +145,9 @@ test("if npm install fails, the project stays, and the reason and a way out are 
 
 test("in a terminal, the folder is typed and the template chosen with the arrow keys", async () => {
   using screen = new Screen(["new", "--no-install"], {}, [NODE, CLI], place);
-  await screen.shows("Which folder shall be created?");
+  await screen.shows("Which folder should be created?");
   screen.press(...Array.from("my-server", () => "\u007f"), "Wrong Name", KEYS.enter);
-  await screen.shows("Write for example: wrong-name");
+  await screen.shows("For example: wrong-name");
   screen.press(...Array.from("Wrong Name", () => "\u007f"), "dice", KEYS.enter);
   await screen.shows("Which template?");
   const last = TEMPLATES.at(-1) ?? "";
@@ -164,7 +164,7 @@ test("in a terminal, a folder with content is refused while it is typed, and is 
   mkdirSync(join(place, "full"));
   writeFileSync(join(place, "full/notes.txt"), "mine");
   using screen = new Screen(["new"], {}, [NODE, CLI], place);
-  await screen.shows("Which folder shall be created?");
+  await screen.shows("Which folder should be created?");
   screen.press(...Array.from("my-server", () => "\u007f"), "full", KEYS.enter);
   await screen.shows("exists and is not empty");
   screen.press(KEYS.ctrlC);
@@ -192,7 +192,7 @@ test("in a terminal, --help fits its width and creates nothing, and a wrong name
 test.each([
   ["Ctrl-C", "Which template?", ["dice"], KEYS.ctrlC, 130],
   ["Escape", "Which template?", ["dice"], KEYS.escape, 5],
-  ["Ctrl-C", "Which folder shall be created?", [], KEYS.ctrlC, 130],
+  ["Ctrl-C", "Which folder should be created?", [], KEYS.ctrlC, 130],
 ])("%s at the question %j creates nothing", async (_, question, args, key, code) => {
   using screen = new Screen(["new", ...args], {}, [NODE, CLI], place);
   await screen.shows(question);

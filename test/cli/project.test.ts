@@ -162,12 +162,12 @@ test("dev lists the tools of a server without a page, and how to call one and to
 
 test("dev says that an endpoint needs a token, not that it has no page", () => {
   const { stdout } = runIn(projectWithWrangler("token"), "dev", "--path", "/secret");
-  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint needs a token,/);
+  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint requires a token,/);
   expect(stdout).not.toContain("Add page()");
 });
 
 test("dev names check-config if the server does not work, or wrangler does not start", () => {
-  const hint = "If they do not say why, run: npx mcp-edge check-config\n";
+  const hint = "If they do not name the cause, run: npx mcp-edge check-config\n";
   expect(runIn(projectWithWrangler("broken"), "dev", "--path", "/broken").stderr).toContain(hint);
   const project = projectWithWrangler("ended");
   writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), "process.exit(3)");

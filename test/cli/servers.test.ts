@@ -104,8 +104,8 @@ test("servers shows what each host has, tries each server, and keeps failures ap
     "zed:old works",
   ]);
   expect(shown[0]).toMatchObject({ tools: await countTools(), protocolVersion: "2026-07-28", ms: expect.any(Number) });
-  expect(shown[4]?.reason).toContain("It needs the input key");
-  expect(shown[7]?.reason).toContain("The header Authorization would be sent over http:");
+  expect(shown[4]?.reason).toContain("It requires the input key");
+  expect(shown[7]?.reason).toContain("The header Authorization would be sent unencrypted (http:)");
 });
 
 test("servers prints no secret, in either form", async () => {
@@ -149,7 +149,7 @@ test("commands of a project's file run only with --yes, or after the user agreed
   await screen.shows("Use it?");
   screen.press(KEYS.enter);
   await screen.ended();
-  expect(screen.text).toContain("- shared (from a file of this project; --yes tries it)");
+  expect(screen.text).toContain("- shared (from a file of this project; add --yes to try it)");
 });
 
 test("a configured name is a server, alone or with its host", async () => {

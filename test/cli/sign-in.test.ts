@@ -40,7 +40,7 @@ async function signedIn(): Promise<void> {
   await screen.shows("\n");
   await signIn(screen.text);
   expect(await screen.ended()).toBe(0);
-  expect(screen.text).toContain("answered in");
+  expect(screen.text).toContain("responded in");
 }
 
 /** Connects to the server through a bridge, as a host. The user signs in when the bridge asks. */
@@ -107,7 +107,7 @@ test("without a terminal nobody is asked, and the error says what to run", async
 test("a header of the user replaces the sign-in", async () => {
   using screen = new Screen(["ping", authority.url, "--header", "Authorization: Bearer wrong"], env);
   expect(await screen.ended()).toBe(4);
-  expect(screen.text).toContain("The server wants a token");
+  expect(screen.text).toContain("The server requires a token");
   expect(authority.authorizations).toEqual([]);
 });
 
@@ -167,5 +167,8 @@ test("a bridge that waits for a sign-in ends when its host leaves", async () => 
   child.stdin.end();
   expect(await ended).toBe(0);
   // The request is answered when the sign-in ends; it would otherwise be open until the bridge has waited long enough.
-  expect(JSON.parse(output)).toMatchObject({ id: 1, error: { message: "The program was ended before the sign-in." } });
+  expect(JSON.parse(output)).toMatchObject({
+    id: 1,
+    error: { message: "The program ended before the sign-in was complete." },
+  });
 });

@@ -31,7 +31,7 @@ test.each(VERSIONS)("a call of %s runs in the background, is shown, and its resu
 test("a call that the server runs in the background is awaited without --task", async () => {
   const ran = await cli(["call", lab.worker.url("/mcp"), "whoami", "--key", newKey(), "--yes"]);
   expect(ran).toMatchObject({ code: 0, stdout: "anonymous\n" });
-  expect(ran.stderr).toMatch(/^Runs in the background as \S+\n$/);
+  expect(ran.stderr).toMatch(/^Running in the background as task \S+\n$/);
 });
 
 test("the tasks of a server of 2025-11-25 are listed, and in 2026-07-28 there is no such list", async () => {
@@ -89,7 +89,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   /** Expects that the command has said which task it cancelled, and that the server says the same. */
   async function expectCancelled(text: string): Promise<void> {
-    const [, id = ""] = /Runs in the background as (\S+)\n/.exec(text) ?? [];
+    const [, id = ""] = /Running in the background as task (\S+)\n/.exec(text) ?? [];
     expect(text).toContain(`The task ${id} was cancelled.\n`);
     const shown = await cli(["tasks", lab.worker.url("/mcp"), "get", id, "--json", "--as", as]);
     expect(JSON.parse(shown.stdout)).toMatchObject({ taskId: id, status: "cancelled" });
@@ -97,7 +97,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   test("is cancelled by Ctrl-C", async () => {
     using screen = new Screen(hold());
-    await screen.shows("Runs in the background as ");
+    await screen.shows("Running in the background as task ");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
     await expectCancelled(screen.text);
@@ -105,7 +105,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   test("is cancelled by SIGTERM", async () => {
     using screen = new Screen(hold());
-    await screen.shows("Runs in the background as ");
+    await screen.shows("Running in the background as task ");
     process.kill(screen.pid, "SIGTERM");
     expect(await screen.ended()).toBe(143);
     await expectCancelled(screen.text);
@@ -138,7 +138,7 @@ test("a task whose end the server does not confirm is reported as one that may s
   });
   const { code, stderr } = await cli(["call", server.url, "x", "--yes", "--timeout", "2s"]);
   expect(code).toBe(5);
-  expect(stderr).toContain("The task t1 may still run");
+  expect(stderr).toContain("The task t1 may still be running");
   expect(stderr).toContain(`mcp-edge tasks ${server.url} cancel t1`);
   expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
 });
@@ -220,18 +220,18 @@ describe("call --task", () => {
   test.each(VERSIONS)("is refused before the call at a server of %s without tasks", async (as) => {
     const { code, stdout, stderr } = await start("/without", "--as", as);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toBe("mcp-edge: The server has no tasks, so nothing was called. Leave out --task.\n");
+    expect(stderr).toBe("mcp-edge: The server does not support tasks, so the tool was not called. Leave out --task.\n");
   });
 
   test("is refused before the call if the tool of 2025-11-25 never becomes a task", async () => {
     const { code, stdout, stderr } = await start("/mcp", "--as", "2025-11-25");
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("The server does not run never_a_task in the background, so nothing was called.");
+    expect(stderr).toContain("The server does not run never_a_task in the background, so the tool was not called.");
   });
 
   test("exits with 6 and prints the result if the server of 2026-07-28 has run the tool at once", async () => {
     const { code, stdout, stderr } = await start("/mcp", "--as", "2026-07-28");
     expect([code, stdout]).toEqual([6, "at once\n"]);
-    expect(stderr).toContain("The output is its result, and there is no id.");
+    expect(stderr).toContain("The output is its result, not an id.");
   });
 });

@@ -65,7 +65,7 @@ describe("questions of a server", () => {
     await screen.shows("https://login.example/start\nHost: login.example");
     await screen.shows("Open it in the browser");
     screen.press(KEYS.down);
-    await screen.shows("● I open it myself");
+    await screen.shows("● I will open it myself");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toMatch(/\naccept\n$/);
@@ -75,7 +75,7 @@ describe("questions of a server", () => {
     using screen = screenWithServer(["call", "summarise", "--yes"]);
     await screen.shows("asks a model for at most 100 tokens:");
     await screen.shows("  | user: Summarise this.");
-    await screen.shows("Write the answer of the model for ");
+    await screen.shows("Write the model's answer for ");
     screen.press("Short.", KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toContain('{"type":"text","text":"Short."}');
@@ -97,7 +97,7 @@ describe("a call that may destroy", () => {
     await screen.shows("Run it?");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(5);
-    expect(screen.text).toContain("The call was not made.");
+    expect(screen.text).toContain("The tool was not called.");
     expect(screen.text).not.toContain("charged");
   });
 });

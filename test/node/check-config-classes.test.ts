@@ -36,7 +36,7 @@ test("a class that a migration creates and the main module does not export is na
   const { status, said } = await check(CLASS, "McpObject", "MyObject");
   expect(status).toBe(1);
   expect(said).toBe(
-    "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
+    "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
   );
 });
 
@@ -44,7 +44,7 @@ test("a class that a migration creates without SQLite is named, and no second mi
   const migrations = [{ tag: "v1", new_classes: ["McpObject"] }];
   expect(await checkMigrations(CLASS, migrations)).toEqual({
     status: 1,
-    said: "[migration-wrong] A migration creates the class McpObject without SQLite, and mcp-edge needs SQLite. If the class was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className.\n",
+    said: "[migration-wrong] A migration creates the class McpObject without SQLite, but mcp-edge requires SQLite. If the class was never deployed, write new_sqlite_classes instead of new_classes. If it was, export the class under another name, and pass that name as the option className.\n",
   });
 });
 
@@ -156,7 +156,7 @@ test.each([
   const { status, said } = await check(`const app = ${call};\n${CLASS}`, "McpObject");
   expect(status).toBe(1);
   expect(said).toBe(
-    '[part-missing] app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, { use: [durable()] }), or add durable() to its option use, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
+    '[part-missing] app.McpObject exists only if edge() has sessions or another part that needs objects. Otherwise the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, { use: [durable()] }), or add durable() to its option use, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
   );
 });
 
@@ -192,6 +192,6 @@ test("a main module with development users is named, because it would be deploye
   const users = 'import { developmentUsers } from "mcp-edge/authorization-server/dev";\n';
   expect(await check(users + CLASS, "McpObject")).toEqual({
     status: 1,
-    said: "[development-users] index.ts would be deployed, and imports mcp-edge/authorization-server/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.\n",
+    said: "[development-users] index.ts is the file that is deployed, and it imports mcp-edge/authorization-server/dev, which lets anyone sign in as any user. Import it only in another file, and pass that file to wrangler dev.\n",
   });
 });

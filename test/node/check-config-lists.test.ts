@@ -74,7 +74,7 @@ test("a missing compatibility date is called missing, and an old one is to be re
   expect(missing.said).toContain("[date-missing] There is no compatibility date.\nAdd to wrangler.json:");
   const old = await check({ migrations: [CREATED], compatibility_date: "2024-01-01" });
   expect(old.said).toContain(
-    "[date-too-old] The compatibility date is 2024-01-01, and Durable Objects need 2024-04-03 or later.\nChange the line in wrangler.json to:",
+    "[date-too-old] The compatibility date is 2024-01-01, but Durable Objects require 2024-04-03 or later.\nChange the line in wrangler.json to:",
   );
 });
 
@@ -82,7 +82,7 @@ test("the flag enable_request_signal is recommended, not required", async () => 
   const lacking = { migrations: [CREATED], compatibility_flags: ["nodejs_compat"] };
   expect(await check(lacking)).toEqual({
     status: 0,
-    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.\nChange the line in wrangler.json to:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n`,
+    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts with a delay after a client disconnects.\nChange the line in wrangler.json to:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n`,
   });
 });
 

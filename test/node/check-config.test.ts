@@ -33,7 +33,7 @@ test.each([["sessions"], ["replay"]])("%s without keys: says that the secret mus
   write([part]);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([
-    '[keys-missing] src/index.ts imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
+    '[keys-missing] src/index.ts does not import a plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
   ]);
 });
 

@@ -50,7 +50,10 @@ test("only the answer of this sign-in ends the wait", async () => {
     [`http://${host}//`, host],
     [`${open.url}?code=c&state=right`, "rebound.example"],
   ] as const) {
-    expect(await get(url, from)).toEqual({ status: 404, text: "This is not the answer of an open sign-in." });
+    expect(await get(url, from)).toEqual({
+      status: 404,
+      text: "This request does not belong to a sign-in in progress.",
+    });
   }
   expect(await get(`${open.url}?error=access_denied&state=right`)).toMatchObject({ status: 200, text: /failed/ });
   expect(await answer).toBe(`${open.url}?error=access_denied&state=right`);

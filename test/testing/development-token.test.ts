@@ -64,7 +64,7 @@ describe("is refused, with the reason", () => {
         bindings: { UPSTREAM: "http://127.0.0.1:1", ...bindings },
       });
     await using closed = await start({ CLOSED: "yes" });
-    await expect(developmentToken(closed.url("/mcp"), "ada")).rejects.toThrow(/set registration: true/);
+    await expect(developmentToken(closed.url("/mcp"), "ada")).rejects.toThrow(/pass registration: true/);
     await using other = await start({});
     await expect(developmentToken(other.url("/mcp"), "ada")).rejects.toThrow(
       /did not offer its development users: 200 Sign in/,

@@ -70,7 +70,7 @@ test("an exception of a handler is reported, and the client does not see it", as
 test("requests without an answer reject when the connection closes", async () => {
   const client = await connectInMemory(createServer(), { version: "2025-11-25", capabilities: { elicitation: {} } });
   const asked = client.request("tools/call", { name: "ask" });
-  const refused = expect(asked).rejects.toThrow("The connection closed before the answer.");
+  const refused = expect(asked).rejects.toThrow("The connection was closed before the response.");
   await client.close();
   await refused;
 });

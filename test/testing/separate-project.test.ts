@@ -116,12 +116,12 @@ test.each([
   [
     20,
     { wrangler: "4.86.0", miniflare: "4.20260426.0" },
-    'mcp-edge/testing needs the package "wrangler" in version 4.155.0 or newer, and found 4.86.0. Write: npm install --save-dev wrangler@^4.155.0 (npm warns that it needs Node 22; mcp-edge/testing works with it on Node 20',
+    'mcp-edge/testing requires the package "wrangler" in version 4.155.0 or newer, but found 4.86.0. Run: npm install --save-dev wrangler@^4.155.0 (npm warns that it requires Node 22, but mcp-edge/testing also works on Node 20',
   ],
   [
     24,
     {},
-    'mcp-edge/testing needs the package "wrangler" in version 4.155.0 or newer, and found none. Write: npm install --save-dev wrangler@^4.155.0\n',
+    'mcp-edge/testing requires the package "wrangler" in version 4.155.0 or newer, but found none. Run: npm install --save-dev wrangler@^4.155.0\n',
   ],
 ])("a wrangler that is too old, or missing, is named with what to install (Node %d)", async (major, old, message) => {
   const folder = join(FOLDER, `old-${major}`);

@@ -169,7 +169,7 @@ test("an alarm may wait for the test: its fetches are answered while it runs", a
 
 test("an unknown binding is named, with the existing ones", async () => {
   await expect(worker.evict("COUNT", "one")).rejects.toThrow(
-    '"COUNT" is not a Durable Object class or binding of this Worker. It has: COUNTER, Counter.',
+    '"COUNT" is not a Durable Object class or binding of this Worker. Available: COUNTER, Counter.',
   );
 });
 
@@ -237,7 +237,7 @@ test("a Worker without an entry, and one that does not build, are refused with t
 
 test("a tool that is not installed is named with the command that installs it", async () => {
   await expect(load(process.cwd(), "no-such-tool")).rejects.toThrow(
-    'mcp-edge/testing needs the package "no-such-tool"',
+    'mcp-edge/testing requires the package "no-such-tool"',
   );
 });
 

@@ -1,4 +1,4 @@
-/** The shop over standard input and output, with baskets in files. */
+/** Tests the shop over standard input and output, with baskets in files. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * The relay's connection to the server, and its replacement when the server has become one of another version.
+ * The relay's connection to the server. It is replaced when the server has changed to another protocol version.
  *
  * @module
  */
@@ -7,31 +7,31 @@ import { type Client, ClientError } from "../../client/index.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
 
-/** How long, in milliseconds, a connection is kept after one was given up. An ordinary error must not cost a connection. */
+/** How long a connection is kept before another replacement is tried, in milliseconds, so that ordinary errors do not replace it. */
 const REPLACED_MS = 30_000;
 
-export class ServerConnection {
+export class ReplaceableConnection {
   readonly #open: () => Promise<Client>;
   #client: Promise<Client> | undefined;
   #replacement: Promise<Client | undefined> | undefined;
-  /** The time at which another connection was opened because the server seemed to be another one. */
+  /** When the connection was last replaced, in milliseconds since 1970. */
   #replacedAtMs = 0;
-  /** How many requests are open on each connection. One that was given up is closed when it has none. */
+  /** The number of open requests on each connection. A replaced connection is closed when it has none left. */
   readonly #uses = new Map<Client, number>();
   readonly #retired = new Set<Client>();
   #isClosed = false;
 
-  /** @param open Opens a connection to the server, with any version. */
+  /** @param open Opens a connection to the server, in any protocol version. */
   constructor(open: () => Promise<Client>) {
     this.#open = open;
   }
 
-  /** The client, if one was asked for. */
+  /** The current client; undefined before the first request. */
   get opened(): Promise<Client> | undefined {
     return this.#client;
   }
 
-  /** The client, connected if need be. A failed attempt is repeated by the next request. */
+  /** Returns the client, and connects it first if necessary. If that fails, the next request tries again. */
   client(): Promise<Client> {
     if (this.#isClosed) throw new McpError(ErrorCode.InternalError, "The connection is closed.");
     this.#client ??= this.#open().catch((error) => {
@@ -41,12 +41,12 @@ export class ServerConnection {
     return this.#client;
   }
 
-  /** Forgets a client that has closed. */
-  forget(): void {
+  /** Drops a client that has closed, so that the next request opens another connection. */
+  drop(): void {
     this.#client = undefined;
   }
 
-  /** Runs a request on a connection, which stays open until then. */
+  /** Runs a request on a connection, which stays open until the request has finished. */
   async use<T>(client: Client, run: (client: Client) => Promise<T>): Promise<T> {
     this.#uses.set(client, (this.#uses.get(client) ?? 0) + 1);
     try {
@@ -60,17 +60,17 @@ export class ServerConnection {
   }
 
   /**
-   * Returns the client to send a request on again, if it failed because the server no longer has the version of its connection,
-   * and has not run it. Requests that fail at the same time share the new connection.
+   * Returns the client on which to repeat a failed request: if the server no longer supports the version of the connection and has
+   * not run the request. Otherwise returns undefined. Requests that fail at the same time share the new connection.
    */
   async replace(client: Client, error: unknown): Promise<Client | undefined> {
     if (!mayBeReplaced(error)) return undefined;
     const next = (await this.#newer(client)) ?? (await this.#opening(client, McpError.is(error)));
-    // An answer of a server with the same version is that of a tool, which has run.
+    // If the version is unchanged, the error comes from a tool, which has run.
     return next && (!McpError.is(error) || isUnlike(next, client)) ? next : undefined;
   }
 
-  /** The connection that has taken the place of one. */
+  /** Returns the connection that has already replaced this one, if any. */
   async #newer(client: Client): Promise<Client | undefined> {
     const current = await this.#client?.catch(() => undefined);
     return current === client ? undefined : current;
@@ -89,7 +89,7 @@ export class ServerConnection {
   async #openAnew(old: Client, isAnswer: boolean): Promise<Client | undefined> {
     const client = await this.#open().catch(() => undefined);
     if (!client) return undefined;
-    // After the answer of a tool, the session that it ran in stays.
+    // If the error came from a tool, its session is kept.
     if (this.#isClosed || (isAnswer && !isUnlike(client, old))) {
       this.#end(client);
       return undefined;
@@ -102,7 +102,7 @@ export class ServerConnection {
 
   #end(client: Client): void {
     this.#retired.delete(client);
-    // Nobody waits for anything on it.
+    // No request is waiting on this connection, so a failure to close it does not matter.
     client.close().catch(() => undefined);
   }
 
@@ -117,7 +117,7 @@ function isUnlike(a: Client, b: Client): boolean {
   return a.server.protocolVersion !== b.server.protocolVersion;
 }
 
-/** Whether a failure suggests that the server no longer has the version of the connection, and has not run the request. */
+/** Whether an error suggests that the server no longer supports the version of the connection, and has not run the request. */
 function mayBeReplaced(error: unknown): boolean {
   if (McpError.is(error))
     return error.code === ErrorCode.UnsupportedProtocolVersion || error.code === ErrorCode.InvalidRequest;
