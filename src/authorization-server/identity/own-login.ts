@@ -160,16 +160,10 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       const { state, redirectUri } = request;
       const ticket = await tickets?.seal({ state, user, untilMs: Date.now() + TICKET_MS } satisfies Ticket);
       const location = `${redirectUri}?${new URLSearchParams({ state, ticket: ticket ?? "" })}`;
-      const headers = new Headers({
-        Location: location,
-        "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",
-      });
-      if (account !== undefined) {
-        const known = { account: normalizeAccount(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
-        headers.set("Set-Cookie", setCookie(redirectUri, KNOWN, (await browsers?.seal(known)) ?? "", KNOWN_MS / 1000));
-      }
-      return new Response(null, { status: 303, headers });
+      if (account === undefined) return createRedirect(location);
+      const known = { account: normalizeAccount(account), browser: newId(), untilMs: Date.now() + KNOWN_MS };
+      const cookie = setCookie(redirectUri, KNOWN, (await browsers?.seal(known)) ?? "", KNOWN_MS / 1000);
+      return createRedirect(location, { "Set-Cookie": cookie });
     },
     finish: async (callbackUrl, { state, redirectUri }) => {
       const { origin, pathname, searchParams } = new URL(callbackUrl);
@@ -182,6 +176,12 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
     },
   };
   return login;
+}
+
+/** Returns a redirect that must not be cached, and that does not send the URL of the login page to the next page. */
+function createRedirect(location: string, cookies: Record<string, string> = {}): Response {
+  const headers = { Location: location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", ...cookies };
+  return new Response(null, { status: 303, headers });
 }
 
 function checkOwnLoginOptions(options: OwnLoginOptions): void {
