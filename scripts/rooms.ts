@@ -28,7 +28,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   safe: {
-    holds: "helpers for handlers: paths, requests, SQL, texts, media types, caches",
+    holds:
+      "helpers for handlers: paths, requests, SQL, texts, media types, caches; which addresses are public is decided in `core/basics/addresses.ts`",
     rooms: ["core"],
     packages: [],
   },

@@ -23,10 +23,10 @@ export interface PinnedFetchOptions extends SafeFetchOptions {
 const OPTIONS: OptionTable<PinnedFetchOptions> = { ...SAFE_FETCH, resolve: null };
 
 /**
- * Returns a `fetch` like that of `createSafeFetch` in `mcp-edge/safe`, which also resolves the host name of each URL, refuses the
- * request unless all addresses are public, and connects only to one of the checked addresses. So a name that resolves to another
- * address a moment later (DNS rebinding) cannot bypass the check. Proxies from the environment are not used, and connections are not
- * shared with other requests.
+ * Returns a `fetch` like `createSafeFetch()` in `mcp-edge/safe`, which also resolves the host name of each URL, refuses the request
+ * unless all addresses are public, and connects only to one of the checked addresses. So a name that resolves to another address a
+ * moment later (DNS rebinding) cannot bypass the check. Proxies from the environment are not used, and connections are not shared
+ * with other requests.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */

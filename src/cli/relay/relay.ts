@@ -192,7 +192,7 @@ export class Relay {
         return client.listTools({ ...options, ...(typeof rest.cursor === "string" ? { cursor: rest.cursor } : {}) });
       case "tools/call": {
         const { name, arguments: args, ...others } = rest;
-        // callTool() uses the tool's hints and headers. A request with other members, such as those of tasks, is sent unchanged.
+        // callTool() uses the tool's hints and headers. A request with other members, such as `task`, is sent unchanged.
         if (Object.keys(others).length > 0 || typeof name !== "string") return client.request(method, rest, options);
         return client.callTool(name, isObject(args) ? args : {}, options);
       }

@@ -47,7 +47,7 @@ describe("import_csv", () => {
   });
 
   test.each([MODERN, LEGACY])(
-    "asks before it replaces a table, also if the Worker crashes meanwhile (%s)",
+    "asks before it replaces a table, even if the Worker crashes while the question is open (%s)",
     async (version) => {
       const table = `replaced_${version.replaceAll("-", "_")}`;
       const questions: string[] = [];

@@ -185,7 +185,7 @@ describe("by alarm", () => {
   const connectWith = (version: string, options = {}) => open(worker.url("/mcp"), version, options);
 
   test.each([MODERN, LEGACY])(
-    "a client without tasks gets the report as the answer of its call (%s)",
+    "a client without tasks gets the report as the result of its call (%s)",
     async (version) => {
       const site = sites.add(22);
       const client = await connectWith(version, {

@@ -1,6 +1,6 @@
 /**
  * Serves a stdio server as Streamable HTTP. A stdio server has a single client, so each legacy session gets its own process. Modern
- * requests carry all their state, so those of one client share a process.
+ * requests contain all their state, so all requests of one client share a process.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http
