@@ -12,17 +12,17 @@ import { envRing } from "../core/seal/env-keys.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
 import { bearer } from "../worker/access/auth/bearer.ts";
 import { WELL_KNOWN } from "../worker/access/auth/denials.ts";
-import { findMissingObjects } from "../worker/access/auth/missing-objects.ts";
 import { dpop } from "../worker/access/dpop/index.ts";
 import { PlacesObject } from "../worker/access/rates/places-object.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
-import { definePlugin } from "../worker/contributions.ts";
+import { createPlugin } from "../worker/contributions.ts";
 import { findExecution } from "../worker/execution.ts";
 import { findKeyProblems } from "../worker/key-problems.ts";
+import { OBJECTS, type WithMcpObject } from "../worker/object.ts";
 import type { HonoEnv } from "../worker/parts.ts";
-import type { AuthPlugin, Contribution, EndpointServices } from "../worker/plugin.ts";
-import type { KeysOf } from "../worker/runtime.ts";
+import type { AuthPlugin, EndpointServices, KitContribution } from "../worker/plugin.ts";
+import type { KeysOf } from "../worker/services.ts";
 import { type Admission, admission } from "./admission.ts";
 import { ClientDocuments } from "./clients/client-document.ts";
 import { Clients } from "./clients/clients.ts";
@@ -73,11 +73,15 @@ interface Joined {
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6749; RFC 9700
  */
-export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown> {
+export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown, WithMcpObject<unknown>> {
   checkServerOptions(options);
   const installed = new Installed(options);
   return {
-    ...definePlugin({ name: "authorizationServer()", attach: (endpoint) => installed.attach(endpoint) }),
+    ...createPlugin({
+      name: "authorizationServer()",
+      objects: OBJECTS,
+      attach: (endpoint) => installed.attach(endpoint),
+    }),
     visible: installed.visible,
     metadata: (request) => installed.metadata(request),
   };
@@ -93,7 +97,9 @@ class Installed {
    * The plugin of each issuer, since a Worker may have several hosts. Others than its own do not reach it on
    * Cloudflare.
    */
-  readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
+  readonly #bearers = new Map<string, AuthPlugin<unknown> & KitContribution>();
+  /** A plugin for what does not depend on the issuer. */
+  readonly #anyBearer: AuthPlugin<unknown>;
   #keys: KeysOf = envRing;
   #joined: Joined | undefined;
   /** The path of the endpoint; empty for "/". */
@@ -130,14 +136,15 @@ class Installed {
       },
       showExpired: () => pages.error("expired"),
     };
-    this.visible = this.#bearerFor("https://mcp.invalid").visible;
+    this.#anyBearer = this.#bearerFor("https://mcp.invalid");
+    this.visible = this.#anyBearer.visible;
   }
 
-  attach(endpoint: EndpointServices): Contribution {
-    const { place } = endpoint;
+  attach(endpoint: EndpointServices): KitContribution {
+    const { reference } = endpoint;
     const { policy, proofs } = this.#server;
     this.#keys = endpoint.keys ?? envRing;
-    this.#joined = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
+    this.#joined = { endpoint, users: new RoleObjects("user", reference), rates: new RoleObjects("rates", reference) };
     for (const provider of policy.providers.values()) setHost(provider, this.#host);
     return {
       authenticate: async (request, env, execution) => {
@@ -150,6 +157,7 @@ class Installed {
         // A request without an issuer was not admitted.
         return issuer === undefined ? undefined : this.#bearerOf(issuer).authorize?.(received);
       },
+      scopesOf: (this.#anyBearer.attach(endpoint) as KitContribution).scopesOf,
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
@@ -158,10 +166,7 @@ class Installed {
         proofs.attach(endpoint),
       ],
       equip: (principal, env) => principal && addUpstream(this.#server, principal, env),
-      findProblems: (env) => [
-        ...findMissingObjects("authorizationServer()", place),
-        ...(endpoint.keys ? [] : findKeyProblems(env)),
-      ],
+      findProblems: (env) => (endpoint.keys ? [] : findKeyProblems(env)),
     };
   }
 
@@ -180,7 +185,7 @@ class Installed {
     return issuer === undefined ? safeOrigin(url) : givenIssuer(issuer, url);
   }
 
-  #bearerOf(issuer: string): AuthPlugin<unknown> & Contribution {
+  #bearerOf(issuer: string): AuthPlugin<unknown> & KitContribution {
     const known = this.#bearers.get(issuer);
     if (known) return known;
     const plugin = this.#bearerFor(issuer);

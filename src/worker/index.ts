@@ -23,7 +23,7 @@ export type { AuditRecord } from "./access/audit/audit-record.ts";
 export type { AuditOptions, AuditPlugin, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
 export { audit } from "./access/audit/index.ts";
 export { type BytesInFlightOptions, limitBytesInFlight } from "./access/rates/bytes-in-flight.ts";
-export type { ObjectPlace, PlaceOptions } from "./bindings.ts";
+export type { ObjectReference, ObjectsOptions } from "./bindings.ts";
 export { anonymous, authenticate, definePlugin } from "./contributions.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";

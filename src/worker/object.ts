@@ -13,7 +13,7 @@ import {
   claimClass,
   findProblems,
   MISDIRECTED,
-  type ObjectPlace,
+  type ObjectReference,
   type ObjectRpc,
   ownsClass,
   toTarget,
@@ -53,11 +53,11 @@ export interface WithMcpObject<Env> {
 export const OBJECTS = { makeClass, findProblems };
 
 /** Creates the object class of an endpoint. */
-function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
-  claimClass(place);
+function makeClass<Env>(roles: readonly ObjectRole<Env>[], reference: ObjectReference): WithMcpObject<Env> {
+  claimClass(reference);
   class EndpointObject extends McpObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, ownsClass(place) ? roles : [], place.className);
+      super(ctx, env, ownsClass(reference) ? roles : [], reference.className);
     }
   }
   return { McpObject: EndpointObject };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Period } from "./session-state.ts";
 import type { StreamCaps } from "./stream-host.ts";
@@ -21,7 +21,7 @@ export interface SessionCaps extends StreamCaps {
 export interface SessionHost {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
-  readonly runtime: ObjectServices;
+  readonly services: ObjectServices;
   readonly log: EventLog;
   readonly period: Period;
   readonly caps: SessionCaps;

@@ -11,7 +11,7 @@ import type { Limits } from "../../../core/protocol/limits.ts";
 import type { Authorize } from "../../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../../http/origin.ts";
 import { Refused, refuse } from "../../../http/refusal.ts";
-import { definePlugin } from "../../contributions.ts";
+import { createPlugin } from "../../contributions.ts";
 import type { HonoEnv } from "../../parts.ts";
 import type { AuthPlugin } from "../../plugin.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
@@ -42,7 +42,9 @@ import { unverified } from "./unverified.ts";
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9068; RFC 9728
  */
-export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<Env> {
+export function bearer<Env = unknown, Classes = unknown>(
+  options: BearerOptions<Env, Classes>,
+): AuthPlugin<Env, Classes> {
   checkBearerOptions(options);
   const { scopes = [] } = options;
   const verify = createVerifier(options);
@@ -90,18 +92,17 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
       const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
       return deny(denial, resourceAt(options, request.url), own);
     };
-  const plugin = definePlugin<Env>({
+  const plugin = createPlugin<Env, Classes>({
     name: "bearer()",
-    attach: (endpoint) => {
-      endpoint.scopesOf = (messages) => needs.ofMessages(messages, endpoint.limits);
-      return {
-        authenticate,
-        authorize: authorizeWithin(endpoint.limits),
-        mount: (app) => mountMetadata(app, endpoint.path, options),
-        roles: proofs && [proofs.attach(endpoint)],
-        findProblems: (env) => proofs?.findProblems(env) ?? [],
-      };
-    },
+    objects: proofs?.objects,
+    attach: (endpoint) => ({
+      authenticate,
+      authorize: authorizeWithin(endpoint.limits),
+      scopesOf: (messages) => needs.ofMessages(messages, endpoint.limits),
+      mount: (app) => mountMetadata(app, endpoint.path, options),
+      roles: proofs && [proofs.attach(endpoint)],
+      findProblems: (env) => proofs?.findProblems(env) ?? [],
+    }),
   });
   return {
     ...plugin,

@@ -5,8 +5,10 @@
  */
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Refused } from "../../../http/refusal.ts";
-import type { ObjectRole } from "../../object.ts";
-import type { ObjectServices, SealingPart } from "../../runtime.ts";
+import type { AddsClasses } from "../../added-classes.ts";
+import type { OBJECTS, ObjectRole } from "../../object.ts";
+import type { EndpointServices } from "../../plugin.ts";
+import type { SealingPart } from "../../services.ts";
 
 /** The error codes of RFC 9449, section 7.1. */
 export type ProofError = "invalid_dpop_proof" | "use_dpop_nonce";
@@ -36,9 +38,11 @@ export interface ProofProblem {
 }
 
 /** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`; bundled only if imported. */
-export interface ProofPart extends SealingPart {
+export interface ProofPart<Classes = unknown> extends SealingPart, AddsClasses<Classes> {
+  /** Creates the class of the objects that store used proofs. */
+  readonly objects: typeof OBJECTS;
   /** Joins an endpoint. Returns the role that its objects get. */
-  attach(runtime: ObjectServices): ObjectRole<unknown>;
+  attach(endpoint: EndpointServices): ObjectRole<unknown>;
   /** Whether every token must be bound to a key. */
   readonly isRequired: boolean;
   /** Begins the challenge. */
