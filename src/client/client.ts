@@ -60,7 +60,7 @@ export class Client {
   readonly #connection: ClientConnection;
   readonly #tools = new KnownTools();
 
-  /** Use `connect`. */
+  /** @internal */
   constructor(connection: ClientConnection) {
     this.#connection = connection;
   }

@@ -6,6 +6,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResultResponse,
+  type JsonObject,
   McpError,
   type McpServer,
   type RequestId,
@@ -18,19 +19,18 @@ import { createTransportPair } from "../core/protocol/transport-pair.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 
 type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
-type Members = Readonly<Record<string, unknown>>;
 
 /** Options of the in-memory client. */
 export interface InMemoryOptions<Env = unknown> extends Partial<ServeTransportOptions<Env>> {
   /** The protocol version that the client speaks. @default the newest version */
   readonly version?: string;
   /** The capabilities that the client declares. @default {} */
-  readonly capabilities?: Members;
+  readonly capabilities?: JsonObject;
   /**
    * Answers the requests of the server (elicitation, sampling, roots). It returns the result, or throws to answer with an
    * error. Without it the requests stay unanswered; `received` contains them.
    */
-  readonly onRequest?: (request: JSONRPCRequest) => Members | Promise<Members>;
+  readonly onRequest?: (request: JSONRPCRequest) => JsonObject | Promise<JsonObject>;
 }
 
 /**
@@ -73,7 +73,7 @@ interface InMemoryParts {
   readonly connection: Connection;
   readonly transport: Transport;
   /** `_meta` of every request of a modern client. */
-  readonly envelope: Members | undefined;
+  readonly envelope: JsonObject | undefined;
   readonly onRequest: InMemoryOptions["onRequest"];
   readonly reports: readonly unknown[];
 }
@@ -88,12 +88,12 @@ export class InMemoryClient implements AsyncDisposable {
   readonly connection: Connection;
 
   readonly #transport: Transport;
-  readonly #envelope: Members | undefined;
+  readonly #envelope: JsonObject | undefined;
   readonly #onRequest: InMemoryOptions["onRequest"];
   readonly #waiting = new Map<RequestId, { resolve(answer: Answer): void; reject(error: Error): void }>();
   #lastId = 0;
 
-  /** Use `connectInMemory`. */
+  /** @internal */
   constructor({ connection, transport, envelope, onRequest, reports }: InMemoryParts) {
     this.connection = connection;
     this.reports = reports;
@@ -112,7 +112,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a request and resolves with its result. @throws {McpError} when the answer is an error. */
-  async request(method: string, params: Members = {}): Promise<Record<string, unknown>> {
+  async request(method: string, params: JsonObject = {}): Promise<Record<string, unknown>> {
     const answer = await this.ask(method, params);
     if ("result" in answer) return answer.result;
     const { code, message, data } = answer.error;
@@ -120,7 +120,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a request and resolves with its answer, which may be an error. */
-  ask(method: string, params: Members = {}): Promise<Answer> {
+  ask(method: string, params: JsonObject = {}): Promise<JSONRPCResultResponse | JSONRPCErrorResponse> {
     this.#lastId += 1;
     const id = this.#lastId;
     const whole = this.#envelope ? { ...params, _meta: { ...this.#envelope, ...(params._meta as object) } } : params;
@@ -131,7 +131,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a notification. */
-  notify(method: string, params?: Members): void {
+  notify(method: string, params?: JsonObject): void {
     this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
   }
 

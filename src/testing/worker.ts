@@ -60,7 +60,7 @@ export class TestWorker implements AsyncDisposable {
   /** The folder in which the Worker stores its state. `stop` deletes it. */
   readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
 
-  /** Use `startWorker`. */
+  /** @internal */
   constructor(prepared: PreparedWorker, root: string) {
     this.#prepared = prepared;
     this.#root = root;

@@ -23,19 +23,15 @@ export interface WithWorkflow {
   readonly McpTaskWorkflow: WorkflowClass;
 }
 
-/** Whether an entry of a list certainly adds classes. A list of unknown length does not. */
-type Has<P extends readonly unknown[], Classes> = P extends readonly [infer First, ...infer Rest]
-  ? [First] extends [AddsClasses<Classes>]
-    ? true
-    : Has<Rest, Classes>
-  : P extends readonly [...infer Rest, infer Last]
-    ? [Last] extends [AddsClasses<Classes>]
-      ? true
-      : Has<Rest, Classes>
-    : false;
-
-/** The members that the entries of the option `use` add to the app. */
-export type AddedClasses<Env, P extends readonly unknown[]> = (Has<P, { readonly McpObject: unknown }> extends true
+/** The members that one entry of the option `use` adds to the app. */
+export type AddedBy<Env, Entry> = ([Entry] extends [AddsClasses<{ readonly McpObject: unknown }>]
   ? WithMcpObject<Env>
   : unknown) &
-  (Has<P, { readonly McpTaskWorkflow: unknown }> extends true ? WithWorkflow : unknown);
+  ([Entry] extends [AddsClasses<{ readonly McpTaskWorkflow: unknown }>] ? WithWorkflow : unknown);
+
+/** The members that the entries of the option `use` add to the app. Entries of which the number is unknown add none. */
+export type AddedClasses<Env, P extends readonly unknown[]> = P extends readonly [infer First, ...infer Rest]
+  ? AddedBy<Env, First> & AddedClasses<Env, Rest>
+  : P extends readonly [...infer Rest, infer Last]
+    ? AddedClasses<Env, Rest> & AddedBy<Env, Last>
+    : unknown;

@@ -82,11 +82,9 @@ export function edge<Env, const P extends readonly Use<Env>[]>(
   };
   const { app, roles, joined }: Assembled<Env> =
     mistakes.length > 0 ? refusing(options ?? {}, guard) : assemble(source, { ...options, ...used }, guard);
-  // Object.assign ignores undefined.
-  return Object.assign(app, objects?.makeClass(roles, reference), tasks?.runner?.makeClasses(reference)) as EdgeApp<
-    Env,
-    AddedClasses<Env, P>
-  >;
+  // The members are those of the type: see added-classes.ts. Object.assign ignores undefined.
+  const classes = [objects?.makeClass(roles, reference), tasks?.runner?.makeClasses(reference)];
+  return Object.assign(app, ...classes) as EdgeApp<Env, AddedClasses<Env, P>>;
 }
 
 /** The options of an endpoint, and the entries of its option `use`. */

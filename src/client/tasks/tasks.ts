@@ -40,7 +40,7 @@ export interface TaskResultOptions {
 export class Task {
   readonly #end: TaskDriver | CallToolResult;
 
-  /** Use {@link startTask} or {@link resumeTask}. */
+  /** @internal */
   constructor(end: TaskDriver | CallToolResult) {
     this.#end = end;
   }

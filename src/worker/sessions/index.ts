@@ -14,12 +14,16 @@ import { findKeyProblems } from "../key-problems.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { Part, SessionsPart } from "../parts.ts";
 import { DurableSessionGateway, type SessionKey } from "./session-gateway.ts";
-import type { SessionCaps } from "./session-host.ts";
+import type { SessionLimits } from "./session-host.ts";
 import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 
+export type { SessionKey } from "./session-gateway.ts";
+export type { SessionLimits } from "./session-host.ts";
+export type { StreamLimits } from "./stream-host.ts";
+
 /** Options of {@link sessions}. */
-export interface SessionsOptions<Env> extends Partial<SessionCaps> {
+export interface SessionsOptions<Env> extends Partial<SessionLimits> {
   /**
    * The time, in milliseconds, for which a session id is valid, from 1 second to 1 year. Use in the last third renews
    * it, which costs a row, so a session lasts at least a third of this time after its last use. Afterwards its id is
@@ -86,7 +90,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): Part<Env, Wit
   checkOptions("sessions(): ", options, OPTIONS);
   const { resumeMs = 5 * MINUTE_MS, progressRetentionMs = 60 * MINUTE_MS, key } = options;
   const period = getPeriod(options);
-  const caps: SessionCaps = {
+  const caps: SessionLimits = {
     inFlightMax: options.inFlightMax ?? 64,
     ownStreamsMax: options.ownStreamsMax ?? 4,
     streamBytesMax: options.streamBytesMax ?? 8 * MIB,

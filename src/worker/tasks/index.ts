@@ -23,11 +23,11 @@ import type { Part, TaskRunner, TasksPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import type { ObjectServices } from "../services.ts";
 import { toObjectId } from "./task-id.ts";
-import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
+import { TaskObject } from "./task-object.ts";
 import { getOwner, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 
 /** Options of {@link tasks}. */
-export interface TasksOptions<Classes = unknown> extends Partial<TaskObjectOptions>, KeepOptions {
+export interface TasksOptions<Classes = unknown> extends KeepOptions {
   /**
    * Runs the handlers of tasks, in place of the alarms of their objects; created by `workflows()` of
    * `mcp-edge/worker/workflows`.

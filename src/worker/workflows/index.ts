@@ -12,6 +12,9 @@ import type { TaskRunner } from "../parts.ts";
 import type { Problem } from "../problems.ts";
 import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
 
+export type { WithWorkflow, WorkflowClass } from "../added-classes.ts";
+export type { TaskRunner } from "../parts.ts";
+
 /** Options of {@link workflows}. */
 export interface WorkflowsOptions {
   /** The name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */

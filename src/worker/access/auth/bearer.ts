@@ -21,7 +21,7 @@ import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./denials
 import { byIntrospection } from "./introspection.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
-import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
+import type { BoundToken, ProofProblem, ProofVerifier } from "./proof-verifier.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
 import { unverified } from "./unverified.ts";
@@ -128,7 +128,7 @@ function mountMetadata<Own, Env>(app: Hono<HonoEnv<Own>>, path: string, options:
 /** Returns why a token may not be used as it was presented, or undefined if it may. */
 async function problemOfBinding(
   given: BoundToken & { readonly isProven: boolean },
-  proofs: ProofPart | undefined,
+  proofs: ProofVerifier | undefined,
 ): Promise<ProofProblem | Refused | undefined> {
   const { isProven, cnf } = given;
   if (proofs && isProven) return proofs.check(given);

@@ -18,12 +18,12 @@ import { OBJECTS, type WithMcpObject } from "../../object.ts";
 import type { KeysOf } from "../../services.ts";
 import { unavailable } from "../auth/denials.ts";
 import { findScheme, type TokenAlgorithm } from "../auth/jwt.ts";
-import type { BoundToken, ProofPart, ProofProblem } from "../auth/proof-part.ts";
+import type { BoundToken, ProofProblem, ProofVerifier } from "../auth/proof-verifier.ts";
 import { Nonces } from "./nonces.ts";
 import { type Proof, readProof } from "./proof.ts";
 import { ProofsObject, type ProofsRpc } from "./proofs-object.ts";
 
-export type { BoundToken, ProofError, ProofPart, ProofProblem } from "../auth/proof-part.ts";
+export type { ProofVerifier } from "../auth/proof-verifier.ts";
 
 /** Options of {@link dpop}. */
 export interface DpopOptions {
@@ -77,7 +77,7 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["ES256", "EdDSA", "Ed25519", "PS2
  * @throws {KitError} `options-invalid` naming the option.
  * @see RFC 9449
  */
-export function dpop(options: DpopOptions = {}): ProofPart<WithMcpObject<unknown>> {
+export function dpop(options: DpopOptions = {}): ProofVerifier<WithMcpObject<unknown>> {
   checkOptions("dpop(): ", options, OPTIONS);
   const { required = false, nonces = false, windowMs = 5 * MINUTE_MS, algorithms = ALGORITHMS } = options;
   const unknown = algorithms.find((algorithm) => !findScheme(algorithm));
