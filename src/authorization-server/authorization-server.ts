@@ -12,17 +12,17 @@ import { envRing } from "../core/seal/env-keys.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
 import { bearer } from "../worker/access/auth/bearer.ts";
 import { WELL_KNOWN } from "../worker/access/auth/denials.ts";
-import { findMissingObjects } from "../worker/access/auth/missing-objects.ts";
 import { dpop } from "../worker/access/dpop/index.ts";
 import { PlacesObject } from "../worker/access/rates/places-object.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
-import { definePlugin } from "../worker/contributions.ts";
+import { createPlugin } from "../worker/contributions.ts";
 import { findExecution } from "../worker/execution.ts";
 import { findKeyProblems } from "../worker/key-problems.ts";
+import { OBJECTS, type WithMcpObject } from "../worker/object.ts";
 import type { HonoEnv } from "../worker/parts.ts";
-import type { AuthPlugin, Contribution, EndpointServices } from "../worker/plugin.ts";
-import type { KeysOf } from "../worker/runtime.ts";
+import type { AuthPlugin, EndpointServices, KitContribution } from "../worker/plugin.ts";
+import type { KeysOf } from "../worker/services.ts";
 import { type Admission, admission } from "./admission.ts";
 import { ClientDocuments } from "./clients/client-document.ts";
 import { Clients } from "./clients/clients.ts";
@@ -80,11 +80,15 @@ interface Attached {
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6749; RFC 9700
  */
-export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown> {
+export function authorizationServer(options: AuthorizationServerOptions): AuthPlugin<unknown, WithMcpObject<unknown>> {
   checkServerOptions(options);
   const plugin = new ServerPlugin(options);
   return {
-    ...definePlugin({ name: "authorizationServer()", attach: (endpoint) => plugin.attach(endpoint) }),
+    ...createPlugin({
+      name: "authorizationServer()",
+      objects: OBJECTS,
+      attach: (endpoint) => plugin.attach(endpoint),
+    }),
     visible: plugin.visible,
     metadata: (request) => plugin.metadata(request),
   };
@@ -108,7 +112,9 @@ class ServerPlugin {
    * The `bearer()` plugin of each issuer. There can be several, because a Worker can have several hosts. On Cloudflare, requests
    * for any other host do not reach the Worker.
    */
-  readonly #bearers = new Map<string, AuthPlugin<unknown> & Contribution>();
+  readonly #bearers = new Map<string, AuthPlugin<unknown> & KitContribution>();
+  /** A plugin for what does not depend on the issuer. */
+  readonly #anyBearer: AuthPlugin<unknown>;
   #keys: KeysOf = envRing;
   #attachment: Attached | undefined;
   /** The path of the endpoint; empty for "/". */
@@ -147,14 +153,19 @@ class ServerPlugin {
       },
       showExpired: () => pages.error("expired"),
     };
-    this.visible = this.#createBearer("https://mcp.invalid").visible;
+    this.#anyBearer = this.#createBearer("https://mcp.invalid");
+    this.visible = this.#anyBearer.visible;
   }
 
-  attach(endpoint: EndpointServices): Contribution {
-    const { place } = endpoint;
+  attach(endpoint: EndpointServices): KitContribution {
+    const { reference } = endpoint;
     const { policy, proofs } = this.#server;
     this.#keys = endpoint.keys ?? envRing;
-    this.#attachment = { endpoint, users: new RoleObjects("user", place), rates: new RoleObjects("rates", place) };
+    this.#attachment = {
+      endpoint,
+      users: new RoleObjects("user", reference),
+      rates: new RoleObjects("rates", reference),
+    };
     for (const provider of policy.providers.values()) setHost(provider, this.#host);
     return {
       authenticate: async (request, env, execution) => {
@@ -167,6 +178,7 @@ class ServerPlugin {
         // A request without an issuer was refused by `authenticate`.
         return issuer === undefined ? undefined : this.#getBearer(issuer).authorize?.(received);
       },
+      scopesOf: (this.#anyBearer.attach(endpoint) as KitContribution).scopesOf,
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
@@ -175,10 +187,7 @@ class ServerPlugin {
         proofs.attach(endpoint),
       ],
       equip: (principal, env) => principal && addUpstream(this.#server, principal, env),
-      findProblems: (env) => [
-        ...findMissingObjects("authorizationServer()", place),
-        ...(endpoint.keys ? [] : findKeyProblems(env)),
-      ],
+      findProblems: (env) => (endpoint.keys ? [] : findKeyProblems(env)),
     };
   }
 
@@ -197,7 +206,7 @@ class ServerPlugin {
     return issuer === undefined ? safeOrigin(url) : givenIssuer(issuer, url);
   }
 
-  #getBearer(issuer: string): AuthPlugin<unknown> & Contribution {
+  #getBearer(issuer: string): AuthPlugin<unknown> & KitContribution {
     const known = this.#bearers.get(issuer);
     if (known) return known;
     const plugin = this.#createBearer(issuer);

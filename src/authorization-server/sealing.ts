@@ -6,7 +6,7 @@
  */
 import { encodeBase64Url, encodeText } from "../core/basics/bytes.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
-import type { KeysOf } from "../worker/runtime.ts";
+import type { KeysOf } from "../worker/services.ts";
 
 /** The purposes of sealed values. A value of one purpose cannot be opened for another. */
 export type SealPurpose =

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ProofPart } from "../worker/access/auth/proof-part.ts";
+import type { ProofVerifier } from "../worker/access/auth/proof-verifier.ts";
 import type { ObjectStub, RoleObjects } from "../worker/bindings.ts";
 import type { OfferedScope } from "./admission.ts";
 import type { Clients } from "./clients/clients.ts";
@@ -17,7 +17,7 @@ export interface AuthServer {
   readonly policy: Policy;
   readonly sealing: Sealing;
   readonly clients: Clients;
-  readonly proofs: ProofPart;
+  readonly proofs: ProofVerifier;
   readonly pages: SignInPages;
   /** The scopes that clients can request. */
   readonly scopes: Readonly<Record<string, OfferedScope>>;

@@ -20,8 +20,7 @@ export type { JsonObject } from "../core/protocol/jsonrpc.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
 export type { Era } from "../core/protocol/spoken-versions.ts";
 export type { Transport } from "../core/protocol/transport.ts";
-export type { CallOptions, CompleteOptions, ListPageOptions } from "./api/client.ts";
-export { Client } from "./api/client.ts";
+export type { CallOptions, Client, CompleteOptions, ListPageOptions } from "./api/client.ts";
 export type { ClientExtension, ExtensionContext, ExtensionHooks } from "./api/extensions.ts";
 export type { ClientOptions } from "./api/options.ts";
 export type {

@@ -7,6 +7,7 @@
 
 export type { ArgumentPattern, CommandOptions, CommandResult, RunCommand, RunOptions } from "./commands.ts";
 export { allowCommands } from "./commands.ts";
+export type { EnvOptions } from "./env-options.ts";
 export type { ReadFileOptions } from "./files.ts";
 export { readFileWithin, resolveFile } from "./files.ts";
 export { fileStore } from "./oauth-file-store.ts";

@@ -6,6 +6,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResultResponse,
+  type JsonObject,
   McpError,
   type McpServer,
   type RequestId,
@@ -18,19 +19,18 @@ import { createTransportPair } from "../core/protocol/transport-pair.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 
 type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
-type Members = Readonly<Record<string, unknown>>;
 
 /** Options of the in-memory client. */
 export interface InMemoryOptions<Env = unknown> extends Partial<ServeTransportOptions<Env>> {
   /** The protocol version that the client uses. @default the newest version */
   readonly version?: string;
   /** The capabilities that the client declares. @default {} */
-  readonly capabilities?: Members;
+  readonly capabilities?: JsonObject;
   /**
    * Handles requests of the server (elicitation, sampling, roots). It returns the result, or throws to respond with an error. Without it,
    * the client does not respond to these requests; `received` contains them.
    */
-  readonly onRequest?: (request: JSONRPCRequest) => Members | Promise<Members>;
+  readonly onRequest?: (request: JSONRPCRequest) => JsonObject | Promise<JsonObject>;
 }
 
 /**
@@ -73,7 +73,7 @@ interface InMemoryParts {
   readonly connection: Connection;
   readonly transport: Transport;
   /** The `_meta` of every request of a modern client. */
-  readonly envelope: Members | undefined;
+  readonly envelope: JsonObject | undefined;
   readonly onRequest: InMemoryOptions["onRequest"];
   readonly reports: readonly unknown[];
 }
@@ -88,7 +88,7 @@ export class InMemoryClient implements AsyncDisposable {
   readonly connection: Connection;
 
   readonly #transport: Transport;
-  readonly #envelope: Members | undefined;
+  readonly #envelope: JsonObject | undefined;
   readonly #onRequest: InMemoryOptions["onRequest"];
   readonly #waiting = new Map<RequestId, { resolve(response: JSONRPCResponse): void; reject(error: Error): void }>();
   #lastId = 0;
@@ -113,7 +113,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a request. Resolves with the result. @throws {McpError} if the response is an error. */
-  async request(method: string, params: Members = {}): Promise<Record<string, unknown>> {
+  async request(method: string, params: JsonObject = {}): Promise<Record<string, unknown>> {
     const response = await this.ask(method, params);
     if ("result" in response) return response.result;
     const { code, message, data } = response.error;
@@ -121,7 +121,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a request. Resolves with the response, which may be an error. */
-  ask(method: string, params: Members = {}): Promise<JSONRPCResponse> {
+  ask(method: string, params: JsonObject = {}): Promise<JSONRPCResultResponse | JSONRPCErrorResponse> {
     this.#lastId += 1;
     const id = this.#lastId;
     const whole = this.#envelope ? { ...params, _meta: { ...this.#envelope, ...(params._meta as object) } } : params;
@@ -132,7 +132,7 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a notification. */
-  notify(method: string, params?: Members): void {
+  notify(method: string, params?: JsonObject): void {
     this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
   }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { LIMITS_FILE, limitsDocument, missingLimits } from "../../scripts/api/limits.ts";
 import { OPTIONS_FILE, optionsDocument } from "../../scripts/api/options.ts";
-import { differencesOf, readReports, reportsOf } from "../../scripts/api/report.ts";
+import { differencesOf, hiddenOf, readReports, reportsOf } from "../../scripts/api/report.ts";
 import { type PublicName, readSurface } from "../../scripts/api/surface.ts";
 import { coverageOf } from "../../scripts/api/undocumented.ts";
 
@@ -26,6 +26,23 @@ test("a changed line, a new file and a removed file are each a difference", () =
   expect(differencesOf(a, new Map())).toHaveLength(1);
   expect(differencesOf(new Map(), a)).toHaveLength(1);
   expect(differencesOf(a, a)).toEqual([]);
+});
+
+test("every name that the public surface mentions is exported by an entry", () => {
+  expect(hiddenOf(entries)).toEqual([]);
+});
+
+test("a name that is mentioned, or extended, and not exported is found", () => {
+  const [first] = entries.flatMap(({ names }) => names);
+  if (!first) throw new Error("There is no public name.");
+  const hidden = { name: "Hidden", file: "core/hidden.d.ts" };
+  const mentioning = { ...first, name: "Shown", mentions: [hidden] };
+  const extended = { ...first, name: "Base", isExported: false };
+  const entry = { module: "mcp-edge/more", file: "", names: [mentioning, extended] };
+  expect(hiddenOf([...entries, entry])).toEqual([
+    "src/core/hidden.ts: no entry exports Hidden, which Shown mentions",
+    `src/${first.file.replace(".d.ts", ".ts")}: no entry exports Base, which Base mentions`,
+  ]);
 });
 
 test("names and members without a doc comment, or with tags only, are found", () => {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type HandlerContext, McpServer, QuestionError } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { replay } from "../../src/worker/replay/index.ts";
+import type { ReplayPart } from "../../src/worker/services.ts";
 import { type Era, requestOf, standardHeaders } from "../http/messages.ts";
 import { ALL_VERSIONS, closePeers, type Json, MODERN_VERSION, openPeer } from "./peer.ts";
 
@@ -106,7 +107,7 @@ describe.each<readonly [string, Era, boolean, string]>([
 ])("over HTTP %s", (_, era, hasReplay, says) => {
   test("a tool that asks says why it cannot", async () => {
     const { server } = createServer((ctx) => ctx.elicit("Name?", FORM));
-    const rounds = hasReplay ? { replay: replay().rounds } : {};
+    const rounds = hasReplay ? { replay: (replay() as ReplayPart).rounds } : {};
     const handle = createHttpHandler(server, { ...rounds, onError: () => undefined });
     const message = requestOf(era, "tools/call", { name: "ask", arguments: {} });
     const own = era === "modern" ? (standardHeaders(message) as Record<string, string>) : {};

@@ -461,10 +461,10 @@ test("a bound on the tasks of principals, at an endpoint where nobody authentica
   expect(JSON.stringify(error)).toContain("and no plugin of the endpoint authenticates callers.");
 });
 
-test("an endpoint without objects says what it lacks", async () => {
+test("an endpoint whose only need for objects is rates() says which class is not exported", async () => {
   const { status, error } = await refusal(bearer(newUser()), "/bare");
   expect(status).toBe(500);
-  expect(JSON.stringify(error)).toContain("rates() with max needs Durable Objects");
+  expect(JSON.stringify(error)).toContain("[export-missing] The Worker does not export the class NoObject.");
 });
 
 test.each<[string, Members, RegExp]>([

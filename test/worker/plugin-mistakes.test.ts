@@ -106,19 +106,3 @@ test.each([fail, failLater, () => undefined, () => "none", () => [5]])(
     expect(answer).toMatchObject({ error: { data: { reason: "misconfigured" } } });
   },
 );
-
-test("a plugin with roles of objects, beside no plugin that has objects, is a problem that says what to add", async () => {
-  const roles = [{ name: "counts", create: () => ({}) }];
-  const { status, answer, ran } = await callWith({ roles });
-  expect([status, ran]).toEqual([500, []]);
-  expect(answer).toMatchObject({
-    error: {
-      data: {
-        problems: [
-          '[export-missing] faulty() needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class McpObject extends app.McpObject {}',
-        ],
-      },
-    },
-  });
-  expect(await callWith({ roles: [] })).toMatchObject({ status: 200, ran: ["write"] });
-});

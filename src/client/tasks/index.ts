@@ -15,5 +15,5 @@
 export type { TaskErrorCode } from "./errors.ts";
 export { TaskError } from "./errors.ts";
 export type { ListedTask, TaskState, TaskStatus } from "./task-state.ts";
-export type { ClientTasksOptions, TaskOptions, TaskResultOptions } from "./tasks.ts";
-export { clientTasks, listTasks, resumeTask, startTask, Task } from "./tasks.ts";
+export type { ClientTasksOptions, Task, TaskOptions, TaskResultOptions } from "./tasks.ts";
+export { clientTasks, listTasks, resumeTask, startTask } from "./tasks.ts";

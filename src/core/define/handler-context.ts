@@ -110,7 +110,11 @@ export class HandlerContext<Env = unknown> {
   /** The state that the earlier run passed to `inputRequired`. */
   readonly requestState: string | undefined;
 
-  /** Creates a context. The kit does this for each run of a handler. */
+  /**
+   * Creates a context for one run of a handler.
+   *
+   * @internal
+   */
   constructor(call: ContextCall, input: HandlerInput, server: ContextServer) {
     const { id, params } = call.request;
     this.#call = call;
@@ -328,7 +332,11 @@ export class HandlerContext<Env = unknown> {
     return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }
 
-  /** Closes a context, so that nothing is sent after the result. For use within the kit. */
+  /**
+   * Closes a context, so that nothing is sent after the result.
+   *
+   * @internal
+   */
   static close(context: HandlerContext): void {
     context.#isClosed = true;
     context.#asker.close?.();

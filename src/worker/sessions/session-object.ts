@@ -12,7 +12,7 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 import { GONE } from "../reconnecting-socket.ts";
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
@@ -59,12 +59,12 @@ export class SessionObject implements RoleObject, SessionRpc {
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
-  constructor(ctx: DurableObjectState, env: unknown, runtime: ObjectServices, options: SessionObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, services: ObjectServices, options: SessionObjectOptions) {
     this.#ctx = ctx;
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
     const bornAtMs = Date.now();
-    this.#host = { ctx, env, runtime, log: this.#log, ...options, bornAtMs, wakeAt: (atMs) => this.#wakeAt(atMs) };
+    this.#host = { ctx, env, services, log: this.#log, ...options, bornAtMs, wakeAt: (atMs) => this.#wakeAt(atMs) };
   }
 
   // RPC

@@ -18,7 +18,7 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { openSockets } from "../open-sockets.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
 import type { DurableCalls } from "../replay/durable-calls.ts";
-import { toRequestFacts } from "../runtime.ts";
+import { toRequestFacts } from "../services.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
 import type { HttpSseRun, HttpSseSession } from "./http-sse-session.ts";
@@ -62,7 +62,7 @@ export class Session implements HttpSseSession {
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
     const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
-    this.#durableCalls = host.runtime.replay?.calls({
+    this.#durableCalls = host.services.replay?.calls({
       kv: ctx.storage.kv,
       log,
       session,
@@ -71,7 +71,7 @@ export class Session implements HttpSseSession {
       expire: (id) => this.#questions.expire(id),
     });
     const onError = (error: unknown) =>
-      void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
+      void host.services.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
     this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
     this.#notifications = new WantedNotifications(host, this.#state, this.streams, this);
@@ -104,7 +104,7 @@ export class Session implements HttpSseSession {
 
   /** Returns undefined if an HTTP+SSE client has no open stream for the answer. */
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
-    return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
+    return post.form === "own" ? this.#host.services.deliver?.(this, caller, post) : this.serve(caller, post);
   }
 
   async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
@@ -166,7 +166,7 @@ export class Session implements HttpSseSession {
   }
 
   get hasNotifications(): boolean {
-    return this.#host.runtime.hasNotifications;
+    return this.#host.services.hasNotifications;
   }
 
   startNotifications(): Promise<void> {
@@ -301,7 +301,7 @@ export class Session implements HttpSseSession {
     await running.ready;
     const { stream, post, outcome } = running;
     // Only for runs that are pending, because waitUntil is expensive.
-    const finished = await untilStreaming(outcome, stream, post.form, this.#host.runtime.limits, () =>
+    const finished = await untilStreaming(outcome, stream, post.form, this.#host.services.limits, () =>
       this.#holdRun(running),
     );
     if (finished) return { answer: finished };
@@ -331,12 +331,12 @@ export class Session implements HttpSseSession {
     durable?: DurableCall,
     slots: Slot[] = [],
   ): Promise<LegacyContext> {
-    const { env, runtime } = this.#host;
-    const { limits, onError, hasNotifications, hooks } = runtime;
+    const { env, services } = this.#host;
+    const { limits, onError, hasNotifications, hooks } = services;
     const client = toClient(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
-    const registry = await runtime.serverFor(post.request, env, principal);
+    const registry = await services.serverFor(post.request, env, principal);
     const methods = hasNotifications ? this.#subscribing : undefined;
     const context: LegacyContext = {
       registry,
@@ -351,7 +351,7 @@ export class Session implements HttpSseSession {
       endpoint,
       client,
       // The handshake of HTTP+SSE declares only these methods.
-      methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
+      methods: (stream?.disconnect && services.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
         set: (logLevel) => this.#notifications.setLevel(logLevel, caller),
@@ -362,8 +362,8 @@ export class Session implements HttpSseSession {
       },
       recording: durable && this.#durableCalls?.recordingOf(durable),
       awaitElicitations: (ids) => this.#notifications.awaitElicitations(ids, caller),
-      replay: runtime.replay?.rounds,
-      once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
+      replay: services.replay?.rounds,
+      once: services.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
       // Only clients of these versions reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => this.#handlers.count(handled),
@@ -379,7 +379,7 @@ export class Session implements HttpSseSession {
   /** Returns the scopes that the messages of a POST need. */
   #scopesOf({ messages }: SessionPost): readonly string[] {
     const known = messages.flatMap((parsed) => (parsed.kind === "request" ? [{ ...parsed.message }] : []));
-    return this.#host.runtime.scopesOf?.(known) ?? [];
+    return this.#host.services.scopesOf?.(known) ?? [];
   }
 
   #cancel({ method, params }: JSONRPCNotification, { principal }: Caller): void {

@@ -11,7 +11,7 @@ import type { Limits } from "../../../core/protocol/limits.ts";
 import type { Authorize } from "../../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../../http/origin.ts";
 import { Refused, refuse } from "../../../http/refusal.ts";
-import { definePlugin } from "../../contributions.ts";
+import { createPlugin } from "../../contributions.ts";
 import type { HonoEnv } from "../../parts.ts";
 import type { AuthPlugin } from "../../plugin.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
@@ -21,7 +21,7 @@ import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./denials
 import { byIntrospection } from "./introspection.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
-import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
+import type { BoundToken, ProofProblem, ProofVerifier } from "./proof-verifier.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
 import { unverified } from "./unverified.ts";
@@ -42,7 +42,9 @@ import { unverified } from "./unverified.ts";
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9068; RFC 9728
  */
-export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<Env> {
+export function bearer<Env = unknown, Classes = unknown>(
+  options: BearerOptions<Env, Classes>,
+): AuthPlugin<Env, Classes> {
   checkBearerOptions(options);
   const { scopes = [] } = options;
   const verify = createVerifier(options);
@@ -90,18 +92,17 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
       const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
       return deny(denial, resourceAt(options, request.url), own);
     };
-  const plugin = definePlugin<Env>({
+  const plugin = createPlugin<Env, Classes>({
     name: "bearer()",
-    attach: (endpoint) => {
-      endpoint.scopesOf = (messages) => needs.ofMessages(messages, endpoint.limits);
-      return {
-        authenticate,
-        authorize: authorizeWithin(endpoint.limits),
-        mount: (app) => mountMetadata(app, endpoint.path, options),
-        roles: proofs && [proofs.attach(endpoint)],
-        findProblems: (env) => proofs?.findProblems(env) ?? [],
-      };
-    },
+    objects: proofs?.objects,
+    attach: (endpoint) => ({
+      authenticate,
+      authorize: authorizeWithin(endpoint.limits),
+      scopesOf: (messages) => needs.ofMessages(messages, endpoint.limits),
+      mount: (app) => mountMetadata(app, endpoint.path, options),
+      roles: proofs && [proofs.attach(endpoint)],
+      findProblems: (env) => proofs?.findProblems(env) ?? [],
+    }),
   });
   return {
     ...plugin,
@@ -127,7 +128,7 @@ function mountMetadata<Own, Env>(app: Hono<HonoEnv<Own>>, path: string, options:
 /** Returns why a token may not be used as it was presented, or undefined if it may. */
 async function problemOfBinding(
   given: BoundToken & { readonly isProven: boolean },
-  proofs: ProofPart | undefined,
+  proofs: ProofVerifier | undefined,
 ): Promise<ProofProblem | Refused | undefined> {
   const { isProven, cnf } = given;
   if (proofs && isProven) return proofs.check(given);

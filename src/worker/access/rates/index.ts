@@ -11,13 +11,13 @@ import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
-import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
+import { type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
 import { type ObjectStub, RoleObjects } from "../../bindings.ts";
-import { definePlugin } from "../../contributions.ts";
-import type { Plugin } from "../../plugin.ts";
+import { createPlugin } from "../../contributions.ts";
+import { OBJECTS, type WithMcpObject } from "../../object.ts";
+import type { EndpointServices, Plugin } from "../../plugin.ts";
 import type { Problem } from "../../problems.ts";
-import type { ObjectServices } from "../../runtime.ts";
-import { findMissingObjects } from "../auth/missing-objects.ts";
+import type { AddedServices } from "../../services.ts";
 import {
   type Beyond,
   type BoundRate,
@@ -71,6 +71,11 @@ export interface RatesOptions {
   readonly unfinishedTasks?: UnfinishedTasks;
 }
 
+/** Options of {@link rates} with rates that only Cloudflare counts, which need no Durable Objects. */
+export type BoundRatesOptions = { readonly [Name in "principal" | "session"]?: BoundRate } & {
+  readonly [Name in "tools" | "methods"]?: Readonly<Record<string, BoundRate>>;
+};
+
 const OPTIONS: OptionTable<RatesOptions> = {
   principal: null,
   session: null,
@@ -103,22 +108,21 @@ const OPTIONS: OptionTable<RatesOptions> = {
  * export class McpObject extends app.McpObject {}
  * ```
  */
+export function rates(options: BoundRatesOptions): Plugin<unknown>;
+export function rates(options: RatesOptions): Plugin<unknown, WithMcpObject<unknown>>;
 export function rates(options: RatesOptions): Plugin<unknown> {
   const counters = checkRates(options);
   const { liveSessions, unfinishedTasks } = options;
-  return definePlugin({
+  return createPlugin({
     name: "rates()",
+    objects: counters.isExact ? OBJECTS : undefined,
     attach: (endpoint) => {
-      const { place, gateway } = endpoint;
-      const objects = new RoleObjects<PlacesRpc>("rates", place);
-      const opens = { hasSessions: gateway !== undefined, hasHttpSse: endpoint.deliver !== undefined };
-      if (liveSessions && gateway) boundSessions(gateway, liveSessions, objects);
-      if (unfinishedTasks) bound(endpoint, unfinishedTasks, objects);
+      const objects = new RoleObjects<PlacesRpc>("rates", endpoint.reference);
       return {
         authorize: async ({ request, principal, env, messages: parsed }) => {
           if (request.method === "DELETE") return undefined;
           const messages = listMessages(parsed);
-          const places = liveSessions ? await listPlaces(liveSessions, request, messages, opens) : [];
+          const places = liveSessions ? await listPlaces(liveSessions, request, messages, endpoint) : [];
           const counted = await counters.of(request, messages);
           try {
             const beyond = await count(counted, findName(principal, request), env, objects, places);
@@ -128,10 +132,9 @@ export function rates(options: RatesOptions): Plugin<unknown> {
           }
         },
         roles: counters.isExact ? [{ name: "rates", create: (ctx) => new PlacesObject(ctx) }] : undefined,
-        findProblems: () => [
-          ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
-          ...(unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
-        ],
+        watchSessions: liveSessions && boundSessions(liveSessions, objects),
+        boundTasks: unfinishedTasks && boundTasksOf(unfinishedTasks, objects),
+        findProblems: () => (unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
       };
     },
   });
@@ -140,18 +143,12 @@ export function rates(options: RatesOptions): Plugin<unknown> {
 const NO_PRINCIPALS: Problem =
   "[option-invalid] rates(): unfinishedTasks counts the tasks of principals, and no plugin of the endpoint authenticates callers.";
 
-/** Whether requests to an endpoint can open sessions. */
-interface SessionOpening {
-  readonly hasSessions: boolean;
-  readonly hasHttpSse: boolean;
-}
-
 /** Returns the places that a request takes: those of the sessions that it names, or that of the session that it opens. */
 async function listPlaces(
   bound: LiveSessions,
   request: Request,
   messages: readonly Counting[],
-  { hasSessions, hasHttpSse }: SessionOpening,
+  { hasSessions, deliver }: Pick<EndpointServices, "hasSessions" | "deliver">,
 ): Promise<readonly Place[]> {
   if (!hasSessions) return [];
   const { method, headers } = request;
@@ -161,12 +158,12 @@ async function listPlaces(
   const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : readQueryId(request)];
   const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(computeDigest));
   if (named.length > 0) return named.map((digest) => placeOfSession(bound, digest));
-  const isOpening = method === "GET" ? hasHttpSse : messages.some((each) => each.method === "initialize");
+  const isOpening = method === "GET" ? deliver !== undefined : messages.some((each) => each.method === "initialize");
   return isOpening ? [placeOfSession(bound, undefined)] : [];
 }
 
-/** Bounds the sessions of an endpoint. */
-function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: RoleObjects<PlacesRpc>): void {
+/** Returns the function that limits the sessions of an endpoint. */
+function boundSessions(bound: LiveSessions, objects: RoleObjects<PlacesRpc>): AddedServices["watchSessions"] {
   const ask = async (
     { request, principal, env, execution }: SessionPlace,
     question: (object: ObjectStub) => Promise<unknown>,
@@ -189,12 +186,12 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };
-  watchSessions(gateway, onCreate, onEnd);
+  return (gateway) => watchSessions(gateway, onCreate, onEnd);
 }
 
-/** Bounds the tasks of an endpoint. */
-function bound(runtime: ObjectServices, tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): void {
-  runtime.boundTasks = (env, tasks) =>
+/** Returns the function that limits the tasks of an endpoint. */
+function boundTasksOf(tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): AddedServices["boundTasks"] {
+  return (tasks, env) =>
     boundTasks(tasks, tasksOf, async ({ principal }) => {
       if (!principal) return undefined;
       const object = await findObject(principalName(principal), env, objects);

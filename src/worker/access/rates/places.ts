@@ -75,7 +75,7 @@ export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: 
 }
 
 /**
- * Watches the sessions that a gateway opens and finds.
+ * Returns a gateway that watches the sessions which another gateway opens and finds.
  *
  * @param onCreate Called with the id of a new session before the client gets it. An exception refuses it.
  * @param onEnd Called when the session of an id is unknown or has ended.
@@ -84,19 +84,20 @@ export function watchSessions(
   gateway: SessionGateway,
   onCreate: (id: string, place: SessionPlace) => Promise<void>,
   onEnd: (id: string, place: SessionPlace) => Promise<void>,
-): void {
-  const { create, find } = { create: gateway.create.bind(gateway), find: gateway.find.bind(gateway) };
-  gateway.create = async (client, place) => {
-    const id = await create(client, place);
-    await onCreate(id, place);
-    return id;
-  };
-  gateway.find = async (id, place) => {
-    const session = await find(id, place);
-    const ended = () => onEnd(id, place);
-    if (session) return watched(session, ended);
-    await ended();
-    return undefined;
+): SessionGateway {
+  return {
+    create: async (client, place) => {
+      const id = await gateway.create(client, place);
+      await onCreate(id, place);
+      return id;
+    },
+    find: async (id, place) => {
+      const session = await gateway.find(id, place);
+      const ended = () => onEnd(id, place);
+      if (session) return watched(session, ended);
+      await ended();
+      return undefined;
+    },
   };
 }
 

@@ -1,12 +1,14 @@
 /**
- * The interface between `bearer()` and the part that verifies proofs of possession.
+ * The interface between `bearer()` and `dpop()`, which verifies proofs of possession.
  *
  * @module
  */
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Refused } from "../../../http/refusal.ts";
-import type { ObjectRole } from "../../object.ts";
-import type { ObjectServices, SealingPart } from "../../runtime.ts";
+import type { AddsClasses } from "../../added-classes.ts";
+import type { OBJECTS, ObjectRole } from "../../object.ts";
+import type { EndpointServices } from "../../plugin.ts";
+import type { Problem } from "../../problems.ts";
 
 /** The error codes of RFC 9449, section 7.1. */
 export type ProofError = "invalid_dpop_proof" | "use_dpop_nonce";
@@ -35,23 +37,55 @@ export interface ProofProblem {
   readonly headers?: Record<string, string>;
 }
 
-/** Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`; bundled only if imported. */
-export interface ProofPart extends SealingPart {
-  /** Joins an endpoint. Returns the role that its objects get. */
-  attach(runtime: ObjectServices): ObjectRole<unknown>;
+/**
+ * Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`, for the option `dpop` of `bearer()`. Its other
+ * members are internal.
+ */
+export interface ProofVerifier<Classes = unknown> extends AddsClasses<Classes> {
   /** Whether every token must be bound to a key. */
   readonly isRequired: boolean;
-  /** Begins the challenge. */
+  /**
+   * Creates the class of the objects that store used proofs.
+   *
+   * @internal
+   */
+  readonly objects: typeof OBJECTS;
+  /**
+   * Joins an endpoint. Returns the role that its objects get.
+   *
+   * @internal
+   */
+  attach(endpoint: EndpointServices): ObjectRole<unknown>;
+  /**
+   * The beginning of the challenge.
+   *
+   * @internal
+   */
   readonly challenge: string;
-  /** Members of the metadata of the resource. */
+  /**
+   * Members of the metadata of the resource.
+   *
+   * @internal
+   */
   readonly metadata: JsonObject;
-  /** Returns why a token with a proof is refused, or undefined if it is accepted. */
+  /**
+   * Finds problems in the configuration of the Worker, such as missing keys.
+   *
+   * @internal
+   */
+  findProblems(env: unknown): Problem[];
+  /**
+   * Returns why a token with a proof is refused, or undefined if it is accepted.
+   *
+   * @internal
+   */
   check(bound: BoundToken): Promise<ProofProblem | Refused | undefined>;
   /**
-   * Verifies the proof of a request for a token, which is not bound to anything yet.
+   * Verifies the proof of a request for a token, which is not bound to a key yet.
    *
    * @param url The URL of the token endpoint.
    * @returns The thumbprint of the key (RFC 7638), or why the proof is refused.
+   * @internal
    */
   prove(request: Request, env: unknown, url: string): Promise<string | ProofProblem | Refused>;
 }

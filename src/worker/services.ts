@@ -1,5 +1,6 @@
 /**
- * The endpoint as its parts see it. Parts import this module and not parts.ts, whose interfaces refer to them.
+ * The services of an endpoint, as the parts with objects receive them. Parts import this module and not parts.ts, whose
+ * interfaces refer to them.
  *
  * @module
  */
@@ -14,16 +15,16 @@ import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { LegacyTaskBackend } from "../core/tasks/legacy/legacy-task-result.ts";
 import type { HttpOptions } from "../http/endpoint-types.ts";
 import type { HttpLimits } from "../http/response-times.ts";
-import type { PlainRequest } from "../http/sessions.ts";
-import type { ObjectPlace } from "./bindings.ts";
+import type { PlainRequest, SessionGateway } from "../http/sessions.ts";
+import type { ObjectReference } from "./bindings.ts";
 import type { Problem } from "./problems.ts";
 import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
-/** The endpoint as a part (sessions, hub, tasks) sees it. */
-export interface ObjectServices {
-  /** The place of the endpoint's objects. */
-  readonly place: ObjectPlace;
+/** The services that a part (sessions, hub, tasks) receives when it joins an endpoint. */
+export interface ObjectServices extends AddedServices {
+  /** Where the objects of the endpoint are. */
+  readonly reference: ObjectReference;
   /** The limits of the endpoint and the times of its responses. */
   readonly limits: HttpLimits;
   /** Receives exceptions when the server has no `onError`. */
@@ -38,22 +39,16 @@ export interface ObjectServices {
   readonly replay: ReplayPart | undefined;
   /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
-  /** The hooks of the plugins around calls; undefined if there are none. */
-  hooks?: EndpointHooks | undefined;
-  /** Adds the methods of tasks to those of a client. */
-  extend?: HttpOptions["extend"];
-  /** Bounds how many tasks a principal has. Set by `rates()`. */
-  boundTasks?: (env: unknown, tasks: LegacyTaskBackend) => LegacyTaskBackend;
-  /** Returns the scopes that messages of a client need. Set by a plugin that authenticates with scopes; without one, they need none. */
-  scopesOf?: (messages: readonly JsonObject[]) => readonly string[];
+  /** Adds the methods of tasks to those of a client. Undefined without `tasks()`, and for `tasks()` itself. */
+  readonly extend?: HttpOptions["extend"];
   /**
    * Runs calls once.
    *
-   * @param place The session they belong to. Undefined without a session.
+   * @param session The session that they belong to. Undefined without a session.
    * @param stream The stream of a call that runs again after its object was lost, so that it is not taken for a repetition.
    */
-  readonly once: ((env: unknown, place: string | undefined, stream?: number) => Once) | undefined;
-  /** Returns the server for a stored request. Without a request, the server factory gets an empty one. */
+  readonly once: ((env: unknown, session: string | undefined, stream?: number) => Once) | undefined;
+  /** Returns the server for a stored request. Without a request, the server function receives an empty one. */
   serverFor(
     request: PlainRequest | undefined,
     env: unknown,
@@ -61,10 +56,22 @@ export interface ObjectServices {
   ): Registry | Promise<Registry>;
 }
 
+/** The services that plugins contribute. Each is undefined if no plugin contributes it. */
+export interface AddedServices {
+  /** The hooks of the plugins around calls. */
+  readonly hooks?: EndpointHooks | undefined;
+  /** Returns the scopes that messages of a client require. Contributed by a plugin that authenticates with scopes. */
+  readonly scopesOf?: ((messages: readonly JsonObject[]) => readonly string[]) | undefined;
+  /** Limits the number of tasks that a principal has. */
+  readonly boundTasks?: ((tasks: LegacyTaskBackend, env: unknown) => LegacyTaskBackend) | undefined;
+  /** Returns a gateway that notices which sessions are opened and which have ended. */
+  readonly watchSessions?: ((gateway: SessionGateway) => SessionGateway) | undefined;
+}
+
 /** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are requested again. */
 export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
 
-/** A part that seals what clients keep. */
+/** A part that seals values which clients store. */
 export interface SealingPart {
   /** Finds missing keys. Called if there is no part for keys. */
   findProblems(env: unknown): Problem[];
@@ -72,7 +79,6 @@ export interface SealingPart {
 
 /** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/durable`. */
 export interface ReplayPart extends SealingPart {
-  /** Tells the parts apart. */
   readonly slot: "replay";
   /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;
