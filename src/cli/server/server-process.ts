@@ -43,7 +43,7 @@ export class ServerProcess {
       ...(cwd === undefined ? {} : { cwd }),
       // The log would mix with the output of the command, so it is shown only if the server fails.
       stderr: debug
-        ? byLine((line) => terminal.note(quoted(redactText(line), { linesMax: LOG_LINES_MAX })))
+        ? byLine((line) => terminal.note(quoted(redactText(line), { linesMax: ALL_LINES })))
         : (text) => this.#keep(text),
     });
   }
@@ -79,12 +79,12 @@ export class ServerProcess {
   }
 }
 
-/** The maximum number of lines of the log that are shown. It never applies, since each line has at least one character. */
-const LOG_LINES_MAX = KEPT_CHARS;
+/** A limit that shows all lines of a log, because a log of this number of characters cannot have more lines. */
+const ALL_LINES = KEPT_CHARS;
 
 /** Returns the sentence that introduces the end of a server's log, and the log. */
 export const logNote = (log: string): string =>
-  `The server's log ends with:\n${quoted(log, { linesMax: LOG_LINES_MAX })}`;
+  `The server's log ends with:\n${quoted(log, { linesMax: ALL_LINES })}`;
 
 /** Returns the root cause of an error, which may be a system error such as ENOENT. */
 function findOrigin(error: unknown): NodeJS.ErrnoException {

@@ -34,7 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
     reason: "A server could make the client send requests into the user's network.",
     file: "src/client/oauth/guard.ts",
     find: "if (names.some((name) => findZone(name) > own)) throw",
-    replace: "if (names.some((name) => nearnessOf(name) > own + 2)) throw",
+    replace: "if (names.some((name) => findZone(name) > own + 2)) throw",
     tests: ["test/client/oauth/credentials.test.ts"],
     title: "because a public server names it",
   },

@@ -309,9 +309,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: "bridge-error-without-id-for-deep-answer",
-    reason: "A deeply nested answer would leave the host waiting.",
+    reason: "A deeply nested response would leave the host waiting.",
     file: "src/cli/relay/messages.ts",
-    find: "return encodeError(answer.id,",
+    find: "return encodeError(response.id,",
     replace: "return encodeError(undefined,",
     tests: ["test/cli/bridge-limits.test.ts"],
     title: "is an error with the id, if",
