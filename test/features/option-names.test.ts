@@ -31,14 +31,14 @@ function expectRefused(define: () => unknown, name: string, ...says: readonly st
 /** Options as a program without types would pass them. */
 const untyped = (options: object) => options as never;
 
-describe("an option that does not exist is refused, naming a similar one", () => {
+describe("an option that does not exist is refused with the name of a similar one", () => {
   test.each([
     ["pagesize", "pageSize"],
     ["onSubscribed", "onSubscribe"],
     ["cacheHint", "cacheHints"],
     ["instruction", "instructions"],
     ["protocolVersion", "protocolVersions"],
-  ])("%s of new McpServer()", (name, similar) => {
+  ])("if it is %s of new McpServer()", (name, similar) => {
     expectRefused(() => new McpServer(untyped({ ...IDENTITY, [name]: 1 })), name, "new McpServer()", `"${similar}"?`);
   });
 
@@ -47,13 +47,13 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     ["timeoutMS", "timeoutMs"],
     ["descripton", "description"],
     ["annotation", "annotations"],
-  ])("%s of a tool", (name, similar) => {
+  ])("if it is %s of a tool", (name, similar) => {
     const says = ['Tool "t"', `"${similar}"?`];
     expectRefused(() => new McpServer(IDENTITY).tool("t", untyped({ [name]: 1 }), answer), name, ...says);
     expectRefused(() => defineTool("t", untyped({ [name]: 1 }), answer), name, ...says);
   });
 
-  test("of a prompt, a resource and a resource template", () => {
+  test("if it belongs to a prompt, a resource or a resource template", () => {
     const server = () => new McpServer(IDENTITY);
     const [argument, mime, completer] = [{ argument: [] }, { mimetype: "text/plain" }, { completes: {} }].map(untyped);
     expectRefused(() => server().prompt("p", argument ?? {}, answer), "argument", 'Prompt "p"', '"arguments"?');
@@ -70,7 +70,7 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     expectRefused(() => defineResourceTemplate("a:{b}", untyped({ size: 1 }), answer), "size", template);
   });
 
-  test("of a caching hint and of its method", () => {
+  test("if it belongs to a caching hint, or names the hint's method", () => {
     const hinted = (cacheHints: object) => () => new McpServer(untyped({ ...IDENTITY, cacheHints }));
     expectRefused(hinted({ "tools/lists": {} }), "tools/lists", '"tools/list"?');
     expectRefused(hinted({ "tools/list": { ttl: 1 } }), "ttl", '"ttlMs"?');
@@ -81,7 +81,7 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     );
   });
 
-  test("of a definition in a list, with its index", () => {
+  test("if it belongs to a definition in a list, and the error has the definition's index", () => {
     const tool = { kind: "tool", name: "t", options: untyped({ outputSchema: {} }), handler: answer } as const;
     const define = () => new McpServer({ ...IDENTITY, tools: [tool] });
     expectRefused(define, "outputSchema", "tools[0] of new McpServer", '"output"?');

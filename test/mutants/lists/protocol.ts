@@ -147,7 +147,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (answer === undefined || typeof answer === "boolean") return answer !== false;',
     replace: 'if (answer !== "never") return answer !== false;',
     tests: ["test/features/subscriptions.test.ts"],
-    title: "a hook onSubscribe",
+    title: "an onSubscribe hook",
   },
   {
     id: "client-refused-version-not-retried",
