@@ -43,7 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "for (const older of this.of(stream)) older.close(SUPERSEDED);",
     replace: "",
     tests: ["test/conformance/resume.test.ts"],
-    title: "of six that resume at once",
+    title: "one of six streams that resume",
   },
   {
     id: "sender-repeats-events",
@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: ".filter((frame) => (eventNumber(frame) ?? 0) > seq)",
     replace: "",
     tests: ["test/conformance/resume.test.ts"],
-    title: "resuming after each event of a finished stream",
+    title: "for each event of a finished stream",
   },
   {
     id: "sender-hides-what-is-missing",
