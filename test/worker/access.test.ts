@@ -49,7 +49,7 @@ describe("a request that passed Access", () => {
     ]);
   });
 
-  test("of another application that is allowed is served too", async () => {
+  test("of another allowed application is served too", async () => {
     expect((await call({ [HEADER]: await assertion({ aud: ["other tag"] }) }))[0]).toBe(200);
   });
 
@@ -58,11 +58,11 @@ describe("a request that passed Access", () => {
     expect(principal).toMatchObject({ subject: "client:id.access" });
   });
 
-  test("may have the opaque token of its client, which is ignored", async () => {
+  test("can have the opaque token of its client, which is ignored", async () => {
     expect((await call({ [HEADER]: await assertion(), authorization: "Bearer opaque" }))[0]).toBe(200);
   });
 
-  test("is served for 50 minutes more while the keys of Access are not available, and then gets 503", async () => {
+  test("is served for 50 more minutes while the keys of Access are not available, and then gets 503", async () => {
     expect((await call({ [HEADER]: await assertion() }))[0]).toBe(200);
     issuer.faults.set(CERTS, { status: 500 });
     await advance(601);
@@ -72,7 +72,7 @@ describe("a request that passed Access", () => {
   });
 });
 
-describe("a request that did not pass Access", () => {
+describe("a request without a valid JWT of Access", () => {
   test.each<[string, () => Promise<Record<string, string>>]>([
     ["has no JWT", async () => ({})],
     ["has its JWT in another header", async () => ({ authorization: `Bearer ${await assertion()}` })],
@@ -88,7 +88,7 @@ describe("a request that did not pass Access", () => {
       "has a JWT of a user with the name of a client",
       async () => ({ [HEADER]: await assertion({ sub: "client:id" }) }),
     ],
-  ])("because it %s gets 401", async (_, headers) => {
+  ])("gets 401 if it %s", async (_, headers) => {
     expect(await call(await headers())).toEqual([401, {}]);
   });
 });

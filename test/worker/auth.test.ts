@@ -59,9 +59,9 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-describe("a hook that fails to decide", () => {
+describe("the result of a hook", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
-    "%s is refused with 500 for every kind of request, runs no handler and creates no object",
+    "of auth that is %s is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -79,7 +79,7 @@ describe("a hook that fails to decide", () => {
   );
 
   test.each([200, 403])(
-    "a Response with status %i is sent unchanged for every kind of request, and runs no handler",
+    "of auth that is a Response with status %i is sent unchanged for every kind of request, and runs no handler",
     async (status) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -92,7 +92,7 @@ describe("a hook that fails to decide", () => {
   );
 
   test.each(["null", "blank", "number", "true", "object", "list", "promise", "broken"])(
-    "sessions({ key }) that returns %s opens no session and is reported",
+    "of sessions({ key }) that is %s opens no session and is reported",
     async (subject) => {
       const before = await worker.objects("KeyedObject");
       await expect(open("/keyed", principal({ issuer: "https://issuer.example", subject }))).rejects.toThrow(/500/);
@@ -101,7 +101,7 @@ describe("a hook that fails to decide", () => {
     },
   );
 
-  test("sessions({ key }) that returns a string shares the object; undefined does not", async () => {
+  test("of sessions({ key }) that is a string shares the object; undefined does not", async () => {
     const before = (await worker.objects("KeyedObject")).length;
     const counts: number[] = [];
     for (const [issuer, subject] of ["team", "team", "alone", "alone"].map((name, at) => [
@@ -132,11 +132,11 @@ const ALIKE: readonly (readonly [string, object, object])[] = [
   ["Unicode forms", { issuer: "a", subject: "\u00e9" }, { issuer: "a", subject: "e\u0301" }],
   ["case", { issuer: "a", subject: "Bob" }, { issuer: "a", subject: "bob" }],
   ["spaces", { issuer: "a", subject: "bob" }, { issuer: "a", subject: "bob " }],
-  ["nobody", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
+  ["a name for anonymous callers", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
 ];
 
 describe("similar principals", () => {
-  test.each(ALIKE)("%s: neither can use the session, the task or the outcome of the other", async (_, one, other) => {
+  test.each(ALIKE)("that differ in %s cannot use each other's session, task or outcome", async (_, one, other) => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
     const client = new ModernClient(worker.url("/mcp"));
@@ -164,7 +164,7 @@ describe("similar principals", () => {
     }
   });
 
-  test("a session opened anonymously belongs to the first principal that uses it, and to no similar one", async () => {
+  test("a session opened anonymously belongs to the first principal that uses it, and not to a similar one", async () => {
     const opened = await LegacyClient.open(worker.url("/mcp"));
     const as = (who: Headers) => opened.request("ping", undefined, { headers: who });
     expect((await as(ALICE)).status).toBe(200);
@@ -182,12 +182,12 @@ describe("similar principals", () => {
   });
 });
 
-describe("hooks have the bindings, and their work may continue after the answer", () => {
+describe("hooks have the bindings, and their work may continue after the response", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
 
-  /** Called after the answer: releases the work of the hooks and waits for it. */
+  /** Called after the response: releases the work of the hooks and waits for it. */
   async function done(key: string, expected: readonly string[]): Promise<void> {
     const begun = expected.map(() => "begun");
     await until("the work has begun", async () => (await notesOf(key)).length >= begun.length);

@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (streamSize > caps.streamBytesMax) {",
     replace: "if (streamSize > caps.streamBytesMax * 1e6) {",
     tests: ["test/worker/durable.test.ts"],
-    title: "beyond streamBytesMax the oldest notifications",
+    title: "when streamBytesMax is exceeded",
   },
   {
     id: "streams-unbounded",
@@ -67,7 +67,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (count >= max) return",
     replace: "if (count >= max * 1e6) return",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "one principal cannot",
+    title: "by one principal",
   },
   {
     id: "slow-reader-for-ever",

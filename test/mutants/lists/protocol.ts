@@ -198,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else await this.#forget();",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "ends with nothing stored",
+    title: "ends for an abandoned session",
   },
   {
     id: "link-lost-is-the-end",
@@ -207,7 +207,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else void this.#redial();",
     replace: "else this.#end();",
     tests: ["test/worker/hub.test.ts"],
-    title: "each subject that changed meanwhile is notified once",
+    title: "one notification for each subject that changed",
   },
   {
     id: "check-config-development-users",

@@ -314,7 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "names.length >= max)",
     replace: "names.length > max)",
     tests: ["test/worker/places.test.ts"],
-    title: "as many sessions",
+    title: "maximum number of sessions",
   },
   {
     id: "places-never-free",
@@ -323,7 +323,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: " && atMs > nowMs)",
     replace: ")",
     tests: ["test/worker/places.test.ts"],
-    title: "as many sessions",
+    title: "maximum number of sessions",
   },
   {
     id: "audit-contents",
