@@ -180,7 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (signal?.aborted || isGivenUp) this.#cancel(driver);",
     replace: "if (isGivenUp) this.#cancel(driver);",
     tests: ["test/client/tasks/tasks.test.ts"],
-    title: "tells the server to cancel",
+    title: "makes the server cancel the task",
   },
   {
     id: "client-validation-remote-ref-accepted",

@@ -153,6 +153,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'toKey("private", who)',
     replace: 'toKey("private")',
     tests: ["test/client/cache.test.ts"],
-    title: "private ones only to their own",
+    title: "private results only to their own",
   },
 ];
