@@ -288,7 +288,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '.replaceAll("*/", "*\\\\/")',
     replace: "",
     tests: ["test/cli/types.test.ts"],
-    title: "whatever a server names its tools",
+    title: "whatever names and text a server uses",
   },
   {
     id: "keys-file-readable-by-others",
@@ -314,7 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return encodeError(answer.id,",
     replace: "return encodeError(undefined,",
     tests: ["test/cli/bridge-limits.test.ts"],
-    title: "is an error with the id, if",
+    title: "has an error with the id, if",
   },
   {
     id: "skills-folder-by-prefix",
