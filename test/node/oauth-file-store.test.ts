@@ -41,7 +41,7 @@ describe("a value", () => {
     expect(files("")).toEqual([]);
   });
 
-  test("is not kept in a file whose rights were widened", async () => {
+  test("is not stored in a file whose permissions were widened", async () => {
     const store = fileStore(folder);
     await store.set("key", "old");
     chmodSync(join(folder, files("")[0] ?? ""), 0o644);
@@ -49,7 +49,7 @@ describe("a value", () => {
     expect(files("").map((name) => modeOf(join(folder, name)))).toEqual(["600"]);
   });
 
-  test("whose file is damaged does not exist", async () => {
+  test("whose file is damaged counts as missing", async () => {
     const store = fileStore(folder);
     await store.set("key", "value");
     writeFileSync(join(folder, files("")[0] ?? ""), '{"key":');
@@ -57,7 +57,7 @@ describe("a value", () => {
   });
 });
 
-test("what a killed process had begun to write is removed after a minute", async () => {
+test("unfinished files of a killed process are removed after a minute", async () => {
   const store = fileStore(folder);
   await store.set("key", "value");
   const [name = ""] = files("");
@@ -70,7 +70,7 @@ test("what a killed process had begun to write is removed after a minute", async
 });
 
 describe("a lock", () => {
-  /** Runs work that nobody else runs at the same time, and reports whether that was so. */
+  /** Runs work that no other process runs at the same time, and reports whether that was so. */
   async function watched(stores: readonly { exclusive<T>(key: string, work: () => Promise<T>): Promise<T> }[]) {
     let running = 0;
     let most = 0;
@@ -84,7 +84,7 @@ describe("a lock", () => {
     return most;
   }
 
-  test("is held by one of several stores at a time, and leaves no file behind", async () => {
+  test("is held by one of several stores at a time, and leaves no file", async () => {
     expect(await watched(Array.from({ length: 8 }, () => fileStore(folder)))).toBe(1);
     expect(files("")).toEqual([]);
   });
@@ -111,7 +111,7 @@ describe("a lock", () => {
     return past;
   }
 
-  test("of a process that has ended is free at once, also if several want it", async () => {
+  test("of a process that has ended is free at once, even if several processes want it", async () => {
     const { lock, holder } = await example();
     writeFileSync(lock, JSON.stringify({ ...holder, id: "x", pid: await endedPid() }));
     expect(await watched(Array.from({ length: 8 }, () => fileStore(folder)))).toBe(1);
@@ -121,7 +121,7 @@ describe("a lock", () => {
   test.each([
     ["on another machine", { host: "elsewhere" }],
     ["in another container of this machine", { pidNamespace: "pid:[1]" }],
-  ])("of a process %s is free when it has not been renewed for a while, and not before", async (_where, place) => {
+  ])("of a process %s is free when it was not renewed for a while", async (_where, place) => {
     const { lock, holder } = await example();
     writeFileSync(lock, JSON.stringify({ ...holder, id: "x", pid: await endedPid(), ...place }));
     let hasRun = false;
@@ -134,7 +134,7 @@ describe("a lock", () => {
     await waiting;
   });
 
-  test("is renewed by its holder every five seconds, but not by a holder who lost it", async () => {
+  test("is renewed by its holder every five seconds, but not by a holder that has lost it", async () => {
     // The renewals run when this test advances the intervals; nothing else uses them.
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -155,7 +155,7 @@ describe("a lock", () => {
     expect(statSync(lock).mtimeMs).toBe(past.getTime());
   });
 
-  test("is not waited for any longer when nobody needs it", async () => {
+  test("is no longer awaited when it is no longer needed", async () => {
     const store = fileStore(folder);
     const lock = await store.exclusive("key", async () => join(folder, files(".lock")[0] ?? ""));
     writeFileSync(lock, JSON.stringify({ id: "x", pid: process.pid, host: hostname() }));
@@ -165,7 +165,7 @@ describe("a lock", () => {
     await expect(waiting).rejects.toThrow("given up");
   });
 
-  test("that was taken over is not removed by the holder who lost it", async () => {
+  test("that was taken over is not removed by the holder that has lost it", async () => {
     const store = fileStore(folder);
     const other = JSON.stringify({ id: "other", pid: process.pid, host: hostname() });
     const lock = await store.exclusive("key", async () => {

@@ -348,6 +348,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (served && this.#isVisible(served.skill, ctx)) return served.entry;",
     replace: "if (served) return served.entry;",
     tests: ["test/skills/add-skills.test.ts"],
-    title: "only finds and reads the skills that it may see",
+    title: "can be found and read only by callers",
   },
 ];
