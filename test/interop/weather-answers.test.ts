@@ -58,7 +58,7 @@ function said(answer: unknown): Said {
 const broken = () => problem(500, "Unexpected Problem", "An unexpected problem has occurred.");
 const SACRAMENTO_POINT = "/points/38.5816,-121.4944";
 
-/** The cases: each one prepares the API and states the expected answer. */
+/** The cases: each case prepares the API and has the expected result. */
 function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): void {
   test("alerts show event, area, severity, description and instructions, separated by a line ---", async () => {
     const { api, call } = setup();
@@ -99,7 +99,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("a state without alerts gets a sentence that says so", async () => {
+  test("a state without alerts gets a sentence about it", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "WY" })).toEqual({
       text: "There are no active alerts for WY.",
@@ -108,12 +108,12 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
   });
 
   test.each<[string, () => Response]>([
-    ["answers 500", broken],
+    ["responds with 500", broken],
     ["answers 404", () => problem(404, "Not Found", "Not Found")],
     ["answers HTML", () => new Response("<html>Maintenance</html>", { headers: { "content-type": "text/html" } })],
     ["answers JSON of another shape", () => geoJson({ features: null })],
     ["answers nothing", () => new Response(null, { status: 204 })],
-  ])("alerts could not be fetched when the API %s", async (_, answer) => {
+  ])("alerts could not be fetched if the API %s", async (_, answer) => {
     const { api, call } = setup();
     api.on("/alerts/active/area/OK", answer);
     expect(await call("get_alerts", { state: "OK" })).toEqual({
@@ -122,7 +122,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("two letters that are not a state are requested, and the alerts could not be fetched", async () => {
+  test("two letters that are not a state are requested, and the result says that the alerts could not be fetched", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "ZZ" })).toEqual({
       text: "The alerts for ZZ could not be fetched.",
