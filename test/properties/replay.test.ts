@@ -16,8 +16,8 @@ afterEach(closePeers);
 describe.each<[string, RunCase]>([
   ["in rounds, over a connection", roundsOverConnection],
   ["in rounds, over HTTP: each round is its own request, the state is sealed", roundsOverHttp()],
-  ["asked in the middle of one request, over a legacy connection, answered in any order", askedOverConnection],
+  ["in the middle of one request, over a legacy connection, with answers in any order", askedOverConnection],
 ])("a handler that asks has the result and the effects of an uninterrupted run, %s", (_, run) => {
-  test.each(failedOnce)("a case that failed in the past, $id", run);
+  test.each(failedOnce)("in the case $id, which failed in the past", run);
   test("for any handler", () => holds(fc.asyncProperty(cases, run), BOUNDS), BOUNDS.timeoutMs);
 });
