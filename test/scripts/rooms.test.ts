@@ -94,7 +94,7 @@ describe("the rooms of src/core", () => {
     return a !== undefined && b !== undefined && a < b;
   };
 
-  test.each(pairs)("%s may import %s only if that is below it", (from, to) => {
+  test.each(pairs)("%s may import %s only if the order of the rooms allows it", (from, to) => {
     const problem = findProblem(`core/${from}/file.ts`, `../${to}/other.ts`);
     if (isBelow(to, from)) expect(problem).toBeUndefined();
     else expect(problem).toContain(`core/${from} -> core/${to}`);
@@ -108,7 +108,7 @@ describe("the rooms of src/core", () => {
     ["run", "serve"],
     ["serve", "tasks"],
     ["serve", "connection"],
-  ])("%s is below %s", (low, high) => {
+  ])("%s comes before %s in the order of the rooms", (low, high) => {
     expect(isBelow(low, high)).toBe(true);
     expect(findProblem(`core/${low}/file.ts`, `../${high}/other.ts`)).toContain("is not an allowed import");
   });
@@ -125,13 +125,13 @@ describe("the rooms of src/core", () => {
     }
   });
 
-  test("a folder that is not in the order is refused", () => {
+  test("a folder that is not in the order of the rooms is refused", () => {
     expect(findProblem("core/attic/file.ts", "../protocol/errors.ts")).toContain("is not a known room");
     expect(findProblem("core/serve/file.ts", "../attic/file.ts")).toContain("is not an allowed import");
   });
 });
 
-test("every form of import is seen", () => {
+test("every form of import is found", () => {
   const source = `import a from "./a.ts";\nimport type { B } from './b.ts';\nimport "./c.ts";\nexport {\n  d,\n} from "./d.ts";\nconst e = await import("./e.ts");\n`;
   expect(importsOf(source).toSorted()).toEqual(["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.ts"]);
 });
@@ -141,7 +141,7 @@ test("text that only looks like an import is ignored", () => {
   expect(importsOf(source).filter((name) => name !== "x")).toEqual([]);
 });
 
-test("types, wildcards, attributes and multi-line imports are seen", () => {
+test("types, wildcards, attributes and multi-line imports are found", () => {
   const source = `import type {\n  A,\n  B,\n} from "./a.ts";\nexport * from "./b.ts";\nexport * as c from "./c.ts";\nexport type { D } from "./d.ts";\nimport e from "./e.json" with { type: "json" };\ntype F = import("./f.ts").F;\nimport g, { h } from "node:g";\n`;
   const found = ["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.json", "./f.ts", "node:g"];
   expect(importsOf(source).toSorted()).toEqual(found);
@@ -151,7 +151,7 @@ describe("findProblems", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   afterAll(() => rmSync(src, { recursive: true }));
 
-  test("reads every file below the rooms and names each that has a forbidden import", () => {
+  test("reads every file in the rooms and reports each forbidden import", () => {
     const write = (file: string, text: string) => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
@@ -173,7 +173,7 @@ describe("findProblems", () => {
   });
 });
 
-test("circles of imports, crowded folders and long files are named; what is imported on demand closes no circle", () => {
+test("import cycles, crowded folders and long files are reported, and imports on demand close no cycle", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(src, file)), { recursive: true });
@@ -194,6 +194,6 @@ test("circles of imports, crowded folders and long files are named; what is impo
   rmSync(src, { recursive: true });
 });
 
-test("src has no forbidden import, no circle, no crowded folder and no long file", () => {
+test("src has no forbidden import, no import cycle, no crowded folder and no long file", () => {
   expect(findProblems(join(import.meta.dirname, "../../src"))).toEqual([]);
 });
