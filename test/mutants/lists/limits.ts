@@ -1,4 +1,4 @@
-/** What strangers send is bounded. */
+/** Untrusted input is limited. */
 import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-/** Addresses, files, programs, texts and statements of strangers. */
+/** Untrusted addresses, files, programs, text and statements. */
 import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
