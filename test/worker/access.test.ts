@@ -40,8 +40,8 @@ async function call(headers: Record<string, string>): Promise<readonly [number, 
 
 const HEADER = "Cf-Access-Jwt-Assertion";
 
-describe("a request that passed Access", () => {
-  test("acts for its user, whose e-mail address is among the claims", async () => {
+describe("requests that passed Access", () => {
+  test("a request acts for its user, whose e-mail address is among the claims", async () => {
     const [status, principal] = await call({ [HEADER]: await assertion() });
     expect([status, principal]).toEqual([
       200,
@@ -49,20 +49,20 @@ describe("a request that passed Access", () => {
     ]);
   });
 
-  test("of another allowed application is served too", async () => {
+  test("a request to another allowed application is served too", async () => {
     expect((await call({ [HEADER]: await assertion({ aud: ["other tag"] }) }))[0]).toBe(200);
   });
 
-  test("with a service token acts for the id of the token", async () => {
+  test("a request with a service token acts for the id of the token", async () => {
     const [, principal] = await call({ [HEADER]: await assertion({ sub: "", common_name: "id.access" }) });
     expect(principal).toMatchObject({ subject: "client:id.access" });
   });
 
-  test("can have the opaque token of its client, which is ignored", async () => {
+  test("a request can have the opaque token of its client, which is ignored", async () => {
     expect((await call({ [HEADER]: await assertion(), authorization: "Bearer opaque" }))[0]).toBe(200);
   });
 
-  test("is served for 50 more minutes while the keys of Access are not available, and then gets 503", async () => {
+  test("a request is served for 50 more minutes while the keys of Access are not available, and then gets 503", async () => {
     expect((await call({ [HEADER]: await assertion() }))[0]).toBe(200);
     issuer.faults.set(CERTS, { status: 500 });
     await advance(601);

@@ -205,7 +205,7 @@ describe("unusual use by a caller", () => {
     expect(await reports()).toEqual([{ who: "ann", last: "error", count: 3, withinMs: 60_000 }]);
   });
 
-  test("without a principal is counted by the caller's network", async () => {
+  test("is counted by the caller's network if there is no principal", async () => {
     await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:7::1" });
     await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:8::1" });
     expect(await reports()).toEqual([]);

@@ -59,9 +59,9 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-describe("the result of a hook", () => {
+describe("hooks with an invalid or special result", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
-    "of auth that is %s is refused with 500 for every kind of request, runs no handler and creates no object",
+    "%s as a result of auth is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -79,7 +79,7 @@ describe("the result of a hook", () => {
   );
 
   test.each([200, 403])(
-    "of auth that is a Response with status %i is sent unchanged for every kind of request, and runs no handler",
+    "a Response with status %i from auth is sent unchanged for every kind of request, and runs no handler",
     async (status) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -92,7 +92,7 @@ describe("the result of a hook", () => {
   );
 
   test.each(["null", "blank", "number", "true", "object", "list", "promise", "broken"])(
-    "of sessions({ key }) that is %s opens no session and is reported",
+    "%s as a result of sessions({ key }) opens no session and is reported",
     async (subject) => {
       const before = await worker.objects("KeyedObject");
       await expect(open("/keyed", principal({ issuer: "https://issuer.example", subject }))).rejects.toThrow(/500/);
@@ -101,7 +101,7 @@ describe("the result of a hook", () => {
     },
   );
 
-  test("of sessions({ key }) that is a string shares the object; undefined does not", async () => {
+  test("a string as a result of sessions({ key }) shares the object, and undefined does not", async () => {
     const before = (await worker.objects("KeyedObject")).length;
     const counts: number[] = [];
     for (const [issuer, subject] of ["team", "team", "alone", "alone"].map((name, at) => [
@@ -136,7 +136,7 @@ const ALIKE: readonly (readonly [string, object, object])[] = [
 ];
 
 describe("similar principals", () => {
-  test.each(ALIKE)("that differ in %s cannot use each other's session, task or outcome", async (_, one, other) => {
+  test.each(ALIKE)("are different if they differ in %s, and share nothing", async (_, one, other) => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
     const client = new ModernClient(worker.url("/mcp"));
@@ -182,7 +182,7 @@ describe("similar principals", () => {
   });
 });
 
-describe("hooks have the bindings, and their work may continue after the response", () => {
+describe("hooks get the bindings, and their work may continue", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
@@ -199,19 +199,19 @@ describe("hooks have the bindings, and their work may continue after the respons
 
   const onRequest = ["around request the binding", "end request the binding", "promise request the binding"];
 
-  test("of a modern call", async () => {
+  test("after the response to a modern call", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("of an app that is mounted in another", async () => {
+  test("after the response of an app that is mounted in another app", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("of a legacy call without a session", async () => {
+  test("after the response to a legacy call without a session", async () => {
     const key = newKey();
     const message = request("tools/call", { name: "watched", arguments: { key } });
     const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
@@ -219,7 +219,7 @@ describe("hooks have the bindings, and their work may continue after the respons
     await done(key, onRequest);
   });
 
-  test("of a call in a session, by the object", async () => {
+  test("after the response to a call in a session, in its object", async () => {
     const key = newKey();
     const client = await LegacyClient.open(worker.url("/mcp"));
     expect((await readAnswer(client.call("watched", { key }))).text).toBe("watched");
@@ -227,7 +227,7 @@ describe("hooks have the bindings, and their work may continue after the respons
     expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
 
-  test("of a list in a session, by the object", async () => {
+  test("after the response to a list in a session, in its object", async () => {
     await read("/release/lists");
     const before = await keepersOf("lists");
     const client = await LegacyClient.open(worker.url("/mcp"));
@@ -235,7 +235,7 @@ describe("hooks have the bindings, and their work may continue after the respons
     expect(await keepersOf("lists")).toEqual([...before, "session"]);
   });
 
-  test("of a call over HTTP+SSE, by the object", async () => {
+  test("after the response to a call over HTTP+SSE, in its object", async () => {
     const key = newKey();
     const stop = new AbortController();
     const headers = { accept: "text/event-stream" };
@@ -250,7 +250,7 @@ describe("hooks have the bindings, and their work may continue after the respons
     await done(key, onRequest);
   });
 
-  test("of a task: of the request that creates it, of its run, and of its end", async () => {
+  test("after the end of the request that creates a task, of its run, and of the task", async () => {
     const key = newKey();
     const client = new TaskClient(worker.url("/mcp"));
     await client.reaches(await client.start("watched_task", { key }), "completed");
@@ -262,7 +262,7 @@ describe("hooks have the bindings, and their work may continue after the respons
     expect(await keepersOf(key)).toEqual(["task", "task"]);
   });
 
-  test("of auth, which gets the Worker's execution context including what a wrapper has added", async () => {
+  test("after auth has returned, which gets the Worker's execution context with the additions of a wrapper", async () => {
     for (const path of ["/mcp", "/keyed"]) {
       const key = newKey();
       const headers = { "x-auth": `props ${key}` };

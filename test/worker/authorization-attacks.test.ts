@@ -305,7 +305,7 @@ describe("expired data", () => {
     expect(await left(user, () => begin(user))).toEqual({ keys: [], tables: [], alarmAtMs: undefined });
   });
 
-  test("of a user who revokes everything and signs out is deleted at once, without an alarm", async () => {
+  test("is deleted at once if the user revokes everything and signs out, without an alarm", async () => {
     const browser = new Browser();
     const { access_token, refresh_token } = await signIn(worker.origin, KNOWN, { user: "leaver", browser });
     const name = `user:${(await principalOf(access_token)).subject}`;
@@ -316,7 +316,7 @@ describe("expired data", () => {
     expect(Object.keys((await worker.storage("MCP", name)).keys)).toEqual([]);
   });
 
-  test("of a user who returns is not restored: the user is treated as new", async () => {
+  test("is not restored for a user who returns: the user is treated as new", async () => {
     await left("phoenix", async () => undefined);
     const { access_token } = await signIn(worker.origin, KNOWN, { user: "phoenix" });
     expect(await statusOf(access_token)).toBe(200);

@@ -18,7 +18,7 @@ setUp();
 
 const REDIRECT = "https://known.example/callback";
 
-describe("a request that cannot be trusted gets a page and no redirect", () => {
+describe("a request that cannot be trusted", () => {
   test.each<[string, Partial<Asked>, string?]>([
     ["an unknown client", { client_id: "unknown" }],
     ["no client", { client_id: undefined as never }],
@@ -38,14 +38,14 @@ describe("a request that cannot be trusted gets a page and no redirect", () => {
     ["a user name", { redirect_uri: "https://known.example@evil.example/callback" }],
     ["a script", { redirect_uri: "javascript:alert(1)" }],
     ["more than 2,400 characters", { state: "s".repeat(2_400) }],
-  ])("if it has %s", async (_, asked, query = "") => {
+  ])("gets a page and no redirect if it has %s", async (_, asked, query = "") => {
     const { status, client, page } = await outcomeOf(asked, { query });
     expect([status, client]).toEqual([400, undefined]);
     expect(page).not.toContain("evil");
   });
 });
 
-describe("a request with a mistake is refused at the redirect URI, with state and iss", () => {
+describe("a request with a mistake", () => {
   test.each<[string, Partial<Asked>, string, string?]>([
     ["the implicit flow", { response_type: "token" }, "unsupported_response_type"],
     ["no response type", { response_type: undefined }, "unsupported_response_type"],
@@ -64,7 +64,7 @@ describe("a request with a mistake is refused at the redirect URI, with state an
     ["a parameter that occurs twice", {}, "invalid_request", "&scope=read&scope=write"],
     ["prompt=none, while no user is signed in", { prompt: "none" }, "login_required"],
     ["only scopes that the user may not grant", { scope: "admin" }, "invalid_scope"],
-  ])("if it has %s", async (_, asked, error, query = "") => {
+  ])("is refused at the redirect URI, with state and iss: %s", async (_, asked, error, query = "") => {
     const { client } = await outcomeOf(asked, { query });
     expect(client).toEqual({ error, error_description: expect.any(String), state: "state", iss: worker.origin });
   });
@@ -112,7 +112,7 @@ describe("consent", () => {
     expect([more.status, more.client]).toEqual([200, undefined]);
   });
 
-  test("that is denied is reported to the client, and no grant is stored", async () => {
+  test("is reported to the client if it is denied, and no grant is stored", async () => {
     const browser = new Browser();
     const { page } = await outcomeOf({}, { browser, user: "denier" });
     const answered = await browser.post(url("/authorize"), { ...fieldsOf(page), decision: "deny" });

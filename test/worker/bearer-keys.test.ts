@@ -143,7 +143,7 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
   });
 
-  test.each([undefined, null])("without an id (%s) verify a token that names one, if no other fits", async (kid) => {
+  test.each([undefined, null])("can verify a token that names a key if they have no id (%s)", async (kid) => {
     const named = { kid: "named" };
     const curve = await newKey("ES384", "curve");
     const other = await newKey("ES256", "other");
@@ -164,7 +164,7 @@ describe("the keys of the issuer", () => {
     }
   });
 
-  test("with an id do not verify a token that names another id, even if no other key fits", async () => {
+  test("do not verify a token that names another id, even if no other key fits", async () => {
     await forget();
     expect(await statusOf(await tokenFor("/keys", {}, key, { kid: "another" }), "/keys")).toBe(401);
   });
@@ -252,7 +252,7 @@ describe("an issuer that is not available", () => {
     ["another issuer", { issuer: "https://other.example.com" }],
     ["keys without TLS", { jwks_uri: "http://login.example.com/jwks" }],
     ["no keys", { jwks_uri: undefined }],
-  ])("because its metadata names %s causes 503, and its keys are not requested", async (_, metadata) => {
+  ])("causes 503, without a request for its keys, if its metadata names %s", async (_, metadata) => {
     await forget();
     issuer.metadata = metadata;
     const before = issuer.keyRequests;
@@ -328,7 +328,7 @@ describe("an issuer that is not available", () => {
     expect(await statusOf(await tokenFor("/keys", {}, next), "/keys")).toBe(200);
   });
 
-  test("because it cannot be reached causes 503", async () => {
+  test("causes 503 if it cannot be reached", async () => {
     expect(await statusOf(await tokenFor("/away", { iss: "http://127.0.0.1:9/" }), "/away")).toBe(503);
   });
 });
@@ -387,7 +387,7 @@ describe("an opaque token", () => {
     ["expired", { exp: 1 }],
     ["bound to a key", { cnf: { jkt: "thumbprint" } }],
     ["a user's token with the name of a client", { sub: "client:app" }],
-  ])("that is %s is refused", async (what, more) => {
+  ])("is refused if it is %s", async (what, more) => {
     issuer.tokens.set(`unfit-${what.length}`, active("/opaque", more));
     expect(await statusOf(`unfit-${what.length}`, "/opaque")).toBe(401);
   });

@@ -167,7 +167,7 @@ describe("a valid token", () => {
   });
 });
 
-describe("a refused token", () => {
+describe("refused tokens", () => {
   /** Each fault, with the token that has it and the reason that the client reads. */
   const FAULTS: readonly (readonly [string, () => Promise<string>, string])[] = [
     ["expired", () => tokenFor("/mcp", { exp: nowS() - 31 }), "The token has expired."],
@@ -250,7 +250,7 @@ describe("a refused token", () => {
     ["whose claims are a list", async () => `${(await tokenFor()).split(".")[0]}.W10.AA`, "The token is not a JWT."],
   ];
 
-  test.each(FAULTS)("%s causes 401 with a challenge, and no handler runs", async (_, make, reason) => {
+  test.each(FAULTS)("a token %s causes 401 with a challenge, and no handler runs", async (_, make, reason) => {
     const token = await make();
     const before = await read("/runs");
     const response = await who(token);
@@ -282,7 +282,7 @@ describe("a refused token", () => {
     return `${text}.${base64url(await crypto.subtle.sign("HMAC", secret, Buffer.from(text)))}`;
   }
 
-  test("is refused for every kind of request, and so is a value that is not a token", async () => {
+  test("a token is refused for every kind of request, and so is a value that is not a token", async () => {
     const session = await openSession(await tokenFor());
     const expired = await tokenFor("/mcp", { exp: nowS() - 31 });
     const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -295,7 +295,7 @@ describe("a refused token", () => {
     expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
   });
 
-  test("of another subject does not reach a session", async () => {
+  test("a token of another subject does not reach a session", async () => {
     const session = await openSession(await tokenFor());
     const other = bearer(await tokenFor("/mcp", { sub: "mallory" }));
     const statuses: number[] = [];
@@ -308,7 +308,7 @@ describe("a refused token", () => {
     expect(statuses).toEqual([404, 404, 404, 404]);
   });
 
-  test("that expires within a session is replaced by the next token of the same subject", async () => {
+  test("a token that expires within a session is replaced by the next token of the same subject", async () => {
     const client = await LegacyClient.open(url(), { token: await tokenFor("/mcp", { exp: nowS() + 10 }) });
     expect((await readAnswer(client.call("who"))).status).toBe(200);
     await advance(41);
@@ -316,7 +316,7 @@ describe("a refused token", () => {
     expect((await readAnswer(client.as(await tokenFor()).call("who"))).status).toBe(200);
   });
 
-  test("within the clock skew, which can be 0, is accepted", async () => {
+  test("a token within the clock skew, which can be 0, is accepted", async () => {
     expect(await statusOf(await tokenFor("/mcp", { exp: nowS() - 20, nbf: nowS() + 20 }))).toBe(200);
     expect(await statusOf(await tokenFor("/strict", { exp: nowS() - 1 }), "/strict")).toBe(401);
     expect(await statusOf(await tokenFor("/strict", { nbf: nowS() + 20 }), "/strict")).toBe(401);
@@ -324,8 +324,8 @@ describe("a refused token", () => {
   });
 });
 
-describe("a token", () => {
-  test("in the URL is refused, even if the header has it too", async () => {
+describe("the place of a token", () => {
+  test("must not be the URL, even if the header has the token too", async () => {
     const token = await tokenFor();
     for (const headers of [{}, bearer(token)]) {
       for (const name of ["access_token", "access%5Ftoken", "x=1&access_token"]) {
@@ -340,7 +340,7 @@ describe("a token", () => {
     }
   });
 
-  test("in the body is refused", async () => {
+  test("must not be the body", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const body = `access_token=${await tokenFor()}`;
     expect((await fetch(url(), { method: "POST", headers, body })).status).toBe(401);
@@ -360,7 +360,7 @@ describe("a token", () => {
     expect([response.status, challenge]).toEqual([400, expect.stringContaining('error="invalid_request"')]);
   });
 
-  test("that is missing or of another scheme gets a challenge without an error code", async () => {
+  test("gets a challenge without an error code if it is empty or has another scheme", async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl("/mcp")}"`;
     expect(await refusalOf(undefined)).toEqual([401, challenge]);
     for (const authorization of ["Basic YTpi", `DPoP ${await tokenFor()}`, "Bearers x"]) {
@@ -370,7 +370,7 @@ describe("a token", () => {
     }
   });
 
-  test("that is missing gets a challenge that a page of an allowed origin can read", async () => {
+  test("gets a challenge that a page of an allowed origin can read if it is empty", async () => {
     const response = await new ModernClient(url()).call("who", {}, { headers: { origin: "https://app.example.com" } });
     await response.body?.cancel();
     expect(response.headers.get("Access-Control-Expose-Headers")).toContain("WWW-Authenticate");

@@ -111,7 +111,7 @@ describe("many slow bodies", () => {
     await untilServed("/lost", 900 * KIB);
   });
 
-  test("of 4 MiB in all, from 64 clients at once, never exceed the limit", async () => {
+  test("never exceed the limit with 4 MiB in all, from 64 clients at once", async () => {
     const { held, refused } = await fill("/many", 64, 15, 64 * KIB);
     expect(refused).toHaveLength(49);
     const answers = await Promise.all(held.map((each) => each.finish()));

@@ -70,7 +70,7 @@ describe("a client with a metadata document", () => {
     ["more than 16 KiB", () => publish({ ...GOOD, filler: "x".repeat(17_000) })],
     ["an error", () => publish(GOOD, { status: 500 })],
     ["a redirect", () => publish(GOOD, { status: 302, headers: { Location: "https://client.example/other.json" } })],
-  ])("with %s is refused", async (_, make) => {
+  ])("is refused if its document has %s", async (_, make) => {
     const { status, url } = await ask(make());
     expect([status, url.startsWith(worker.origin)]).toEqual([400, true]);
   });
@@ -94,7 +94,7 @@ describe("a client with a metadata document", () => {
     ["a private name", "https://metadata.internal/1.json"],
     ["a port", "https://client.example:8443/1.json"],
     ["more than 500 characters", `https://client.example/${"x".repeat(500)}`],
-  ])("whose id has %s is refused and not requested (SSRF)", async (_, id) => {
+  ])("is refused and not requested if its id has %s (SSRF)", async (_, id) => {
     const before = requested.length;
     expect((await ask(id)).status).toBe(400);
     expect(requested.slice(before).map((request) => request.url)).toEqual([]);
@@ -228,7 +228,7 @@ describe("registration", () => {
     ["a method that is not supported", { token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
     ["a grant type that is not supported", { grant_types: ["implicit"] }, "invalid_client_metadata"],
     ["a response type that is not supported", { response_types: ["token"] }, "invalid_client_metadata"],
-  ])("with %s is refused", async (_, changes, error) => {
+  ])("is refused with %s", async (_, changes, error) => {
     expect(await metadata(changes)).toEqual({ error, error_description: expect.any(String) });
   });
 

@@ -90,8 +90,8 @@ const refused = (error: string, reason: string) => ({
   nonce: null,
 });
 
-describe("DPoP: a bound token", () => {
-  test("is accepted with a proof, and reaches handlers with its claims", async () => {
+describe("DPoP: bound tokens", () => {
+  test("a bound token is accepted with a proof, and reaches handlers with its claims", async () => {
     const token = await tokenFor();
     const answer = await readAnswer(who(proven(token, await proofFor(token))));
     expect(JSON.parse(answer.text ?? "{}")).toMatchObject({
@@ -100,7 +100,7 @@ describe("DPoP: a bound token", () => {
     });
   });
 
-  test("is accepted with a key of each algorithm", { timeout: 60_000 }, async () => {
+  test("a bound token is accepted with a key of each algorithm", { timeout: 60_000 }, async () => {
     for (const algorithm of ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]) {
       const by = await client(algorithm);
       const token = await tokenFor("/mcp", by);
@@ -111,7 +111,7 @@ describe("DPoP: a bound token", () => {
     }
   });
 
-  test("is never accepted as Bearer, with or without a proof, nor where proofs are not verified", async () => {
+  test("a bound token is never accepted as Bearer, with or without a proof, nor where proofs are not verified", async () => {
     const token = await tokenFor();
     const headers = { authorization: `Bearer ${token}` };
     for (const each of [headers, { ...headers, dpop: await proofFor(token) }]) {
@@ -126,14 +126,14 @@ describe("DPoP: a bound token", () => {
     });
   });
 
-  test("is refused with its own challenge if it has expired", async () => {
+  test("a bound token is refused with its own challenge if it has expired", async () => {
     const token = await tokenFor("/mcp", own, { exp: nowS() - 60 });
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(
       refused("invalid_token", "The token has expired."),
     );
   });
 
-  test("is refused without a proof, even if it was introspected", async () => {
+  test("a bound token is refused without a proof, even if it was introspected", async () => {
     const cnf = { jkt: await thumbprint(own) };
     issuer.tokens.set("opaque", { active: true, aud: url("/opaque"), sub: "alice", cnf });
     expect(await statusOf({ authorization: "Bearer opaque" }, "/opaque")).toBe(401);
@@ -147,18 +147,18 @@ describe("DPoP: a bound token", () => {
     ["to a string", { cnf: "key" }, "The token is not bound to a key."],
     ["to a certificate", { cnf: { "x5t#S256": "hash" } }, "The token is bound to a key of another kind."],
     ["to nothing", { cnf: {} }, "The token is not bound to a key."],
-  ])("that is bound %s is not accepted with a proof", async (_, claims, reason) => {
+  ])("a token that is bound %s is refused with a proof", async (_, claims, reason) => {
     const token = await tokenFor("/mcp", "none", claims);
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(refused("invalid_token", reason));
   });
 
-  test("that is bound to a key and to a certificate is refused, because the certificate is not verified", async () => {
+  test("a token that is bound to a key and to a certificate is refused, because the certificate is not verified", async () => {
     const cnf = { jkt: await thumbprint(own), "x5t#S256": "hash" };
     const token = await tokenFor("/mcp", own, { cnf });
     expect(await statusOf(proven(token, await proofFor(token)))).toBe(401);
   });
 
-  test("of another key is refused", async () => {
+  test("a token of another key is refused", async () => {
     const token = await tokenFor("/mcp", foreign);
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(
       refused("invalid_token", "The token is bound to another key."),
@@ -433,8 +433,8 @@ describe("DPoP: a nonce of the server", () => {
   });
 });
 
-describe("DPoP for every kind of request", () => {
-  test("of a session requires a proof for its own method and URL", async () => {
+describe("DPoP for sessions and HTTP+SSE", () => {
+  test("a session requires a proof for its own method and URL", async () => {
     const token = await tokenFor();
     const content = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const opening = { ...content, ...proven(token, await proofFor(token)) };
@@ -462,7 +462,7 @@ describe("DPoP for every kind of request", () => {
     }
   });
 
-  test("of HTTP+SSE requires a proof, whose URL has no query", async () => {
+  test("HTTP+SSE requires a proof, whose URL has no query", async () => {
     const token = await tokenFor();
     const stop = new AbortController();
     const opening = proven(token, await proofFor(token, "/mcp", { claims: { htm: "GET" } }));

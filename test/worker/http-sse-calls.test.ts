@@ -152,7 +152,7 @@ describe("a call that was accepted with 202", () => {
     reader.stream.cut();
   });
 
-  test("that is posted right after a reset waits for the Worker to reconnect", async () => {
+  test("waits for the Worker to reconnect if it is posted right after a reset", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (let turn = 0; turn < 5; turn += 1) {

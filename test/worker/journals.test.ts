@@ -68,7 +68,7 @@ describe("a journal in requestState", () => {
     });
   });
 
-  test("without room for a question makes the question fail, and the handler continues", async () => {
+  test("makes a question fail if there is no room for it, and the handler continues", async () => {
     const asked = await call("trying", 1_200);
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
     const text = textOf({ result: await call("trying", 1_200, long) });
@@ -76,12 +76,12 @@ describe("a journal in requestState", () => {
     expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
   });
 
-  test("without room for one question allows no other question, because each run would differ", async () => {
+  test("allows no other question if there was no room for one, because each run would differ", async () => {
     const text = textOf({ result: await call("hoping", 1_000) });
     expect(text.split("; ")).toEqual([1, 2, 3].map(() => expect.stringMatching(/^limit: .* 2000\.$/)));
   });
 
-  test("that is smaller is kept", async () => {
+  test("is kept if it is smaller", async () => {
     const first = await call("keeping", 1_000);
     const second = await call("keeping", 1_000, reply(first));
     expect(await call("keeping", 1_000, reply(second))).toMatchObject({ content: [{ text: "1000 3 3" }] });

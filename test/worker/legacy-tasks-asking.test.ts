@@ -168,27 +168,27 @@ describe("hooks of a task that asks", () => {
 });
 
 describe("a question that fails", () => {
-  test("because of an error of the client rejects in the handler", async () => {
+  test("rejects in the handler after an error of the client", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(textOf(messages)).toMatch(/^refused: .*"not now"$/);
   });
 
-  test("because of an error of the client fails the task if the handler asks by returning", async () => {
+  test("makes the task fail after an error of the client if the handler asks by returning", async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(messages.at(-1)?.error).toMatchObject({ code: -32603, data: { reason: "refused" } });
     expect(await client.get(taskId)).toMatchObject({ status: "failed" });
   });
 
-  test("because of an undeclared capability rejects in the handler, and is not sent", async () => {
+  test("rejects in the handler and is not sent if the capability is undeclared", async () => {
     const unable = await OwnTaskClient.open(client.session.url, { capabilities: {} });
     const messages = await unable.finish(await unable.start("patient", { key: newKey() }));
     expect(messages).toHaveLength(1);
     expect(textOf(messages)).toMatch(/^unsupported: /);
   });
 
-  test("because the session's sampling limit is reached rejects in the handler, and the task continues", async () => {
+  test("rejects in the handler if the session's sampling limit is reached, and the task continues", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const content = { type: "text", text: "!" };
     const answer = () => ({ result: { role: "assistant", model: "m", content } });
@@ -197,7 +197,7 @@ describe("a question that fails", () => {
     expect(methodsOf(messages).filter((method) => method === "sampling/createMessage")).toHaveLength(2);
   });
 
-  test("because the client accepts only JSON is an error, and the task waits for another request", async () => {
+  test("causes an error if the client accepts only JSON, and the task waits for another request", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const { headers } = client.session;

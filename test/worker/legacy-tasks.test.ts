@@ -96,8 +96,8 @@ describe("the support of tasks", () => {
   });
 });
 
-describe("a call", () => {
-  test("that asks for a task gets a task at once, and later the result with the task's name", async () => {
+describe("calls and tasks", () => {
+  test("a call that asks for a task gets a task at once, and later the result with the task's name", async () => {
     const key = newKey();
     const { task, _meta } = (await client.create("hold", { key }, { ttl: 60_000 })) as {
       task: Members;
@@ -124,27 +124,27 @@ describe("a call", () => {
     expect(textOf(await client.finish(String(taskId)))).toBe("1 2");
   });
 
-  test("that does not ask for a task runs on the request, if the tool allows that", async () => {
+  test("a call that does not ask for a task runs on the request, if the tool allows that", async () => {
     expect((await readAnswer(client.session.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     const refused = await client.error("tools/call", { name: "hold", arguments: { key: newKey() } });
     expect(refused).toMatchObject({ code: -32601 });
   });
 
-  test("that asks for a task although the tool forbids it is refused", async () => {
+  test("a call that asks for a task although the tool forbids it is refused", async () => {
     const params = { name: "never_a_task", arguments: { key: "k" }, task: {} };
     expect(await client.error("tools/call", params)).toMatchObject({ code: -32601 });
     expect(await client.error("tools/call", { ...params, name: "nobody's" })).toMatchObject({ code: -32602 });
   });
 
   test.each([[{ task: 5 }], [{ task: { ttl: "long" } }], [{ task: { ttl: -1 } }], [{ task: { ttl: 1.5 } }]])(
-    "that asks for a task with %j is refused",
+    "a call that asks for a task with %j is refused",
     async (more) => {
       const params = { name: "steps", arguments: { key: "k" }, ...more };
       expect(await untapped().error("tools/call", params)).toMatchObject({ code: -32602 });
     },
   );
 
-  test("is kept for the requested time, within limits", async () => {
+  test("a task is kept for the requested time, within limits", async () => {
     const ttlOf = async (task: Members) =>
       ((await client.create("steps", { key: newKey() }, task)).task as Members).ttl;
     expect(await ttlOf({ ttl: 5_000 })).toBe(5_000);
@@ -158,7 +158,7 @@ describe("a call", () => {
     expect(await briefTtlOf({})).toBe(10 * 60_000);
   });
 
-  test("starts as a task even if its handler would start on the request", async () => {
+  test("a call starts as a task even if its handler would start on the request", async () => {
     expect(textOf(await client.finish(await client.start("deciding", { key: "k" })))).toBe("decided");
     const taskId = await client.start("asking_first", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("1 First? 2 Then?");

@@ -145,7 +145,7 @@ describe.each(VERSIONS)("progress and logs of %s", (version) => {
     expect(streams.map((each) => methodsOf(each).filter((method) => method !== MARKER))).toEqual(streams.map(() => []));
   });
 
-  test("of two calls of one client go to separate streams", async () => {
+  test("go to separate streams in two calls of one client", async () => {
     const client = await clientOf(version, tap.url);
     const key = newKey();
     const calls = ["1", "2"].map((which) =>

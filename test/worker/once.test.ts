@@ -118,8 +118,8 @@ const resultOf = ({ messages }: Awaited<ReturnType<typeof present>>) => (message
 const accept = { action: "accept", content: { yes: true } };
 const decline = { action: "decline" };
 
-describe("a call with a key", () => {
-  test.each(VERSIONS)("runs once, whatever inputResponses a repetition has (%s)", async (version) => {
+describe("calls with a key", () => {
+  test.each(VERSIONS)("a call runs once, whatever inputResponses a repetition has (%s)", async (version) => {
     const client = await clientOf(version, url);
     const key = newKey();
     const repeats: Members[] = [{}, { inputResponses: {} }, { inputResponses: { sure: accept } }, {}];
@@ -132,7 +132,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks continues exactly once with its answer, and is then finished", async () => {
+  test("a call that asks continues exactly once with its answer, and is then finished", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const asked = resultOf(await present(client, "ask_and_pay", key));
@@ -151,7 +151,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks twice without a state continues twice, and a late repetition of an answer has no effect", async () => {
+  test("a call that asks twice without a state continues twice, and a late repetition of an answer has no effect", async () => {
     const client = new ModernClient(await at("/stateless"));
     const key = newKey();
     let state: Members = {};
@@ -175,7 +175,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks with more state than can be stored continues with its answer", async () => {
+  test("a call that asks with more state than can be stored continues with its answer", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const { requestState } = resultOf(await present(client, "ask_much_and_pay", key));
@@ -187,7 +187,7 @@ describe("a call with a key", () => {
     }
   });
 
-  test("that is refused does not store anything, and can be repeated correctly", async () => {
+  test("a call that is refused does not store anything, and can be repeated correctly", async () => {
     // Bypasses the oracle, which requires clients to be correct.
     const client = new ModernClient(`${worker.origin}/mcp`);
     const key = newKey();
@@ -221,7 +221,7 @@ describe("a call with a key", () => {
   });
 
   test.each(VERSIONS.filter((version) => version !== "2026-07-28"))(
-    "that is refused in a session does not store anything (%s)",
+    "a call that is refused in a session does not store anything (%s)",
     async (version) => {
       const client = await clientOf(version, url);
       const before = await remembered();
@@ -295,7 +295,7 @@ describe("a tool declared once", () => {
     expect(await paid(one, 5)).toBe("paid 1");
   });
 
-  test("that asks runs once for each state, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
+  test("runs once for each state if it asks, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
     const key = newKey();
     const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     const present = (client: ModernClient, more: Members = {}, token = "alice") => {

@@ -55,7 +55,7 @@ describe("names of options", () => {
     answers.unknown.find((each) => each.where === where && JSON.stringify(each.options) === JSON.stringify(options))
       ?.said;
 
-  test("that do not exist are refused by every part, with a similar name", () => {
+  test("are refused by every part if they do not exist, with a similar name", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
     expect(parts).toHaveLength(11);
     for (const where of parts) {

@@ -267,7 +267,7 @@ describe("a request that cannot be counted", () => {
     expect((await call(user)).status).toBe(200);
   });
 
-  test("because Cloudflare's own counter fails is refused too", async () => {
+  test("is refused too if Cloudflare's own counter fails", async () => {
     const { status, retryAfter, text } = await call(newUser(), "cheap", "/unlimited");
     expect([status, retryAfter]).toEqual([503, "5"]);
     expect(JSON.parse(text)).toMatchObject({ error: { data: UNCOUNTED } });
@@ -282,7 +282,7 @@ describe("a rate-limit binding", () => {
     expect((await call(newUser(), "cheap", "/bound")).status).toBe(200);
   });
 
-  test("that is missing makes requests fail with 500, and its name is not sent to the client", async () => {
+  test("makes requests fail with 500 if it is missing, and its name is not sent to the client", async () => {
     const { status, text } = await call(newUser(), "cheap", "/unbound");
     expect([status, text]).toEqual([500, expect.not.stringContaining("NONE")]);
   });

@@ -94,7 +94,7 @@ test.each(ROLES)("a call for the role %s of another endpoint's class is refused,
   expect(refused).toContain("the class McpObject was called for the class AdminObject");
 });
 
-describe("an event without a caller finds the role of its object after eviction", () => {
+describe("an object finds its role after eviction", () => {
   test("in the alarm of a task that waits", async () => {
     const id = idOf("task");
     const before = await worker.storage("McpObject", id);
@@ -117,7 +117,7 @@ describe("an event without a caller finds the role of its object after eviction"
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello!");
   });
 
-  test("on the WebSockets of a hibernating hub and session", async () => {
+  test("in the WebSocket events of a hibernating hub and session", async () => {
     const listener = await Listener.ofSession(client);
     await worker.evict("McpObject");
     // The Worker sends its filter on its existing socket, and the hub notifies it on that socket.

@@ -54,7 +54,7 @@ describe("a session", () => {
     tap.oracle.expectClean();
   });
 
-  test.each(LEGACY_VERSIONS)("of %s is negotiated, used and deleted", async (version) => {
+  test.each(LEGACY_VERSIONS)("is negotiated, used and deleted in %s", async (version) => {
     const client = await LegacyClient.open(url, { version });
     expect(client.greeting.protocolVersion).toBe(version);
     expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,256}$/);
@@ -283,7 +283,7 @@ describe("kill -9", () => {
 describe("sealing keys of sessions", () => {
   afterEach(closeAll);
 
-  test.each([undefined, "", " "])("that are missing (%j) are reported to every request", async (keys) => {
+  test.each([undefined, "", " "])("are reported to every request if they are missing (%j)", async (keys) => {
     const url = `${(await start(keys)).origin}/mcp`;
     for (const answer of [await new ModernClient(url).request("tools/list"), await fetch(url)]) {
       expect([answer.status, await answer.json()]).toMatchObject([
@@ -293,7 +293,7 @@ describe("sealing keys of sessions", () => {
     }
   });
 
-  test.each(["too-short"])("that are not valid (%j) cause 503 for sessions and nothing else", async (keys) => {
+  test.each(["too-short"])("cause 503 only for sessions if they are not valid (%j)", async (keys) => {
     oracle = new WireOracle();
     const worker = await start(keys);
     const url = await tapped(worker);

@@ -216,7 +216,7 @@ describe("the journal of a call in a session", () => {
     expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
   });
 
-  test("of a request larger than a row is stored beside the request, which is stored once", async () => {
+  test("is stored beside a request larger than a row, which is stored once", async () => {
     const text = "y".repeat(100_000);
     const { session, stream, object, id } = await waiting("step", { key: "large", steps: 50, text });
     await answer(session, id);
@@ -225,7 +225,7 @@ describe("the journal of a call in a session", () => {
     expect(textIn(stream)).toBe(`${sumTo(50)} 50 decline`);
   });
 
-  test("in layout 1, one row with everything, is read and ends like any other", async () => {
+  test("is read in layout 1, one row with everything, and ends like any other", async () => {
     const steps = 400;
     const { session, stream, object, id } = await waiting("step", { key: "layout 1", steps });
     const { keys } = await worker.storage("McpObject", object);

@@ -181,7 +181,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(text).not.toMatch(/^event:(?! ?message)/m);
   });
 
-  test("that is silent for long becomes a stream that begins with a heartbeat and continues to send heartbeats", async () => {
+  test("becomes a stream that begins with a heartbeat and continues to send heartbeats, if it is silent for long", async () => {
     const client = await quickly();
     const key = newKey();
     const response = await client.call("hold", { key });
@@ -195,7 +195,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
   });
 
-  test("that is silent for long stays JSON if only JSON is accepted", async () => {
+  test("stays JSON if it is silent for long and only JSON is accepted", async () => {
     const client = await quickly();
     const [jsonKey, streamKey] = [newKey(), newKey()];
     const json = readAnswer(client.call("hold", { key: jsonKey }, { headers: { accept: "application/json" } }));

@@ -67,7 +67,7 @@ describe("an around hook", () => {
     expect(all[0]).not.toHaveProperty("taskId");
   });
 
-  test("and the handler have no taskId in a call that is not a task", async () => {
+  test("has no taskId in a call that is not a task, and neither has the handler", async () => {
     const key = newKey();
     await client.as({ capabilities: {} }).call("heard", { key });
     const handled = (await heard(key, 2)).filter(({ say }) => say === "handler");
@@ -90,7 +90,7 @@ describe("an around hook", () => {
     expect(await client.reaches(error, "failed")).toMatchObject({ error: { code: 4711 } });
   });
 
-  test.each(["breaks", "nothing"])('with the result "%s" makes the task fail, and is reported', async (around) => {
+  test.each(["breaks", "nothing"])('makes the task fail with the result "%s"', async (around) => {
     const key = newKey();
     const taskId = await client.start("heard", { key, around });
     const { error } = (await client.reaches(taskId, "failed")) as { error: { message: string; code: number } };

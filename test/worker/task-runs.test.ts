@@ -195,7 +195,7 @@ describe("tries of a task's step", () => {
     ]);
   });
 
-  test("that end a run cost four rows: the try, the end of its run, the alarm, and the next run", async () => {
+  test("cost four rows if they end a run: the try, the end of its run, the alarm, and the next run", async () => {
     const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
     const key = newKey();
     const plain = await client.start("flaky", { key: newKey(), fails: 0 });

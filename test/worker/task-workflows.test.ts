@@ -109,7 +109,7 @@ describe("a task run by a Workflow", () => {
     expect(alarmAtMs).toBeGreaterThan(Date.now() + 60 * 60_000);
   });
 
-  test.each(["reset", "killed"])("that is %s while its handler runs repeats no finished step", async (how) => {
+  test.each(["reset", "killed"])("repeats no finished step if it is %s while its handler runs", async (how) => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -151,7 +151,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(keys[0])).toHaveLength(1);
   });
 
-  test("that throws has a result, and is not run again", async () => {
+  test("has a result if it throws, and is not run again", async () => {
     const taskId = await client.start("exception", { key: newKey() });
     const task = await client.reaches(taskId, "completed");
     expect(task.result).toMatchObject({ isError: true });

@@ -163,7 +163,7 @@ describe("a task", () => {
     expect(await alice.finish(await alice.start("whoami", { key: newKey() }))).toBe("alice");
   });
 
-  test("of a server per request runs with that request's server, without its credentials", async () => {
+  test("runs with the server of its request if each request has a server, without the request's credentials", async () => {
     const each = await at("/each");
     const headers = { "x-which": "seven", authorization: "Bearer secret" };
     const { taskId } = await each.result("tools/call", { name: "which", arguments: {} }, headers);
@@ -214,8 +214,8 @@ describe("the start of a task", () => {
   });
 });
 
-describe("a task that is interrupted", () => {
-  test("by an eviction while it waits for an answer loses nothing", async () => {
+describe("an interrupted task", () => {
+  test("loses nothing by an eviction while it waits for an answer", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -224,7 +224,7 @@ describe("a task that is interrupted", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("by a reset of its object while its handler runs keeps finished steps, under their keys", async () => {
+  test("keeps finished steps, under their keys, when its object is reset while its handler runs", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -234,7 +234,7 @@ describe("a task that is interrupted", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("by SIGKILL while its handler runs keeps finished steps, under their keys", async () => {
+  test("keeps finished steps, under their keys, after SIGKILL while its handler runs", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -260,7 +260,7 @@ describe("a task that is interrupted", () => {
   });
 });
 
-test("between steps continues from there in the next run", async () => {
+test("continues in the next run from the step at which a run ended", async () => {
   const sliced = await at("/sliced");
   const key = newKey();
   const taskId = await sliced.start("steps", { key, steps: 5 });

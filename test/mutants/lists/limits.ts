@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (budget < 0) throw new Error(",
     replace: "if (budget < -Infinity) throw new Error(",
     tests: ["test/client/validation.test.ts"],
-    title: "that refer to themselves without end",
+    title: "refer to themselves without end",
   },
   {
     id: "client-starts-a-dying-server-forever",

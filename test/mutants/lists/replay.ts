@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return this.#parts.assumeChanges();",
     replace: "return;",
     tests: ["test/client/recovery.test.ts"],
-    title: "of a modern server is opened again",
+    title: "is opened again for a modern server",
   },
   {
     id: "client-subscriptions-not-restored",

@@ -252,7 +252,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '{ ...init, redirect: "manual" }',
     replace: "{ ...init }",
     tests: ["test/client/http-link.test.ts"],
-    title: "after a call is not followed",
+    title: "a redirect of a call is not followed",
   },
   {
     id: "client-any-address",

@@ -13,26 +13,26 @@ const REQUEST: ConsentRequest = {
   scopes: ["read", "write"],
 };
 
-describe("the user is asked for consent", () => {
+describe("consent", () => {
   const remembered = [rememberConsent(REQUEST)].filter((each) => each !== undefined);
   test.each<[string, Partial<ConsentRequest>, boolean]>([
-    ["not for the same client, host and scopes", {}, false],
-    ["not for another path of the same host", { redirectUri: "https://client.example/other" }, false],
-    ["not for fewer scopes", { scopes: ["read"] }, false],
-    ["not for the same scopes in another order", { scopes: ["write", "read", "read"] }, false],
-    ["for an additional scope", { scopes: ["read", "write", "admin"] }, true],
-    ["for a scope that begins in the same way", { scopes: ["read", "write:all"] }, true],
-    ["for another client", { clientId: "https://client.example/other.json" }, true],
-    ["for another host", { redirectUri: "https://evil.example/callback" }, true],
-    ["for a subdomain", { redirectUri: "https://sub.client.example/callback" }, true],
-    ["for another port", { redirectUri: "https://client.example:8443/callback" }, true],
-    ["for a URL that cannot be used", { redirectUri: "http://client.example/callback" }, true],
+    ["is not asked for the same client, host and scopes", {}, false],
+    ["is not asked for another path of the same host", { redirectUri: "https://client.example/other" }, false],
+    ["is not asked for fewer scopes", { scopes: ["read"] }, false],
+    ["is not asked for the same scopes in another order", { scopes: ["write", "read", "read"] }, false],
+    ["is asked for an additional scope", { scopes: ["read", "write", "admin"] }, true],
+    ["is asked for a scope that begins in the same way", { scopes: ["read", "write:all"] }, true],
+    ["is asked for another client", { clientId: "https://client.example/other.json" }, true],
+    ["is asked for another host", { redirectUri: "https://evil.example/callback" }, true],
+    ["is asked for a subdomain", { redirectUri: "https://sub.client.example/callback" }, true],
+    ["is asked for another port", { redirectUri: "https://client.example:8443/callback" }, true],
+    ["is asked for a URL that cannot be used", { redirectUri: "http://client.example/callback" }, true],
   ])("%s", (_, change, expected) => {
     expect(needsConsent({ ...REQUEST, ...change }, remembered)).toBe(expected);
   });
 
   test.each(["http://127.0.0.1:33418/callback", "http://localhost/callback", "cursor://anysphere.cursor-mcp/callback"])(
-    "each time for %s, because another program could answer",
+    "is asked for each time for %s, because another program could answer",
     (redirectUri) => {
       const request = { ...REQUEST, redirectUri };
       expect(rememberConsent(request)).toBeUndefined();
@@ -42,7 +42,7 @@ describe("the user is asked for consent", () => {
     },
   );
 
-  test("if no consent is stored, or if different entries meet different conditions", () => {
+  test("is asked for if none is stored, or if different entries meet different conditions", () => {
     expect(needsConsent(REQUEST, [])).toBe(true);
     const [read, write] = ["read", "write"].map((scope) => rememberConsent({ ...REQUEST, scopes: [scope] }));
     expect(
@@ -89,7 +89,7 @@ describe("a look-alike client", () => {
     expect(findLookAlike({ id: "b", name: "Claude" }, "https://evil.example/", [local])).toBe("127.0.0.1:1");
   });
 
-  test("of the service has its name within its own", () => {
+  test("can also imitate the service by containing its name", () => {
     const named = (name: string, service = "Acme Notes") => isImitation({ id: "c", name }, service);
     expect(named("Acme Notes Desktop")).toBe(true);
     expect(named("acrne-n0tes")).toBe(true);

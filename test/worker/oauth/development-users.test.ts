@@ -43,7 +43,7 @@ test("a request that does not choose a user has no page", () => {
   expect(developmentUsers().page?.(new Request(`${LOCAL}?state=x&user=ada`))).toBeUndefined();
 });
 
-describe("a response of the development users", () => {
+describe("responses of the development users", () => {
   test.each<[string, (link: URL) => unknown]>([
     ["with another state", (link) => link.searchParams.set("state", "another")],
     ["without a state", (link) => link.searchParams.delete("state")],
@@ -51,14 +51,14 @@ describe("a response of the development users", () => {
     ["without a user", (link) => link.searchParams.delete("user")],
     ["at another path", (link) => Object.assign(link, { pathname: "/oauth/callback/github" })],
     ["at another port", (link) => Object.assign(link, { port: "1" })],
-  ])("%s is refused", async (_, change) => {
+  ])("a response %s is refused", async (_, change) => {
     const { provider, kept, links } = await choose();
     const link = new URL(links[0] ?? "");
     change(link);
     expect(await failureOf(provider.finish(link.href, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("for which nothing was stored is refused", async () => {
+  test("a response is refused if nothing was stored for it", async () => {
     const { provider, links } = await choose();
     const link = new URL(links[0] ?? "");
     link.searchParams.delete("state");

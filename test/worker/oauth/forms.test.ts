@@ -106,14 +106,14 @@ test.each([
   expect(canSignIn({ url })).toBe(expected);
 });
 
-describe("a form", () => {
-  test.each([ORIGIN, LOCAL])("of the page's own browser is accepted (%s)", async (origin) => {
+describe("forms", () => {
+  test.each([ORIGIN, LOCAL])("a form of the page's own browser is accepted (%s)", async (origin) => {
     const { cookie, code } = await visit("consent:r1", origin);
     const fields = await read(post({ origin, headers: { Cookie: cookie }, fields: { code, decision: "allow" } }));
     expect(Object.fromEntries(fields ?? [])).toEqual({ request: "r1", code, decision: "allow" });
   });
 
-  test("is accepted from browsers that send neither Origin nor Sec-Fetch-Site", async () => {
+  test("a form is accepted from browsers that send neither Origin nor Sec-Fetch-Site", async () => {
     const { cookie, code } = await visit("consent:r1");
     const request = post({ headers: { Cookie: cookie }, fields: { code } });
     request.headers.delete("Origin");
@@ -134,24 +134,24 @@ describe("a form", () => {
     ["as JSON", { headers: { "Content-Type": "application/json" } }],
     ["with a PUT", { method: "PUT" }],
     ["over plain HTTP", { origin: "http://mcp.example.com" }],
-  ])("%s is refused", async (_, { fields, headers, ...sent }) => {
+  ])("a form %s is refused", async (_, { fields, headers, ...sent }) => {
     const { cookie, code } = await visit("consent:r1", sent.origin);
     const good = { ...sent, headers: { Cookie: cookie, ...headers }, fields: { code, ...fields } };
     expect(await read(post(good))).toBeUndefined();
   });
 
-  test("of another browser is refused, although that browser's page has a code for the same request", async () => {
+  test("a form of another browser is refused, although that browser's page has a code for the same request", async () => {
     const [victim, attacker] = [await visit("consent:r1"), await visit("consent:r1")];
     expect(await read(post({ headers: { Cookie: victim.cookie }, fields: { code: attacker.code } }))).toBeUndefined();
     expect(await read(post({ headers: { Cookie: attacker.cookie }, fields: { code: victim.code } }))).toBeUndefined();
   });
 
-  test("of another purpose is refused", async () => {
+  test("a form of another purpose is refused", async () => {
     const { cookie, code } = await visit("revoke:r1");
     expect(await read(post({ headers: { Cookie: cookie }, fields: { code } }))).toBeUndefined();
   });
 
-  test("that is too large is refused", async () => {
+  test("a form that is too large is refused", async () => {
     const { cookie, code } = await visit("consent:r1");
     const large = { headers: { Cookie: cookie }, fields: { code, filler: "x".repeat(16_384) } };
     expect(await read(post(large))).toBeUndefined();

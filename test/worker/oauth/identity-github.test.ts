@@ -126,7 +126,7 @@ describe("the authorization request", () => {
   });
 });
 
-describe("a response of GitHub", () => {
+describe("responses of GitHub", () => {
   test.each([
     ["with another state", (url: URL) => url.searchParams.set("state", "another"), /"state"/],
     ["without a state", (url: URL) => url.searchParams.delete("state"), /"state"/],
@@ -139,7 +139,7 @@ describe("a response of GitHub", () => {
       /another URL/,
     ],
     ["at another host", (url: URL) => Object.assign(url, { host: "other.example.com" }), /another URL/],
-  ])("%s is refused", async (_, change, text) => {
+  ])("a response %s is refused", async (_, change, text) => {
     const using = provider();
     const { url, kept } = await begin(using);
     const answer = new URL(await visit(url));
@@ -150,7 +150,7 @@ describe("a response of GitHub", () => {
     expect(service.timesAsked("/login/oauth/access_token")).toBe(0);
   });
 
-  test("for a sign-in that was begun at another provider or in another browser is refused", async () => {
+  test("a response for a sign-in that was begun at another provider or in another browser is refused", async () => {
     const using = provider();
     const one = await begin(using);
     const answer = await visit(one.url);
@@ -163,7 +163,7 @@ describe("a response of GitHub", () => {
     expect(await failureOf(using.finish(answer, two.kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("that is used a second time is refused", async () => {
+  test("a response that is used a second time is refused", async () => {
     const using = provider();
     const { url, kept } = await begin(using);
     const answer = await visit(url);

@@ -153,7 +153,7 @@ test("the scripted issuer is accepted if nothing is wrong", async () => {
   ]);
 });
 
-describe("an ID token", () => {
+describe("ID tokens", () => {
   const other = newKey("ES256", "first");
   const parts = (jwt: string) => jwt.split(".") as [string, string, string];
   test.each<[string, (issuer: ScriptedIssuer) => unknown]>([
@@ -198,12 +198,12 @@ describe("an ID token", () => {
         issuer.published = [];
       },
     ],
-  ])("%s is refused", async (_, change) => {
+  ])("an ID token %s is refused", async (_, change) => {
     const issuer = await startScripted(change);
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "invalid" });
   });
 
-  test("with an HMAC whose key is the client secret is refused", async () => {
+  test("an ID token with an HMAC whose key is the client secret is refused", async () => {
     const issuer = await startScripted();
     issuer.metadata = { id_token_signing_alg_values_supported: ["HS256"] };
     const secret = { name: "HMAC", hash: "SHA-256" };
@@ -240,7 +240,7 @@ test("a key that the issuer has added is used after a minute, and never an unkno
 });
 
 describe("claims of the UserInfo endpoint", () => {
-  test("of another user are refused", async () => {
+  test("are refused if they belong to another user", async () => {
     const issuer = await startScripted((each) => Object.assign(each.info, { sub: "grace" }));
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "revoked" });
   });
@@ -274,7 +274,7 @@ describe("claims of the UserInfo endpoint", () => {
     expect((await signIn(issuer)).user).toMatchObject({ email, emailVerified });
   });
 
-  test("that cannot be read make the sign-in fail", async () => {
+  test("make the sign-in fail if they cannot be read", async () => {
     const issuer = await startScripted((each) => each.faults.set("/userinfo", { status: 500 }));
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "unavailable" });
   });
@@ -297,14 +297,14 @@ describe("claims of the UserInfo endpoint", () => {
   });
 });
 
-describe("a response of an OpenID provider", () => {
+describe("responses of an OpenID provider", () => {
   test.each([
     ["with another state", { state: "another" }],
     ["with the issuer of another server", { iss: "https://evil.example" }],
     ["of the implicit flow", { id_token: "x.y.z" }],
     ["as a JWT", { response: "x.y.z" }],
     ["without a code", { code: "" }],
-  ])("%s is refused", async (_, more) => {
+  ])("a response %s is refused", async (_, more) => {
     const issuer = await startScripted();
     const provider = at(issuer);
     const { url, kept } = await begin(provider);
@@ -312,14 +312,14 @@ describe("a response of an OpenID provider", () => {
     expect(issuer.timesAsked("/token")).toBe(0);
   });
 
-  test("without iss is refused if the metadata announces it", async () => {
+  test("a response without iss is refused if the metadata announces it", async () => {
     const issuer = await startScripted((each) => {
       each.metadata = { authorization_response_iss_parameter_supported: true };
     });
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "invalid" });
   });
 
-  test("of another provider that sends the browser to this one is refused (mix-up)", async () => {
+  test("a response of another provider that sends the browser to this one is refused (mix-up)", async () => {
     const [honest, evil] = [await startScripted(), await startScripted()];
     const [one, two] = [at(honest), at(evil, { id: "evil" })];
     const begun = await begin(one);
@@ -330,7 +330,7 @@ describe("a response of an OpenID provider", () => {
     expect(honest.timesAsked("/token") + evil.timesAsked("/token")).toBe(0);
   });
 
-  test("without a stored nonce is refused", async () => {
+  test("a response without a stored nonce is refused", async () => {
     const issuer = await startScripted();
     const provider = at(issuer);
     const { url, kept } = await begin(provider);

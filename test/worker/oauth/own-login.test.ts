@@ -42,34 +42,34 @@ test("other isolates with the same key can complete the login, and isolates with
   expect(await failureOf(other.answer(request, ADA))).toMatchObject({ reason: "invalid" });
 });
 
-describe("a ticket", () => {
+describe("tickets", () => {
   test.each<[string, (url: URL) => unknown]>([
     ["with another state", (url) => url.searchParams.set("state", "another")],
     ["that was changed", (url) => url.searchParams.set("ticket", `${url.searchParams.get("ticket")}A`)],
     ["that is missing", (url) => url.searchParams.delete("ticket")],
     ["at the URL of another provider", (url) => Object.assign(url, { pathname: "/oauth/callback/other" })],
     ["at another host", (url) => Object.assign(url, { host: "evil.example" })],
-  ])("%s is refused", async (_, change) => {
+  ])("a ticket %s is refused", async (_, change) => {
     const { using, kept, answer } = await logIn();
     const url = new URL(answer);
     change(url);
     expect(await failureOf(using.finish(url.href, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("of another sign-in is refused, although its state was replaced", async () => {
+  test("a ticket of another sign-in is refused, although its state was replaced", async () => {
     const { using, kept, answer } = await logIn();
     const url = new URL(answer);
     url.searchParams.set("state", "other");
     expect(await failureOf(using.finish(url.href, { ...kept, state: "other" }))).toMatchObject({ reason: "invalid" });
   });
 
-  test("is refused after a minute", async () => {
+  test("a ticket is refused after a minute", async () => {
     const { using, kept, answer } = await logIn();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
     expect(await failureOf(using.finish(answer, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("is refused if it is the request of the login page, or a ticket of another provider", async () => {
+  test("a ticket is refused if it is the request of the login page, or of another provider", async () => {
     const { using, kept, request } = await visit();
     const url = `${callbackOf(using)}?${new URLSearchParams({ state: kept.state ?? "", ticket: request })}`;
     expect(await failureOf(using.finish(url, kept))).toMatchObject({ reason: "invalid" });
@@ -82,7 +82,7 @@ describe("a ticket", () => {
 
 describe("a login", () => {
   test.each(["", "made-up", `${"A".repeat(80)}`])(
-    "with the request %j is not completed, so that no user is sent elsewhere",
+    "is not completed with the request %j, so that no user is sent elsewhere",
     async (request) => {
       expect(await failureOf(provider().answer(request, ADA))).toMatchObject({ reason: "invalid" });
     },

@@ -225,7 +225,7 @@ describe("the redirect host", () => {
     ["http://localhost:1/callback", "localhost:1"],
     ["cursor://anysphere.cursor-mcp/oauth/callback", "cursor:"],
     ["com.example.app:/callback", "com.example.app:"],
-  ])("of %s is shown as %s", async (redirectUri, host) => {
+  ])("is shown for %s as %s", async (redirectUri, host) => {
     const found = await show<string>(
       pages.consent({ ...CONSENT, redirectUri }),
       `[document.querySelector(".host").textContent, getComputedStyle(document.querySelector(".host")).fontWeight].join()`,
@@ -247,7 +247,7 @@ describe("the redirect host", () => {
     "//claude.ai/",
     "not a url",
     "",
-  ])("of %s is refused, and the page has no form and no link to it", async (redirectUri) => {
+  ])("is refused for %s, and the page has no form and no link to it", async (redirectUri) => {
     for (const response of [pages.consent({ ...CONSENT, redirectUri }), pages.goTo(redirectUri)]) {
       expect(response.status).toBe(400);
       const found = await show<number>(response, `document.querySelectorAll("form, a, meta[http-equiv]").length`);
@@ -269,7 +269,7 @@ describe("the redirect host", () => {
     expect(found.isInside).toBe(true);
   });
 
-  test("of a program on this computer, or of an app with a scheme, comes with a warning", async () => {
+  test("comes with a warning for a program on this computer, or an app with a scheme", async () => {
     const at = (redirectUri: string) => textOf(pages.consent({ ...CONSENT, redirectUri }));
     expect(await at("http://127.0.0.1:1/")).toContain("Every program on it could call itself Claude.");
     expect(await at("cursor://x")).toContain("An app on this device opens links that begin with cursor:");
