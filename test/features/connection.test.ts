@@ -282,7 +282,7 @@ describe("the option protocolVersions", () => {
   });
 
   test.each([[[]], [["2025-11-25", "2023-01-01"]]])(
-    "with the value %j throws at construction, listing the valid versions",
+    "makes the constructor throw for %j, listing the valid versions",
     (protocolVersions) => {
       const text = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
       expect(() => new McpServer({ ...IDENTITY, protocolVersions })).toThrow(text);

@@ -52,14 +52,14 @@ const newServer = () => new McpServer({ name: "declared", version: "1.0.0" });
 const bare = (value: unknown) => value as never;
 
 describe("defining a resource", () => {
-  test.each(NO_TYPES)("with the mimeType %j throws, naming the resource or template", (mimeType) => {
+  test.each(NO_TYPES)("throws for the mimeType %j, naming the resource or template", (mimeType) => {
     const invalid = (name: string) =>
       expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining(name) });
     expect(() => newServer().resource("a:b", { mimeType }, () => "x")).toThrow(invalid('resource "a:b"'));
     expect(() => newServer().resourceTemplate("a:{b}", { mimeType }, () => "x")).toThrow(invalid('template "a:{b}"'));
   });
 
-  test.each(TYPES)("with the mimeType %j is allowed", (mimeType) => {
+  test.each(TYPES)("accepts the mimeType %j", (mimeType) => {
     newServer()
       .resource("a:b", { mimeType }, () => "x")
       .resourceTemplate("a:{b}", { mimeType }, () => "x");
@@ -166,7 +166,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("a sampling request 
     return { answer, questions: peer.questions, reports: peer.reports as { code: string; message: string }[] };
   }
 
-  test.each(WRONG)("with an invalid %s fails before it is sent, naming the parameter: %j", async (field, more) => {
+  test.each(WRONG)("fails before it is sent if %s is invalid, naming it: %j", async (field, more) => {
     const question: Question = { method: "sampling/createMessage", params: { ...PARAMS, ...more } };
     const handlers = [
       (_: unknown, ctx: { sample(params: SampleParams): unknown }) => ctx.sample({ ...PARAMS, ...more }),

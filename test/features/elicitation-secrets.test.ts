@@ -85,7 +85,7 @@ describe("forms in 2026-07-28", () => {
       )
       .tool("plain", {}, async (_, ctx) => (await ctx.elicit("Who?", formOf({ name: text }))).action);
 
-  test("that ask for a secret are still sent, and reported once for each tool or prompt, whether asked in the middle or returned", async () => {
+  test("are sent even if they ask for a secret, and reported once for each tool or prompt, whether asked in the middle or returned", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     for (const method of ["tools/call", "tools/call", "prompts/get"]) {
       expect(resultOf(await peer.request(method, { name: "login" }))).toMatchObject({ resultType: "input_required" });

@@ -81,7 +81,7 @@ describe("the server information", () => {
 
 describe("a capability", () => {
   test.each(ALL_VERSIONS)(
-    "that is declared without definitions gives an empty list in %s; a method of an undeclared one is unknown",
+    "gives an empty list in %s if it is declared without definitions; a method of an undeclared one is unknown",
     async (version) => {
       const declared = new McpServer({
         name: "lifecycle",
@@ -126,7 +126,7 @@ describe("a capability", () => {
     },
   );
 
-  test.each(ALL_VERSIONS)("that is undeclared makes its methods fail with -32601 in %s", async (version) => {
+  test.each(ALL_VERSIONS)("makes its methods fail with -32601 in %s if it is undeclared", async (version) => {
     const peer = await openPeer(new McpServer({ name: "c2", version: "1.0.0" }), version);
     for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]) {
       expect(errorOf(await peer.request(method)).code).toBe(-32601);
@@ -134,7 +134,7 @@ describe("a capability", () => {
   });
 
   test.each(ALL_VERSIONS)(
-    "that the server option sets to a value takes precedence in %s, and undefined removes it",
+    "takes precedence in %s if the server option sets it to a value, and undefined removes it",
     async (version) => {
       const server = createServer({ capabilities: { tools: { listChanged: false }, logging: undefined } });
       expect(await declaredBy(server, version)).toEqual({ tools: { listChanged: false } });
@@ -159,7 +159,7 @@ describe("initialize", () => {
     ["capabilities", { protocolVersion: "2025-11-25", clientInfo: CLIENT.clientInfo }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {} }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } }],
-  ])("without a valid %s is rejected with -32602 naming the field (%#), and can be repeated", async (field, params) => {
+  ])("is rejected with -32602 without a valid %s, naming it (%#), and can be repeated", async (field, params) => {
     const peer = await openLoose(createServer(), "2025-11-25", false);
     const error = errorOf(await peer.request("initialize", params, undefined, { bad: true }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(field) });
@@ -167,7 +167,7 @@ describe("initialize", () => {
     expect(resultOf(again).protocolVersion).toBe("2025-06-18");
   });
 
-  test("that is refused because it is the second has no effect: client and version of the first one stay", async () => {
+  test("has no effect if it is refused as the second one: client and version of the first one stay", async () => {
     const server = createServer();
     server.tool("who", {}, (_, ctx) => `${ctx.client.info?.name} ${ctx.client.protocolVersion}`);
     const peer = await openLoose(server, "2025-03-26");
@@ -177,7 +177,7 @@ describe("initialize", () => {
     expect(result.content).toEqual([{ type: "text", text: "peer 2025-03-26" }]);
   });
 
-  test("that a hook refused can be repeated, and only then does the server store the client", async () => {
+  test("can be repeated if a hook refused it, and only then does the server store the client", async () => {
     let isOpen = false;
     const around: AroundHook[] = [
       async ({ method }, next) => {
@@ -197,7 +197,7 @@ describe("initialize", () => {
     expect(result.content).toEqual([{ type: "text", text: "late 2025-03-26" }]);
   });
 
-  test("with an unknown version returns the newest served legacy version", async () => {
+  test("returns the newest served legacy version for an unknown version", async () => {
     const server = createServer({ protocolVersions: ["2026-07-28", "2024-11-05", "2025-03-26"] });
     const peer = await openLoose(server, "2025-03-26", false);
     const answer = await peer.request("initialize", { ...CLIENT, protocolVersion: "2025-11-25" });
@@ -207,7 +207,7 @@ describe("initialize", () => {
 
 describe("ping", () => {
   test.each(LEGACY_VERSIONS)(
-    "in %s returns {} between initialize and initialized, with and without params",
+    "returns {} in %s between initialize and initialized, with and without params",
     async (version) => {
       const peer = await openPeer(createServer(), version, { handshake: false });
       await peer.request("initialize", { ...CLIENT, protocolVersion: version });
@@ -329,7 +329,7 @@ describe.each(ALL_VERSIONS)("an McpError in %s", (version) => {
 
 describe("the end of a connection", () => {
   test.each(ALL_VERSIONS)(
-    "in %s aborts running handlers and leaves nothing pending if the transport is lost",
+    "aborts running handlers and leaves nothing pending if the transport is lost (%s)",
     async (version) => {
       const server = createServer();
       const held = addHeld(server);
@@ -348,7 +348,7 @@ describe("the end of a connection", () => {
   );
 
   test.each(["close", "lost"])(
-    "by %s rejects a pending question with a typed error and does not leave a timer",
+    "rejects a pending question with a typed error and does not leave a timer (%s)",
     async (how) => {
       const server = createServer();
       const outcome = Promise.withResolvers<unknown>();
@@ -407,19 +407,19 @@ describe("the option protocolVersions", () => {
     expect(await peer.request("server/discover")).toMatchObject({ result: { supportedVersions: [MODERN_VERSION] } });
   });
 
-  test.each([[[""]], [["latest"]], [["2025-11-25 "]]])("with %j throws and lists the versions", (protocolVersions) => {
+  test.each([[[""]], [["latest"]], [["2025-11-25 "]]])("lists the valid versions for %j", (protocolVersions) => {
     expect(() => createServer({ protocolVersions })).toThrow(
       `${JSON.stringify(protocolVersions[0])}. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28`,
     );
   });
 
-  test("with an empty list throws, listing the valid versions", () => {
+  test("causes an error with the valid versions if it is an empty list", () => {
     expect(() => createServer({ protocolVersions: [] })).toThrow(
       "protocolVersions is empty. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28",
     );
   });
 
-  test("without a modern version rejects a modern request with -32022 and an empty list, naming the versions for initialize", async () => {
+  test("makes a modern request fail with -32022, an empty list and the versions for initialize, if it has no modern version", async () => {
     const peer = await openLoose(createServer({ protocolVersions: ["2025-11-25"] }), "2025-11-25", false);
     peer.send(modern("m", "tools/list"));
     expect(await answerTo(peer, "m")).toMatchObject({
@@ -431,7 +431,7 @@ describe("the option protocolVersions", () => {
     });
   });
 
-  test("without a legacy version rejects a request without _meta with -32602, naming the missing field", async () => {
+  test("makes a request without _meta fail with -32602 and the name of the missing field, if it has no legacy version", async () => {
     const peer = await openLoose(createServer({ protocolVersions: [MODERN_VERSION] }), MODERN_VERSION);
     peer.send({ jsonrpc: "2.0", id: "l", method: "tools/list" });
     const error = { code: -32602, message: expect.stringContaining(VERSION_FIELD) };
@@ -463,7 +463,7 @@ describe("a modern request over a connection", () => {
     [CAPABILITIES_FIELD, { [VERSION_FIELD]: MODERN_VERSION }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: [] }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: null }],
-  ])("with a missing or invalid %s is rejected with -32602 naming the field: %j", async (field, meta) => {
+  ])("is rejected with -32602 for a missing or invalid %s, naming it: %j", async (field, meta) => {
     const peer = await openLoose(createServer(), MODERN_VERSION);
     peer.send(modern("x", "tools/list", meta));
     expect(await answerTo(peer, "x")).toMatchObject({
@@ -471,7 +471,7 @@ describe("a modern request over a connection", () => {
     });
   });
 
-  test.each(["2025-11-25", "2026-07-27", ""])("with the version %j is rejected with -32022", async (requested) => {
+  test.each(["2025-11-25", "2026-07-27", ""])("is rejected with -32022 for version %j", async (requested) => {
     const peer = await openLoose(createServer(), MODERN_VERSION);
     peer.send(modern("x", "server/discover", { ...ENVELOPE, [VERSION_FIELD]: requested }));
     const data = { supported: [MODERN_VERSION], requested };

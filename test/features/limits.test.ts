@@ -22,7 +22,7 @@ async function post(limits: Partial<Limits>, body: string): Promise<number> {
 }
 
 describe("a limit", () => {
-  test("that is undefined keeps its default", async () => {
+  test("keeps its default if it is undefined", async () => {
     const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`;
     const unset = { bodyBytesMax: undefined, bodyDepthMax: undefined } as unknown as Partial<Limits>;
     expect(await post(unset, ping)).toBe(200);
@@ -32,7 +32,7 @@ describe("a limit", () => {
   });
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 2 ** 31])(
-    "of %d is refused with an error that names it",
+    "is refused by name if it has the value %d",
     async (value) => {
       const limits = { batchMax: value };
       const invalid = expect.objectContaining({
@@ -73,7 +73,7 @@ test("an unknown limit is refused with the name of a similar one", () => {
 });
 
 describe("a tool timeout", () => {
-  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])("of %d ms cannot be defined", (timeoutMs) => {
+  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])("cannot be defined as %d ms", (timeoutMs) => {
     expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(
       /Tool "slow": timeoutMs is .*; use 0 to 2,147,483,647 ms/,
     );

@@ -123,7 +123,7 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
   });
 
   test.each(["verbose", "", "INFO", null, 3, undefined])(
-    "with the level %j is rejected with -32602, and the previous level still applies",
+    "is rejected with -32602 for the level %j, and the previous level still applies",
     async (level) => {
       const peer = await openPeer(newServer(), version);
       resultOf(await peer.request("logging/setLevel", { level: "alert" }));

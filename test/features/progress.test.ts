@@ -57,7 +57,7 @@ describe.each(ALL_VERSIONS)("progress in %s", (version) => {
     [Number.NEGATIVE_INFINITY, undefined],
     [1, Number.NaN],
     [1, Number.POSITIVE_INFINITY],
-  ])("with the value %d and the total %d is refused and not sent", async (value, total) => {
+  ])("is refused and not sent with the value %d and the total %d", async (value, total) => {
     let thrown: unknown;
     const { params, result } = await run(
       (ctx) => {
@@ -74,7 +74,7 @@ describe.each(ALL_VERSIONS)("progress in %s", (version) => {
     expect(result.isError).not.toBe(true);
   });
 
-  test("with the value NaN is refused even without a token", async () => {
+  test("is refused with the value NaN even without a token", async () => {
     let thrown: unknown;
     await run((ctx) => {
       try {
@@ -86,7 +86,7 @@ describe.each(ALL_VERSIONS)("progress in %s", (version) => {
     expect(thrown).toMatchObject({ code: "progress-invalid" });
   });
 
-  test("of two concurrent calls has their own tokens and values", async () => {
+  test("has its own tokens and values in each of two concurrent calls", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       for (const value of [1, 2]) {

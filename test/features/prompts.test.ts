@@ -262,7 +262,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
 });
 
 describe("a prompt definition", () => {
-  test("with a duplicate or empty name or without a handler throws, naming the prompt", () => {
+  test("throws with a duplicate or empty name or without a handler, naming the prompt", () => {
     const server = newServer().prompt("twice", {}, () => "x");
     expect(() => server.prompt("twice", {}, () => "y")).toThrow(/twice/);
     expect(() => server.prompt("", {}, () => "y")).toThrow(expect.objectContaining({ code: "definition-invalid" }));

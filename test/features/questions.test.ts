@@ -168,7 +168,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ["sampling.tools", { toolChoice: { mode: "auto" } }],
     ["sampling.context", { includeContext: "thisServer" }],
     ["sampling.context", { includeContext: "allServers" }],
-  ])("without %s rejects %j with a typed error, and sends no request", async (capability, more) => {
+  ])("rejects without %s with a typed error, and sends no request: %j", async (capability, more) => {
     const { value, questions } = await inTool(version, wrong({ ...PARAMS, ...more }), { capabilities: sampling });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining(capability) },
@@ -448,7 +448,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
   });
 });
 
-describe("elicitation modes in 2025-11-25", () => {
+describe("a form or URL in 2025-11-25", () => {
   const can = async (ctx: HandlerContext) => [ctx.client.can("elicitation.form"), ctx.client.can("elicitation.url")];
 
   test.each<[ClientCapabilities, [boolean, boolean]]>([
@@ -457,13 +457,13 @@ describe("elicitation modes in 2025-11-25", () => {
     [{ elicitation: { form: {} } }, [true, false]],
     [{ elicitation: { url: {} } }, [false, true]],
     [{ elicitation: { form: {}, url: {} } }, [true, true]],
-  ])("that the client declares as %j make can() return %j for form and url", async (capabilities, expected) => {
+  ])("is possible if the client declares %j: can() returns %j", async (capabilities, expected) => {
     for (const version of ["2025-11-25", MODERN_VERSION]) {
       expect((await inTool(version, can, { capabilities })).value).toEqual({ value: expected });
     }
   });
 
-  test("without form keep a form from being sent", async () => {
+  test("is not sent if it is a form and the client declares only URL mode", async () => {
     const { value, questions } = await inTool("2025-11-25", (ctx) => ctx.elicit("Who?", FORM), {
       capabilities: { elicitation: { url: {} } },
     });
@@ -512,7 +512,7 @@ describe("a question at the end of its handler", () => {
     },
   );
 
-  test("that is not awaited ends with the handler and does not cause an unhandled rejection", async () => {
+  test("ends with the handler if it is not awaited, and does not cause an unhandled rejection", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, (_, ctx) => {
       void ctx.listRoots();
     });
@@ -534,7 +534,7 @@ describe("a question that the version does not have", () => {
     ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
-  ])("in %s is rejected with a typed error and not sent, whatever the client declares: %s", async (version, _, run) => {
+  ])("is rejected in %s with a typed error and not sent, whatever the client declares: %s", async (version, _, run) => {
     const { value, questions } = await inTool(version, run, { capabilities: everything });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
   });

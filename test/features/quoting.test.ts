@@ -42,8 +42,8 @@ function expectPrintable(lines: readonly string[], count: number): void {
   }
 }
 
-describe("a log message", () => {
-  test("of a Worker quotes the names of methods and tools", async () => {
+describe("log messages", () => {
+  test("quote the names of methods and tools in a Worker", async () => {
     const lines = spyOnLog();
     const app = edge(failing());
     for (const era of ["modern", "legacy"] as const) {
@@ -65,7 +65,7 @@ describe("a log message", () => {
     );
   });
 
-  test("of a server on stdio quotes the names of methods and tools", async () => {
+  test("quote the names of methods and tools in a server on stdio", async () => {
     const lines = spyOnLog();
     const input = new PassThrough();
     const output = new PassThrough();

@@ -295,11 +295,11 @@ test.each(LEGACY_VERSIONS)(
 describe("a resource definition", () => {
   const noReader = undefined as unknown as () => string;
 
-  test.each([-1, 1.5, Number.NaN])("with a size of %d throws, naming the resource", (size) => {
+  test.each([-1, 1.5, Number.NaN])("throws for a size of %d, naming the resource", (size) => {
     expect(() => newServer().resource("file:///a", { size }, () => "a")).toThrow(/file:\/\/\/a.*size/);
   });
 
-  test("of a resource, template or provider without a reader throws, naming it", () => {
+  test("throws without a reader, naming the resource, template or provider", () => {
     expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
     expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);
     expect(() => newServer().resourceProvider({ read: noReader })).toThrow(KitError);
@@ -307,13 +307,13 @@ describe("a resource definition", () => {
     expect(() => defineResourceTemplate("file:///{a}", {}, noReader)).toThrow(KitError);
   });
 
-  test.each(["", "a.txt", "/a", "1x:a", "://a"])("with the URI %j, which has no scheme, throws", (uri) => {
+  test.each(["", "a.txt", "/a", "1x:a", "://a"])("throws for the URI %j, which has no scheme", (uri) => {
     expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
       expect.objectContaining({ code: "definition-invalid" }),
     );
   });
 
-  test("with a URI or template that differs from an existing one only in spelling throws, naming it", () => {
+  test("throws if its URI or template differs from an existing one only in spelling, naming it", () => {
     const server = newServer()
       .resource("a://x%2a", {}, () => "")
       .resourceTemplate("a://~{x}", {}, () => "");
@@ -321,7 +321,7 @@ describe("a resource definition", () => {
     expect(() => server.resourceTemplate("a://%7E{x}", {}, () => "")).toThrow(/a:\/\/%7E\{x\}/);
   });
 
-  test("with a duplicate URI or template throws, naming it, and the first definition stays", async () => {
+  test("throws for a duplicate URI or template, naming it, and the first definition stays", async () => {
     const server = newServer()
       .resource("file:///a", {}, () => "first")
       .resourceTemplate("b:{c}", {}, () => "first");
@@ -330,7 +330,7 @@ describe("a resource definition", () => {
     expect(await contentsOf(server, MODERN_VERSION, "file:///a")).toMatchObject([{ text: "first" }]);
   });
 
-  test("of a second provider throws", () => {
+  test("throws for a second provider", () => {
     const server = newServer().resourceProvider({ read: () => "a" });
     expect(() => server.resourceProvider({ read: () => "b" })).toThrow(
       expect.objectContaining({ code: "definition-duplicate" }),

@@ -324,7 +324,7 @@ describe("an onSubscribe hook", () => {
   const admitted = ["test://nothing", "test://true"];
   const refused = ["test://false", "test://later"];
 
-  test.each(LEGACY_VERSIONS)("that returns false refuses the resource as if it did not exist (%s)", async (version) => {
+  test.each(LEGACY_VERSIONS)("can return false, as if the resource did not exist (%s)", async (version) => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, version);
     const absent = await peer.request("resources/subscribe", { uri: "test://absent" });
@@ -348,7 +348,7 @@ describe("an onSubscribe hook", () => {
     expect(released.sort()).toEqual(admitted);
   });
 
-  test("that returns false, or an invalid value, omits the resource from a listen stream", async () => {
+  test("omits a resource from a listen stream if it returns false or an invalid value", async () => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, MODERN_VERSION);
     peer.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } }).catch(() => undefined);

@@ -261,7 +261,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect(tool?.outputSchema).toEqual(hasStructured ? { type: "object", ...raw } : undefined);
     });
 
-    test.each([[[]], ["text"], [7], [null]])("with object keywords does not allow the result %j", async (value) => {
+    test.each([[[]], ["text"], [7], [null]])("does not allow %j if it has object keywords", async (value) => {
       for (const output of [jsonSchema(raw), jsonSchema({ required: [] }), pair] as AnySchema[]) {
         const { result, reports } = await run(() => ({ structuredContent: value }), output);
         expect(result.isError).toBe(true);
@@ -290,7 +290,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       ["raw JSON Schema", jsonSchema<{ n: number }>({ properties: { n: { type: "number" } }, required: ["n"] })],
       ["a union of objects", z.union([z.object({ n: z.number() }), z.object({ m: z.number() })])],
       ["a pair", { schema: z.object({ n: z.number() }), jsonSchema: { properties: { n: { type: "number" } } } }],
-    ] as [string, AnySchema][])("with a root without type is listed and checked as an object: %s", async (_, input) => {
+    ] as [string, AnySchema][])("is listed and checked as an object if its root has no type: %s", async (_, input) => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, () => "ran");
       const peer = await openPeer(server, version);
       const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
@@ -301,7 +301,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       peer.oracle.expectClean();
     });
 
-    test("whose root has another type is refused when it is defined", () => {
+    test("is refused when it is defined if its root has another type", () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       for (const input of [
         z.string(),

@@ -218,8 +218,8 @@ describe("official clients of earlier revisions, each over its own in-memory tra
   });
 });
 
-describe("a transport", () => {
-  test("whose start fails calls onError, and connect rejects with the same error", async () => {
+describe("transports", () => {
+  test("a transport whose start fails calls onError, and connect rejects with the same error", async () => {
     const [, end] = createPair();
     const error = new Error("the port is taken");
     const reports: unknown[] = [];
@@ -233,7 +233,7 @@ describe("a transport", () => {
     expect(reports).toEqual([error]);
   });
 
-  test("that reports an error calls onError with the place, and serving continues", async () => {
+  test("a transport that reports an error calls onError with the place, and serving continues", async () => {
     const [client, end] = createPair();
     const heard: unknown[] = [];
     const received: JSONRPCMessage[] = [];
@@ -249,7 +249,7 @@ describe("a transport", () => {
     await connection.close();
   });
 
-  test("has its callbacks set before start: a message that arrives during start is served", async () => {
+  test("a transport has its callbacks set before start: a message that arrives during start is served", async () => {
     const [client, end] = createPair();
     const received: JSONRPCMessage[] = [];
     client.onmessage = (message) => received.push(message);
@@ -258,7 +258,7 @@ describe("a transport", () => {
     await expect.poll(() => received).toMatchObject([{ id: "early", result: {} }]);
   });
 
-  test("whose send throws synchronously is reported like a transport whose send rejects", async () => {
+  test("a transport whose send throws synchronously is reported like a transport whose send rejects", async () => {
     const [client, end] = createPair();
     const reports: unknown[] = [];
     end.send = () => {
@@ -270,7 +270,7 @@ describe("a transport", () => {
     await connection.idle();
   });
 
-  test("has its sendText called if it exists, with the text of the whole message", async () => {
+  test("sendText is called if it exists, with the text of the whole message", async () => {
     const [client, end] = createPair();
     const texts: string[] = [];
     end.sendText = async (text) => void texts.push(text);

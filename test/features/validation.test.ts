@@ -42,7 +42,7 @@ const serverOf = (input: AnySchema) =>
   new McpServer({ name: "s", version: "1.0.0" }).add(defineTool("t", { input }, () => "ran"));
 
 describe("an error message about invalid arguments", () => {
-  test.each(LIBRARIES)("of %s names 20 issues, then the number of the remaining ones", async (_, input) => {
+  test.each(LIBRARIES)("names 20 issues, then the number of the remaining ones: %s", async (_, input) => {
     const { text, isError } = await call(serverOf(input), { list: Array(5000).fill(7) });
     expect(isError).toBe(true);
     expect(text.split("; ")).toHaveLength(21);
@@ -50,18 +50,18 @@ describe("an error message about invalid arguments", () => {
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test.each(LIBRARIES)("of %s names exactly 20 issues without a count", async (_, input) => {
+  test.each(LIBRARIES)("names exactly 20 issues without a count: %s", async (_, input) => {
     const { text } = await call(serverOf(input), { list: Array(20).fill(7) });
     expect(text.split("; ")).toHaveLength(20);
     expect(text).not.toContain("more");
   });
 
-  test.each(ALL_VERSIONS)("of %s is at most 4 KiB long", async (version) => {
+  test.each(ALL_VERSIONS)("is at most 4 KiB long in the text of %s", async (version) => {
     const { text } = await call(serverOf(another), { list: Array(100_000).fill(1) }, version);
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test("of raw JSON Schema names only the first of 190,000 invalid entries, and no validator overflows the stack", async () => {
+  test("names only the first of 190,000 invalid entries with raw JSON Schema, and no validator overflows the stack", async () => {
     const any = { anyOf: [{ properties: { list: { items: { type: "string" } } } }, { required: ["other"] }] };
     for (const more of [{}, any]) {
       const input = jsonSchema({ type: "object", properties: { list: { items: { type: "string" } } }, ...more });
@@ -94,7 +94,7 @@ describe("an error message about invalid arguments", () => {
     expect(describeIssues([{ message: "plain" }])).toBe("value: plain");
   });
 
-  test("for prompt arguments has the same size with every library", async () => {
+  test("has the same size with every library for prompt arguments", async () => {
     const properties = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, { maxLength: 1 }]));
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.prompt("raw", { arguments: jsonSchema({ type: "object", properties }) }, () => "x");
@@ -108,7 +108,7 @@ describe("an error message about invalid arguments", () => {
     }
   });
 
-  test("about form answers and results is as short for the handler and onError", async () => {
+  test("is as short for form answers in the handler and for results in onError", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     const said: string[] = [];
     server.tool("asks", {}, async (_, ctx) => {
@@ -172,7 +172,7 @@ describe("a validator that throws", () => {
     expect(errorOf(await peer.request("tools/call", { name: "t" }))).toMatchObject({ code: 4711 });
   });
 
-  test("for prompt arguments causes -32602", async () => {
+  test("causes -32602 for prompt arguments", async () => {
     const reports: unknown[] = [];
     const server = new McpServer({ name: "s", version: "1.0.0" }).add(
       definePrompt("p", { arguments: z.object({}).refine(secret) }, () => "x"),
@@ -182,7 +182,7 @@ describe("a validator that throws", () => {
     expect([error.code, error.message, reports]).toEqual([-32602, expect.not.stringContaining("database"), []]);
   });
 
-  test("for a form answer makes the answer invalid", async () => {
+  test("makes an answer to a form invalid", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       const failed = (error: { reason?: string; message: string }) => `${error.reason}: ${error.message}`;
@@ -196,7 +196,7 @@ describe("a validator that throws", () => {
     expect(content).toMatchObject([{ text: expect.stringMatching(/^invalid-answer: (?!.*database)/) }]);
   });
 
-  test("for a result makes the tool fail, and onError gets the exception", async () => {
+  test("makes a tool fail if it validates the result, and onError gets the exception", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", { output: z.object({}).refine(secret) }, () => ({}));
     const { text, reports } = await call(server, {});

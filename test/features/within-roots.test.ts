@@ -61,7 +61,7 @@ describe("withinRoots", () => {
     ["", "file:///", false, "not a URI"],
     ["file:///a", "", false, "no root"],
     ["file:///a", "not a uri", false, "no root"],
-  ])("for %s and the root %s returns %j: %s", (uri, root, isWithin) => {
+  ])("returns the right result for %s and the root %s: %j, %s", (uri, root, isWithin) => {
     expect(within(uri, root)).toBe(isWithin);
   });
 
