@@ -4,7 +4,7 @@ import { KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import type { Members } from "../http/messages.ts";
 
-describe("an x-mcp-header annotation that a client would reject is refused when its tool is defined", () => {
+describe("the x-mcp-header annotation of a tool", () => {
   const define = (properties: Members) => () =>
     new McpServer({ name: "n", version: "1" }).tool(
       "t",
@@ -25,11 +25,11 @@ describe("an x-mcp-header annotation that a client would reject is refused when 
     ["under items", { a: { type: "array", items: header("A") } }],
     ["under oneOf", { a: { oneOf: [header("A")] } }],
     ["under $defs", { a: { $defs: { b: header("A") } } }],
-  ])("if it is %s", (_, properties) => {
+  ])("is refused when the tool is defined if it is %s", (_, properties) => {
     expect(define(properties)).toThrow(KitError);
   });
 
-  test("but a property that only has the name of the annotation is not refused", () => {
+  test("is not required: a property that only has the name of the annotation is accepted", () => {
     expect(define({ "x-mcp-header": { type: "string" } })).not.toThrow();
   });
 });

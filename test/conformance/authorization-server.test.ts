@@ -47,8 +47,8 @@ describe("the authorization server's metadata", () => {
   });
 });
 
-describe("authorization requests", () => {
-  test("without S256 are refused (PKCE), and a code needs its verifier", async () => {
+describe("an authorization request", () => {
+  test("is refused without S256 (PKCE), and a code needs its verifier", async () => {
     for (const code_challenge_method of ["plain", undefined]) {
       expect((await outcomeOf({ code_challenge_method })).client).toMatchObject({ error: "invalid_request" });
     }
@@ -56,7 +56,7 @@ describe("authorization requests", () => {
     expect((await redeem({ ...form, code_verifier: newVerifier() })).body).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("need an exact redirect URI: only loopback ports may differ, and other schemes are refused", async () => {
+  test("needs an exact redirect URI: only loopback ports may differ, and other schemes are refused", async () => {
     expect((await outcomeOf({ redirect_uri: "https://known.example/callback/" })).status).toBe(400);
     const refused = await register(worker.origin, { redirect_uris: ["javascript:alert(1)"] });
     expect(refused).toMatchObject({ error: "invalid_redirect_uri" });
@@ -65,7 +65,7 @@ describe("authorization requests", () => {
     expect((await outcomeOf(asked)).status).toBe(200);
   });
 
-  test("name the resource that the token is for, and another resource is refused", async () => {
+  test("names the resource that the token is for, and another resource is refused", async () => {
     expect((await outcomeOf({ resource: "https://other.example/mcp" })).client).toMatchObject({
       error: "invalid_target",
     });
@@ -73,7 +73,7 @@ describe("authorization requests", () => {
     expect(await statusOf(access_token)).toBe(200);
   });
 
-  test("show the host of the redirect URI on the consent page", async () => {
+  test("shows the host of the redirect URI on the consent page", async () => {
     expect((await outcomeOf({ prompt: "consent" })).page).toContain('<strong class="host">known.example</strong>');
   });
 });
@@ -105,7 +105,7 @@ describe("tokens of the authorization server", () => {
     expect([await statusOf("access-1"), await statusOf("eyJhbGciOiJub25lIn0.e30.")]).toEqual([401, 401]);
   });
 
-  test("without enough scopes get 403, which names all scopes that the call needs (step-up)", async () => {
+  test("cause 403 without enough scopes, with all scopes that the call needs (step-up)", async () => {
     const { access_token } = await signIn(worker.origin, KNOWN);
     const response = await new ModernClient(url()).call("write", {}, { headers: bearer(access_token) });
     await response.body?.cancel();

@@ -139,7 +139,7 @@ describe("a token", () => {
     expect(response.status).toBe(400);
   });
 
-  test("for another server is refused (token passthrough), and handlers never see the token", async () => {
+  test("is refused if it is for another server (token passthrough), and handlers never see it", async () => {
     expect(await statusOf(await tokenFor("/other"))).toBe(401);
     const token = await tokenFor();
     expect(JSON.stringify(await principalOf(token))).not.toContain(token.split(".")[2]);

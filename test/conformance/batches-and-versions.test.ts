@@ -30,8 +30,8 @@ function byId(messages: readonly Members[]): Members[] {
   return messages.filter(({ id }) => id !== undefined).toSorted((a, b) => `${a.id}`.localeCompare(`${b.id}`));
 }
 
-describe("a batch to a server of 2025-03-26", () => {
-  test("gets a response to each request, but not to notifications", async () => {
+describe("batches to a server of 2025-03-26", () => {
+  test("a batch gets a response to each request, but not to notifications", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), notification("notifications/initialized"), request("no/such", {}, "b"), ping(3)];
     const { status, contentType, messages } = await readAnswer(session.send(batch));
@@ -40,7 +40,7 @@ describe("a batch to a server of 2025-03-26", () => {
     expect(messages).toHaveLength(3);
   });
 
-  test("of only notifications or only responses gets 202 without a body", async () => {
+  test("a batch of only notifications or only responses gets 202 without a body", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const cancel = notification("notifications/cancelled", { requestId: "none" });
     const response = await session.send([notification("notifications/initialized"), cancel]);
@@ -49,7 +49,7 @@ describe("a batch to a server of 2025-03-26", () => {
     expect([answered.status, await answered.text()]).toEqual([202, ""]);
   });
 
-  test("of responses answers several questions", async () => {
+  test("a batch of responses answers several questions", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const calls = [
       await session.stream("ask", { key: newKey() }, 1),
@@ -73,7 +73,7 @@ describe("a batch to a server of 2025-03-26", () => {
     ["with only initialize", [initialize(OLD, 1)], 400],
     ["without members", [], 400],
     ["that repeats an id", [ping(1), ping(1)], 400],
-  ])("%s is rejected with 400 -32600 and no session is opened", async (_, batch, status) => {
+  ])("a batch %s is rejected with 400 -32600, and opens no session", async (_, batch, status) => {
     for (const headers of [{}, { "mcp-protocol-version": OLD }]) {
       const answer = await send(batch, headers);
       expect([answer.status, answer.messages]).toMatchObject([status, [{ error: { code: -32600 } }]]);
@@ -81,7 +81,7 @@ describe("a batch to a server of 2025-03-26", () => {
     }
   });
 
-  test("with an invalid member gets an error for that member, and the other members are served", async () => {
+  test("a batch with an invalid member gets an error for that member, and the other members are served", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), 5, { jsonrpc: "1.0", id: "x", method: "ping" }, [ping("nested")], ping("b")];
     const answer = await send(batch, session.headers);
@@ -198,7 +198,7 @@ describe("the header MCP-Protocol-Version since 2025-06-18", () => {
   );
 
   test.each(["garbage", "1.0", "2025-13-45", "2099-01-01", "2025-06-18x", "2025-06-18, 2025-11-25"])(
-    "with the unsupported value %s causes 400 for POST, GET and DELETE, without side effects",
+    "causes 400 for POST, GET and DELETE with the unsupported value %s, without side effects",
     async (value) => {
       const session = await Session.open(await lab.url(), { version: "2025-06-18" });
       const headers = { "mcp-session-id": session.id, "mcp-protocol-version": value };

@@ -80,7 +80,7 @@ function levelsOf(messages: readonly Members[]): unknown[] {
 
 describe("the logging level", () => {
   test.each(LEGACY.flatMap((version) => LEVELS.map((level) => [version, level] as const)))(
-    "in a session of %s: %s and more severe levels are sent until it is set again",
+    "is set in a session of %s: %s and more severe levels are sent until it is set again",
     async (version, level) => {
       const client = await LegacyClient.open(tap.url, { version });
       expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual([]);
@@ -91,14 +91,14 @@ describe("the logging level", () => {
     },
   );
 
-  test("of one session does not apply to another session", async () => {
+  test("does not apply to another session", async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(loud.request("logging/setLevel", { level: "debug" }));
     expect(levelsOf((await readAnswer(silent.call("zebra"))).messages)).toEqual([]);
     expect(levelsOf((await readAnswer(loud.call("zebra"))).messages)).toEqual(LEVELS);
   });
 
-  test.each(LEVELS)("in 2026-07-28 applies to its request only: %s", async (level) => {
+  test.each(LEVELS)("applies to its request only in 2026-07-28: %s", async (level) => {
     const call = (meta: Members) => modern(tap.url, "tools/call", { name: "zebra", arguments: {} }, { meta });
     expect(levelsOf((await call({ [LEVEL]: level })).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
     const after = await call({});
@@ -125,7 +125,7 @@ describe("the logging level", () => {
 
 describe.each(VERSIONS)("progress in %s", (version) => {
   test.each([0, "", "token", -3])(
-    "with the token %j increases strictly and stops at the end",
+    "increases strictly with the token %j and stops at the end",
     async (progressToken) => {
       const client = await clientOf(version, tap.url);
       const { messages } = await readAnswer(client.call("climb", {}, { id: "climb", progressToken }));

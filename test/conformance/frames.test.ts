@@ -121,8 +121,8 @@ const EVENTS = 60;
 /** Together far more than all buffers between server and client hold. */
 const SIZE = 100_000;
 
-describe("a slow reader", () => {
-  test("of a session gets every event once and in order, and then the result", async () => {
+describe("slow readers", () => {
+  test("a reader of a session gets every event once and in order, and then the result", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta: { progressToken: 1 } };
@@ -138,7 +138,7 @@ describe("a slow reader", () => {
     expect(messages).toHaveLength(EVENTS + 1);
   });
 
-  test("of 2026-07-28 gets the result, and strictly increasing progress", async () => {
+  test("a reader in 2026-07-28 gets the result, and strictly increasing progress", async () => {
     const key = newKey();
     const meta = requestOf("modern", "x").params;
     const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: 1 };
@@ -155,7 +155,7 @@ describe("a slow reader", () => {
     expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
   });
 
-  test("gets a large result completely, and again when the stream is resumed", async () => {
+  test("a large result arrives completely, and again when the stream is resumed", async () => {
     const session = await Session.open(await lab.url());
     const size = 1_500_000;
     const stream = await (await session.stream("bulk", { key: newKey(), size }, "large")).end();
@@ -166,7 +166,7 @@ describe("a slow reader", () => {
     }
   });
 
-  test("gets a result larger than a row completely, and again when the stream is resumed", async () => {
+  test("a result larger than a row arrives completely, and again when the stream is resumed", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
     const resumed = await (await session.get(stream.events[0]?.id)).end();
@@ -175,14 +175,14 @@ describe("a slow reader", () => {
     }
   });
 
-  test("gets all events of one turn that are together larger than a row", async () => {
+  test("all events of one turn that are together larger than a row arrive", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
     expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
     expect(stream.messages.at(-1)).toMatchObject({ id: "huge" });
   });
 
-  test("that stops half-way gets the rest by resuming, without repeats", async () => {
+  test("a reader that stops half-way gets the rest by resuming, without repeats", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await session.stream("flood", { key, events: EVENTS, size: SIZE }, "half");

@@ -59,17 +59,17 @@ describe("Mcp-Name in Base64 form", () => {
     ["prompts/get", { name: " padded " }, " padded "],
     ["prompts/get", { name: "=?base64?literal?=" }, "=?base64?literal?="],
     ["resources/read", { uri: "test://many/%E2%98%83" }, "test://many/%E2%98%83"],
-  ] as const)("is accepted for %s of %j", async (method, params, name) => {
+  ] as const)("is accepted in %s of %j", async (method, params, name) => {
     expectServed(await exchange(method, params, { "mcp-name": base64(name) }));
   });
 
-  test.each(NAMED)("with the name of another target is refused for %s of %j", async (method, params, name) => {
+  test.each(NAMED)("must not have the name of another target in %s of %j", async (method, params, name) => {
     for (const other of [`${name}x`, name.toUpperCase(), ` ${name}`, `${name}\n`, ""]) {
       expectMismatch(await exchange(method, params, { "mcp-name": base64(other) }), /Mcp-Name/i);
     }
   });
 
-  test.each(NAMED)("that is not valid is refused for %s of %j", async (method, params, name) => {
+  test.each(NAMED)("must be valid Base64 in %s of %j", async (method, params, name) => {
     const coded = Buffer.from(name).toString("base64");
     const url = Buffer.from("???>>>").toString("base64url");
     for (const value of [
@@ -118,12 +118,12 @@ describe("Mcp-Param for an integer", () => {
     [0, ["0", "0.0"]],
     [Number.MAX_SAFE_INTEGER, ["9007199254740991"]],
     [Number.MIN_SAFE_INTEGER, ["-9007199254740991"]],
-  ])("of %d matches, compared as a number: %j", async (count, headers) => {
+  ])("matches %d, compared as a number: %j", async (count, headers) => {
     for (const header of headers) expectCalled(await call({ count }, { count: header }), { count });
   });
 
   test.each(["43", "42.5", "42abc", "4 2", "4_2", "0x2a", "4.2e1", "", "forty-two", "NaN", "true", base64("43")])(
-    "of 42 does not match %j",
+    "does not match 42 if it is %j",
     async (header) => {
       expectMismatch(await call({ count: 42 }, { count: header }), /Mcp-Param-Count/i);
     },
@@ -168,7 +168,7 @@ describe("Mcp-Param for a string", () => {
   });
 
   test.each(["us-west2", "US-WEST1", "us-west1x", "us-west", "us-west1,", "", base64("us-west2"), base64("us-west1 ")])(
-    "of us-west1 does not match %j",
+    "does not match us-west1 if it is %j",
     async (header) => {
       expectMismatch(await call({ region: "us-west1" }, { region: header }), /Mcp-Param-Region/i);
     },
@@ -261,7 +261,7 @@ describe("unexpected headers", () => {
   });
 });
 
-describe("a duplicated header is refused", () => {
+describe("a duplicated header", () => {
   test.each<[string, Headers]>([
     ["Mcp-Param with one value twice", { "mcp-param-region": ["a", "a"] }],
     ["Mcp-Param with a correct and a wrong value", { "mcp-param-region": ["a", "b"] }],
@@ -273,7 +273,7 @@ describe("a duplicated header is refused", () => {
       { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/list"] },
     ],
     ["Mcp-Method with one value twice", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/call"] }],
-  ])("even if it is %s", async (_, headers) => {
+  ])("is refused: %s", async (_, headers) => {
     expectMismatch(await exchange("tools/call", { name: "annotated", arguments: { region: "a" } }, headers));
   });
 });

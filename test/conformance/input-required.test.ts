@@ -160,12 +160,12 @@ async function elicited(
   return JSON.parse((content as { text: string }[])[0]?.text ?? "");
 }
 
-describe("an answer to a form asked in the middle of a request (2025-11-25)", () => {
-  test("that is decline or cancel is returned as a value", async () => {
+describe("answers to a form in the middle of a request (2025-11-25)", () => {
+  test("decline and cancel are returned as values", async () => {
     for (const action of ["decline", "cancel"]) expect(await elicited(() => ({ action }))).toEqual({ action });
   });
 
-  test("that is an error becomes a distinct error with the client's message", async () => {
+  test("an error becomes a distinct error with the client's message", async () => {
     const refuse = () => {
       throw new Error("the user is asleep");
     };
@@ -185,17 +185,17 @@ describe("an answer to a form asked in the middle of a request (2025-11-25)", ()
     ["without content", { action: "accept" }, 4],
     ["an unknown action", { action: "maybe", content: { age: 7 } }, 1],
     ["no action", { content: { age: 7 } }, 1],
-  ])("is validated against requestedSchema: %s", async (_, answer, times) => {
+  ])("an answer is validated against requestedSchema: %s", async (_, answer, times) => {
     expect(await elicited(() => answer, false, times)).toMatchObject({ reason: "invalid-answer" });
   });
 
-  test("that is valid reaches the handler", async () => {
+  test("a valid answer reaches the handler", async () => {
     const answer = { action: "accept", content: { age: 7 } };
     expect(await elicited(() => answer)).toEqual(answer);
   });
 });
 
-describe("a question is asked only if its capability is declared", () => {
+describe("questions and declared capabilities", () => {
   const FORM = { elicitation: { form: {} } };
   const URL_MODE = { elicitation: { url: {} } };
   test.each<[string, Members, Members]>([
@@ -232,20 +232,20 @@ describe("a question is asked only if its capability is declared", () => {
     expect(Object.keys(result.inputRequests as Members)).toEqual([which]);
   });
 
-  test("and if one of several questions cannot be asked, only its capability is named, and no question is sent", async () => {
+  test("if one of several questions cannot be asked, only its capability is named, and no question is sent", async () => {
     const answer = await ask(["form", "roots", "sample"], {}, { capabilities: { elicitation: {}, sampling: {} } });
     expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
     expect(errorOf(answer).data).toEqual({ requiredCapabilities: { roots: {} } });
   });
 
-  test("and a tool that declares its questions is refused before it starts", async () => {
+  test("a tool that declares its questions is refused before it starts", async () => {
     const refused = await call("needs_roots", {}, {}, { capabilities: {} });
     expect(refused.status).toBe(400);
     expect(errorOf(refused)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
     expect(await call("needs_roots")).toMatchObject({ text: "started all the same" });
   });
 
-  test("and the capabilities of one request do not apply to the next", async () => {
+  test("the capabilities of one request do not apply to the next", async () => {
     expect(resultOf(await ask(["roots"])).resultType).toBe("input_required");
     expect(errorOf(await ask(["roots"], {}, { capabilities: {} })).code).toBe(-32021);
   });

@@ -58,7 +58,7 @@ describe("the acknowledgement", () => {
   });
 });
 
-describe("an unusual filter", () => {
+describe("unusual filters", () => {
   test.each([
     ["empty", {}],
     ["a list without URIs", { resourceSubscriptions: [] }],
@@ -66,7 +66,7 @@ describe("an unusual filter", () => {
       "false in all members",
       { toolsListChanged: false, promptsListChanged: false, resourcesListChanged: false, resourceSubscriptions: [] },
     ],
-  ])("that is %s is acknowledged as empty, and no notification is sent", async (_, filter) => {
+  ])("a filter that is %s is acknowledged as empty, and has no notifications", async (_, filter) => {
     const [asker, control] = [await open(filter), await open(EVERYTHING)];
     const acknowledged = Object.values(asker.acknowledged as object).flat();
     expect(acknowledged.filter(Boolean)).toEqual([]);
@@ -76,7 +76,7 @@ describe("an unusual filter", () => {
     expect(asker.reading.isOver).toBe(false);
   });
 
-  test("with an unknown member is acknowledged without it, and the member has no effect", async () => {
+  test("a filter with an unknown member is acknowledged without it, and the member has no effect", async () => {
     const asker = await open({ weatherChanged: true, logsChanged: ["1"], promptsListChanged: true });
     expect(asker.acknowledged).toEqual({ promptsListChanged: true });
     await publishAll(await open(EVERYTHING));
@@ -91,7 +91,7 @@ describe("an unusual filter", () => {
     ["a string", "toolsListChanged"],
     ["URIs as a text", { resourceSubscriptions: "test://a" }],
     ["URIs that are numbers", { resourceSubscriptions: [1] }],
-  ])("that is %s is rejected with -32602 and the id, and no stream stays open", async (_, filter) => {
+  ])("a filter that is %s is rejected with -32602 and the id, without a stream", async (_, filter) => {
     const client = new ModernClient(lab.tap.url);
     const headers = { [DELIBERATELY_BAD]: "1" };
     const answer = await readAnswer(
@@ -101,8 +101,8 @@ describe("an unusual filter", () => {
   });
 });
 
-describe("subscriptionId equals the id of the request", () => {
-  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("even if it is %j", async (id) => {
+describe("subscriptionId", () => {
+  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("equals the request id %j", async (id) => {
     const listener = await open(EVERYTHING, id);
     await publishAll(listener);
     expect(listener.messages[0]).toEqual({
@@ -146,7 +146,7 @@ describe("a subscription to a resource", () => {
     expect(asker.notifications).toEqual(spellings);
   });
 
-  test("with a filter too large to be stored with a socket still gets only updates of its URIs", async () => {
+  test("gets only updates of its URIs even with a filter too large to be stored with a socket", async () => {
     const uris = Array.from({ length: 900 }, (_, index) => `test://many/${"x".repeat(40)}-${index}`);
     const asker = await open({ resourceSubscriptions: uris });
     expect(asker.acknowledged).toEqual({ resourceSubscriptions: uris });

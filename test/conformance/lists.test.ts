@@ -138,7 +138,7 @@ describe("lists over HTTP", () => {
     }
   });
 
-  test("of a session do not depend on another session or on its own calls", async () => {
+  test("do not depend on another session or on calls of their own session", async () => {
     const [used, fresh] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(used.call("echo", { text: "so" }));
     await readAnswer(used.request("logging/setLevel", { level: "debug" }));
@@ -146,7 +146,7 @@ describe("lists over HTTP", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("the members of list entries in %s", (version) => {
+describe.each(ALL_VERSIONS)("list entries in %s", (version) => {
   afterEach(closePeers);
 
   const hasTitle = version >= "2025-06-18";
@@ -181,7 +181,7 @@ describe.each(ALL_VERSIONS)("the members of list entries in %s", (version) => {
     return first ?? {};
   }
 
-  test("of a tool include title, annotations, _meta and the descriptions of its properties", async () => {
+  test("contain title, annotations, _meta and the descriptions of properties for a tool", async () => {
     const annotations = { title: "Hint title", readOnlyHint: true, destructiveHint: false, openWorldHint: false };
     const tool = await firstOf("tools/list", "tools");
     expect(tool).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(ALL_VERSIONS)("the members of list entries in %s", (version) => {
     expect([Object.hasOwn(tool, "title"), Object.hasOwn(tool, "_meta")]).toEqual([hasTitle, hasTitle]);
   });
 
-  test("of a prompt include its arguments", async () => {
+  test("contain the arguments for a prompt", async () => {
     const argument = { name: "n", description: "An n", required: true, ...(hasTitle ? { title: "N" } : {}) };
     expect(await firstOf("prompts/list", "prompts")).toEqual({
       name: "p",
@@ -208,7 +208,7 @@ describe.each(ALL_VERSIONS)("the members of list entries in %s", (version) => {
   const lastModified = version >= "2025-06-18" ? { lastModified: "2026-01-01T00:00:00Z" } : {};
   const annotations = { audience: ["user"], priority: 0.5, ...lastModified };
 
-  test("of a resource are complete", async () => {
+  test("contain all members for a resource", async () => {
     const { size, ...resource } = await firstOf("resources/list", "resources");
     expect(resource).toEqual({
       uri: "test://r",
@@ -223,7 +223,7 @@ describe.each(ALL_VERSIONS)("the members of list entries in %s", (version) => {
     if (hasTitle) expect(size).toBe(3);
   });
 
-  test("of a template are in the list of templates only", async () => {
+  test("contain all members for a template, in a separate list", async () => {
     expect(await firstOf("resources/templates/list", "resourceTemplates")).toEqual({
       uriTemplate: "test://{x}",
       name: "x",

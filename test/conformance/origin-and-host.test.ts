@@ -233,7 +233,7 @@ describe("methods other than POST", () => {
     expect(answer.status).toBe(403);
   });
 
-  test("of a live session return 403 for an invalid Origin, without side effects", async () => {
+  test("return 403 for a live session with an invalid Origin, without side effects", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const headers = { "mcp-session-id": session.id, origin: "https://evil.example", accept: "text/event-stream" };
     expect((await lab.send({ method: "GET", headers })).status).toBe(403);

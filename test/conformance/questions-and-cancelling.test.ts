@@ -41,22 +41,22 @@ async function accepted(response: Response): Promise<void> {
   expect([response.status, await response.text()]).toEqual([202, ""]);
 }
 
-describe("a client's response to a request of the server", () => {
-  test.each(VERSIONS)("arrives on another POST: the status is 202, and the call continues (%s)", async (version) => {
+describe("responses of a client to requests of the server", () => {
+  test.each(VERSIONS)("a response on another POST gets 202, and the call continues (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("that is an error reaches the handler as an error", async () => {
+  test("an error response reaches the handler as an error", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "no roots today" } }));
     expect(await textOf(stream)).toMatch(/^no answer: /);
   });
 
-  test("reaches the right one of several questions, in any order", async () => {
+  test("responses to several questions reach the right ones, in any order", async () => {
     const session = await Session.open(await lab.url());
     const [first, second] = [await asked(session), await asked(session)];
     expect(first.id).not.toBe(second.id);
@@ -65,7 +65,7 @@ describe("a client's response to a request of the server", () => {
     expect([await textOf(first.stream), await textOf(second.stream)]).toEqual(["file:///first", "file:///second"]);
   });
 
-  test("that is sent twice counts once, and both get 202", async () => {
+  test("a response that is sent twice counts once, and both get 202", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
@@ -73,7 +73,7 @@ describe("a client's response to a request of the server", () => {
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("in another session does not answer the question", async () => {
+  test("a response in another session does not answer the question", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const { stream, id } = await asked(own);
     // Bypasses the tap: its oracle would take this for the question's answer.
@@ -83,7 +83,7 @@ describe("a client's response to a request of the server", () => {
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("reaches the call even if the connection was lost, and the result is on the resumed stream", async () => {
+  test("a response reaches the call even if the connection was lost, and the result is on the resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "lost");
     stream.cut();
@@ -93,7 +93,7 @@ describe("a client's response to a request of the server", () => {
     expect(resumed.messages).toMatchObject([{ id: "lost" }]);
   });
 
-  test("to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
+  test("a response to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "evicted");
     await lab.worker.killAndRestart();
@@ -104,7 +104,7 @@ describe("a client's response to a request of the server", () => {
     expect(resumed.messages).toHaveLength(1);
   });
 
-  test("that comes too late has no effect, and handler and client are notified of the timeout", async () => {
+  test("a response that comes too late has no effect, and handler and client are notified of the timeout", async () => {
     const session = await Session.open(await lab.url("short"));
     const { stream, id } = await asked(session);
     expect(await textOf(stream)).toMatch(/^no answer: /);
@@ -116,14 +116,14 @@ describe("a client's response to a request of the server", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("is not awaited from a client without the capability, and the handler gets an error at once", async () => {
+  test("no response is awaited from a client without the capability, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url(), { capabilities: {} });
     const { messages, text } = await readAnswer(session.call("ask", { key: newKey() }));
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
 
-  test("is not awaited from a client that accepts only JSON, and the handler gets an error at once", async () => {
+  test("no response is awaited from a client that accepts only JSON, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url());
     const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
     const { contentType, messages, text } = await readAnswer(session.send(message, { accept: "application/json" }));
@@ -163,7 +163,7 @@ describe("notifications/cancelled", () => {
     expect(resumed.messages).toEqual([]);
   });
 
-  test("for an unknown or finished request, or malformed, is accepted without effect", async () => {
+  test("has no effect for an unknown or finished request, or if it is malformed", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     expect((await readAnswer(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
@@ -212,7 +212,7 @@ describe("notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("for one member of a batch does not affect the responses to the other members", async () => {
+  test("does not affect other members of a batch", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-03-26" });
     const key = newKey();
     const hold = request("tools/call", { name: "hold", arguments: { key } }, "held");

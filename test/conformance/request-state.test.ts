@@ -142,7 +142,7 @@ describe.each(FORMS)("the requestState of a handler that asks $form", (form) => 
   });
 });
 
-describe.each(FORMS)("requestState of a handler that asks $form is bound", (form) => {
+describe.each(FORMS)("the binding of requestState, of a handler that asks $form,", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -155,18 +155,18 @@ describe.each(FORMS)("requestState of a handler that asks $form is bound", (form
     ["of one user, presented by another", "alice", "bob"],
     ["of a user, presented anonymously", "alice", undefined],
     ["of an anonymous caller, presented by a user", undefined, "bob"],
-  ])("to the principal: it is refused if it is %s", async (_, owner, presenter) => {
+  ])("covers the principal: the state is refused if it is %s", async (_, owner, presenter) => {
     const as = (token: string | undefined): ModernOptions => (token === undefined ? {} : { token });
     const state = await stateOf({ value: "Oslo" }, as(owner));
     expectRefused(await book({ value: "Oslo" }, state, as(presenter)));
     expectAccepted(await book({ value: "Oslo" }, state, as(owner)));
   });
 
-  test("to the tool: it is refused for another tool", async () => {
+  test("covers the tool: the state is refused for another tool", async () => {
     expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: names.other }));
   });
 
-  test("to the method: it is refused for a prompt of the same name, and the reverse", async () => {
+  test("covers the method: the state is refused for a prompt of the same name, and the reverse", async () => {
     const state = await stateOf();
     const params = { name: names.book, arguments: { value: "Oslo" } };
     const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
@@ -185,17 +185,17 @@ describe.each(FORMS)("requestState of a handler that asks $form is bound", (form
     ["a missing member", { a: 1, b: 2 }, { a: 1 }],
     ["another order in a list", [1, 2], [2, 1]],
     ["a nested change", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
-  ])("to the arguments: it is refused with %s", async (_, before, after) => {
+  ])("covers the arguments: the state is refused with %s", async (_, before, after) => {
     expectRefused(await book({ value: after }, await stateOf({ value: before })));
   });
 
-  test("to the arguments but not to their order: it is accepted if the members have another order", async () => {
+  test("covers the arguments but not their order: the state is accepted if the members have another order", async () => {
     const state = await stateOf({ value: { a: 1, b: { c: 2, d: 3 } } });
     const answer = await book({ value: { b: { d: 3, c: 2 }, a: 1 } }, state);
     expectAccepted(answer, { a: 1, b: { c: 2, d: 3 } });
   });
 
-  test("neither to the id, the connection nor the client's name: the retry is a separate request", async () => {
+  test("covers neither the id, the connection nor the client's name: the retry is a separate request", async () => {
     const state = await stateOf({ value: "Oslo" }, { id: 1 });
     const clientInfo = { name: "another", version: "2.0.0" };
     const other = { id: "two", meta: { "io.modelcontextprotocol/clientInfo": clientInfo } };
@@ -221,7 +221,7 @@ describe("a replayed requestState", () => {
     oracle.expectClean();
   });
 
-  test("of an earlier round continues at that round, whatever came after", async () => {
+  test("continues at its own round, whatever came after", async () => {
     const call = async (more: Members) =>
       resultOf(await modern(tap.url, "tools/call", { name: "three_rounds", arguments: {}, ...more }, ABLE));
     const first = await call({});

@@ -134,19 +134,19 @@ describe.each(ALL_VERSIONS)("validation in %s", (version) => {
   });
 });
 
-describe("a schema", () => {
+describe("schemas", () => {
   const define = (schema: Schema) => () =>
     new McpServer({ name: "s", version: "1" }).tool("t", { input: jsonSchema(schema) }, () => "");
 
   test.each(["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema#", "urn:own", ""])(
-    "of the dialect %j is refused when it is defined, naming the dialect",
+    "the dialect %j is refused when a tool is defined, naming the dialect",
     ($schema) => {
       expect(define({ $schema, type: "object" })).toThrow(KitError);
     },
   );
 
   test.each(["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])(
-    "of the dialect %s is served unchanged",
+    "the dialect %s is served unchanged",
     async ($schema) => {
       const input = {
         $schema,
@@ -162,13 +162,13 @@ describe("a schema", () => {
   );
 
   test.each(["https://example.com/schema.json", "http://127.0.0.1:1/x", "other.json#/a", "file:///etc/passwd"])(
-    "with a $ref to %s is refused, and nothing is fetched",
+    "a $ref to %s is refused, and nothing is fetched",
     ($ref) => {
       expect(define({ type: "object", properties: { a: { $ref } } })).toThrow(KitError);
     },
   );
 
-  test("that is recursive neither overflows the stack nor hangs", async () => {
+  test("a recursive schema neither overflows the stack nor hangs", async () => {
     const tree: Schema = { type: "object", properties: { child: { $ref: "#" }, n: { type: "integer" } } };
     const { call } = await serve(MODERN_VERSION, { input: tree }, () => "ran");
     let deep: Json = { n: 1 };
@@ -267,7 +267,7 @@ describe("_meta and trace context", () => {
   };
   const own = { "com.example/key": { a: 1 }, "com.example.mcp/key": 2, plain: 3, "a_b.c-d": [4] };
 
-  test.each(ALL_VERSIONS)("of a request reach the handler unchanged in %s", async (version) => {
+  test.each(ALL_VERSIONS)("reach the handler of a request unchanged in %s", async (version) => {
     let seen: unknown;
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, (_, ctx) => {
@@ -283,7 +283,7 @@ describe("_meta and trace context", () => {
   });
 
   test.each([{ traceparent: "" }, { traceparent: "garbage" }, { tracestate: "=,=" }, { baggage: "\u0000" }])(
-    "that are malformed do not make a call fail: %j",
+    "do not make a call fail if they are malformed: %j",
     async (meta) => {
       const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "ran");
       const peer = await openPeer(server, MODERN_VERSION);
@@ -293,7 +293,7 @@ describe("_meta and trace context", () => {
     },
   );
 
-  test("of every modern result name its server under the reserved key, beside the author's keys", async () => {
+  test("contain the server's name under the reserved key in every modern result, beside the author's keys", async () => {
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, () => ({ content: [], _meta: own }));
     const peer = await openPeer(server, MODERN_VERSION);
@@ -304,7 +304,7 @@ describe("_meta and trace context", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)("of 2026-07-28 with reserved keys are not sent to %s", async (version) => {
+  test.each(LEGACY_VERSIONS)("are sent to %s without the reserved keys of 2026-07-28", async (version) => {
     const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "");
     const peer = await openPeer(server, version);
     await peer.request("tools/call", { name: "t" });

@@ -85,8 +85,8 @@ describe.each(VERSIONS)("a resumed stream (%s)", (version) => {
   });
 });
 
-describe("an invalid event id", () => {
-  test("is refused with 400, and does not affect the session", async () => {
+describe("invalid event ids", () => {
+  test("an invalid event id is refused with 400, and does not affect the session", async () => {
     const session = await Session.open(await lab.url());
     const known = framesOf(await finished(session))[0]?.id ?? "";
     const garbage = [
@@ -109,14 +109,14 @@ describe("an invalid event id", () => {
     expect((await session.get(known)).status).toBe(200);
   });
 
-  test("of another session is refused with 400, and nothing is replayed", async () => {
+  test("an event id of another session is refused with 400, and nothing is replayed", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const stream = await finished(own);
     for (const { id } of stream.events) expect((await other.get(id)).status).toBe(400);
     expect((await own.get(stream.events[0]?.id)).status).toBe(200);
   });
 
-  test("of a deleted session is refused with 404, like every request of the session", async () => {
+  test("an event id of a deleted session is refused with 404, like every request of the session", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await session.delete();
@@ -200,7 +200,7 @@ describe("a resumed GET stream", () => {
   });
 });
 
-describe("an event", () => {
+describe("each event", () => {
   test("is sent on only one connection when a stream is resumed while the old connection is open", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
@@ -244,7 +244,7 @@ describe("an event", () => {
     expect(resumed.flatMap(({ messages }) => messages)).toMatchObject([{ params: { progress: 3 } }, { id }]);
   });
 
-  test("of a burst that is cut off repeatedly arrives once and in order", async () => {
+  test("arrives once and in order in a burst that is cut off repeatedly", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const seen: unknown[] = [];

@@ -52,7 +52,7 @@ describe("a request with an unknown session", () => {
 });
 
 describe("a session id", () => {
-  test.each(LEGACY_VERSIONS)("of %s is visible ASCII and unique", async (version) => {
+  test.each(LEGACY_VERSIONS)("is visible ASCII and unique in %s", async (version) => {
     const url = await lab.url();
     const sessions = await Promise.all(Array.from({ length: 10 }, () => Session.open(url, { version })));
     for (const { id } of sessions) expect(id).toMatch(/^[\x21-\x7e]{16,256}$/);
@@ -74,7 +74,7 @@ describe("a session id", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("of another principal causes 404 for POST, GET, DELETE and resuming, without side effects", async () => {
+  test("causes 404 for another principal for POST, GET, DELETE and resuming, without side effects", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const own = await alice.stream("count", { key: newKey(), before: 1, after: 0 });
     await own.has("an event with an id", ({ raw }) => eventsOf(raw).some(({ id }) => id !== undefined));

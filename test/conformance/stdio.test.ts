@@ -124,7 +124,7 @@ describe.concurrent("standard output", () => {
 });
 
 describe.concurrent("a probe on stdio", () => {
-  test("by server/discover is served before initialize, and either era may follow", async () => {
+  test("can be server/discover before initialize, and either era may follow", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe"));
       expect(await next()).toMatchObject({ id: "probe", result: { supportedVersions: ["2026-07-28"] } });
@@ -139,7 +139,7 @@ describe.concurrent("a probe on stdio", () => {
     expect(messages.find(({ id }) => id === "legacy")?.result).not.toHaveProperty("resultType");
   });
 
-  test("of a version that is not served is rejected with -32022 and the served versions", async () => {
+  test("is rejected with -32022 and the served versions for a version that is not served", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe", { [PROTOCOL_VERSION_KEY]: "2099-01-01" }));
       await next();
@@ -149,7 +149,7 @@ describe.concurrent("a probe on stdio", () => {
     expect(messages[0]).toMatchObject({ id: "probe", error: { code: -32022, data } });
   });
 
-  test("by initialize of any version is refused by a modern-only server, naming its versions", async () => {
+  test("is refused by a modern-only server if it is initialize, naming the server's versions", async () => {
     const asked = LEGACY_VERSIONS.map((version) => initialize(version, version));
     const { messages, code } = await run((child) => say(child, ...asked), "stdio-modern");
     const named = { message: expect.stringContaining("2026-07-28") };
@@ -201,7 +201,7 @@ describe.concurrent("notifications/cancelled on stdio", () => {
     expect(messages.slice(1).map(({ id }) => id)).toEqual(["after"]);
   });
 
-  test("for an unknown or finished request, or malformed, gets no response", async () => {
+  test("gets no response for an unknown or finished request, or if it is malformed", async () => {
     const { messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "echo", { text: "over" }));

@@ -83,8 +83,8 @@ describe("the tasks extension", () => {
   });
 });
 
-describe("the result", () => {
-  test('has the resultType "task" for a call that creates a task, and "complete" for all other requests', async () => {
+describe("results and tasks", () => {
+  test('resultType is "task" for a call that creates a task, and "complete" for all other requests', async () => {
     const key = newKey();
     const created = await client.call("hold", { key });
     expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: 3_600_000, pollIntervalMs: 20 });
@@ -99,7 +99,7 @@ describe("the result", () => {
     expect(await client.cancel(taskId)).toMatchObject({ resultType: "complete" });
   });
 
-  test("of an acknowledgement has no other content, even for a finished task", async () => {
+  test("acknowledgements have no other content, even for a finished task", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     for (let round = 0; round < 2; round += 1) {
       const acknowledged = [await client.update(taskId, {}), await client.cancel(taskId)];
@@ -107,7 +107,7 @@ describe("the result", () => {
     }
   });
 
-  test("of a failed tool is a result and not a protocol error, whether it threw a ToolError or another exception", async () => {
+  test("a failed tool has a result and not a protocol error, whether it threw a ToolError or another exception", async () => {
     for (const [tool, text] of [
       ["tool_error", "the model reads this"],
       ["exception", "Reference:"],
@@ -119,7 +119,7 @@ describe("the result", () => {
     }
   });
 
-  test("of a protocol error makes the task failed, with the error unchanged and its message as the status message", async () => {
+  test("a protocol error makes the task failed, with the error unchanged and its message as the status message", async () => {
     const task = await client.reaches(await client.start("mcp_error", { key: "k" }), "failed");
     expect(task).toMatchObject({
       statusMessage: "of my own",
@@ -128,7 +128,7 @@ describe("the result", () => {
     expect(task).not.toHaveProperty("result");
   });
 
-  test("of a question with an undeclared capability makes the task failed with -32021", async () => {
+  test("a question with an undeclared capability makes the task failed with -32021", async () => {
     const { sampling: _, ...capabilities } = ABLE;
     const some = client.as({ capabilities });
     const { error } = await some.reaches(await some.start("sampling", { key: "k" }), "failed");
@@ -149,7 +149,7 @@ describe("cancelling a task", () => {
     expect(await effectsOf(key)).toHaveLength(1);
   });
 
-  test("that waits for an answer cancels the question", async () => {
+  test("cancels the question that the task waits for", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const asked = await client.reaches(taskId, "input_required");
     await client.cancel(taskId);
@@ -159,7 +159,7 @@ describe("cancelling a task", () => {
     expect(task).not.toHaveProperty("inputRequests");
   });
 
-  test("while its work ends leaves one of the two outcomes as final", async () => {
+  test("leaves one of the two outcomes as final if the work ends at the same time", async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => client.start("steps", { key: newKey() })));
     await Promise.all(ids.map((taskId) => client.cancel(taskId)));
     for (const taskId of ids) {
@@ -183,7 +183,7 @@ describe("cancelling a task", () => {
 });
 
 describe("an input key of a task", () => {
-  test("that is not open is ignored: unknown, already answered, or of a later question", async () => {
+  test("is ignored if it is not open: unknown, already answered, or of a later question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const first = await client.reaches(taskId, "input_required");
     await client.update(taskId, { unheard: { action: "accept", content: { name: "no" } } });
@@ -262,7 +262,7 @@ describe("the id of a task", () => {
     expect(await worker.objects("McpObject")).toHaveLength(before.length);
   });
 
-  test("that is not a string is rejected with -32602, and so are answers that are not an object", async () => {
+  test("is rejected with -32602 if it is not a string, and so are answers that are not an object", async () => {
     const bad = { [DELIBERATELY_BAD]: "1" };
     expect(await client.error("tasks/get", { taskId: 5 }, { ...bad, "mcp-name": "5" })).toMatchObject({ code: -32602 });
     const taskId = await client.start("whoami", { key: "k" });

@@ -53,22 +53,22 @@ function withoutId(answer: Answer): Answer {
 
 describe.each(ERAS)("the header Accept (%s)", (era) => {
   test.each(["text/html", "application/xml", "image/*", "application/json;q=0, text/event-stream;q=0"])(
-    "that allows neither format causes 406: %s",
+    "causes 406 if it allows neither format: %s",
     async (accept) => {
       expectError(withoutId(await sent(era, { headers: { accept } })), 406, -32600);
     },
   );
 
-  test("that is missing or */* allows both formats", async () => {
+  test("allows both formats if it is missing or */*", async () => {
     for (const accept of [undefined, "*/*"]) expectServed(await sent(era, { headers: { accept } }), "application/json");
   });
 
-  test("of one format gets that format", async () => {
+  test("decides the format of the response if it allows only one", async () => {
     expectServed(await sent(era, { headers: { accept: "application/json" } }), "application/json");
     expectServed(await sent(era, { headers: { accept: "text/event-stream" } }), "text/event-stream");
   });
 
-  test("of only JSON gets one JSON object even from a call that reports progress", async () => {
+  test("gets one JSON object if it allows only JSON, even from a call that reports progress", async () => {
     const _meta = isMembers(requestOf(era, "x").params) ? (requestOf(era, "x").params as Members)._meta : {};
     const params = { name: "emit_twice", arguments: {}, _meta: { ...(_meta as Members), progressToken: 1 } };
     const answer = await sent(era, { message: request("tools/call", params), headers: { accept: "application/json" } });
@@ -79,13 +79,13 @@ describe.each(ERAS)("the header Accept (%s)", (era) => {
 
 describe.each(ERAS)("the header Content-Type (%s)", (era) => {
   test.each([undefined, "text/plain", "text/json", "application/x-www-form-urlencoded", "application/json-rpc", "*/*"])(
-    "with a wrong value causes 415: %s",
+    "causes 415 with a wrong value: %s",
     async (type) => {
       expectError(withoutId(await sent(era, { headers: { "content-type": type } })), 415, -32600);
     },
   );
 
-  test("with a charset, or in another case, is accepted", async () => {
+  test("is accepted with a charset, or in another case", async () => {
     for (const type of ["application/json; charset=utf-8", "Application/JSON"]) {
       expectServed(await sent(era, { headers: { "content-type": type } }), "application/json");
     }
@@ -112,7 +112,7 @@ describe.each(ERAS)("the body (%s)", (era) => {
     },
   );
 
-  test("of exactly the limit is served, and one more byte causes 413", async () => {
+  test("is served at exactly the limit, and one more byte causes 413", async () => {
     const text = JSON.stringify(requestOf(era, "tools/list"));
     expectServed(await sent(era, { body: text.padEnd(1000) }, "small"), "application/json");
     for (const chunked of [false, true]) {
@@ -120,7 +120,7 @@ describe.each(ERAS)("the body (%s)", (era) => {
     }
   });
 
-  test("whose announced length is too large is refused before it is sent", async () => {
+  test("is refused before it is sent if its announced length is too large", async () => {
     const { body: _, ...ask } = post(era, { headers: { "content-length": "1000000000", "mcp-session-id": undefined } });
     expect(await sendUnfinished(lab.worker.origin, { ...ask, path: "/small/mcp" })).toBe(413);
   });
@@ -138,13 +138,13 @@ describe.each(ERAS)("the body (%s)", (era) => {
     expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 
-  test("with an id that is null, fractional or missing is rejected with -32600 without an id", async () => {
+  test("is rejected with -32600 without an id if its id is null, fractional or missing", async () => {
     for (const id of [null, 1.5, -0.1, true, {}, [1]]) {
       expectError(await sent(era, { message: requestOf(era, "tools/list", {}, id) }), 400, -32600);
     }
   });
 
-  test("with the id 0, the empty string, a negative number or a numeric string gets a response with the same id", async () => {
+  test("gets a response with the same id for 0, the empty string, a negative number or a numeric string", async () => {
     for (const id of [0, "", -1, "1", "null", Number.MAX_SAFE_INTEGER]) {
       expect(only(await sent(era, { message: requestOf(era, "tools/list", {}, id) }))).toMatchObject({
         id,
@@ -153,7 +153,7 @@ describe.each(ERAS)("the body (%s)", (era) => {
     }
   });
 
-  test("of a notification gets 202 with an empty body, even if it is unknown or malformed", async () => {
+  test("gets 202 with an empty body if it is a notification, even an unknown or malformed one", async () => {
     for (const message of [
       notification("notifications/initialized"),
       notification("notifications/no/such"),
@@ -167,8 +167,8 @@ describe.each(ERAS)("the body (%s)", (era) => {
   });
 });
 
-describe("a request id that is used twice", () => {
-  test("by two concurrent modern requests gets a separate response for each", async () => {
+describe("a request id that is used again", () => {
+  test("gets a separate response for each of two concurrent modern requests", async () => {
     const call = (key: string): Ask => {
       return post("modern", { message: requestOf("modern", "tools/call", { name: "echo", arguments: { key } }, 1) });
     };
@@ -178,7 +178,7 @@ describe("a request id that is used twice", () => {
     );
   });
 
-  test("by another request, after it is pending or finished, is accepted", async () => {
+  test("is accepted in another request, after the first is pending or finished", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const running = await session.stream("count", { key, before: 1, after: 0 }, 1);
@@ -189,7 +189,7 @@ describe("a request id that is used twice", () => {
     expect(await readAnswer(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
   });
 
-  test("by the same request again joins the running request", async () => {
+  test("joins the running request if the request is the same", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const first = await session.stream("count", { key, before: 1, after: 1 }, "same");
@@ -203,7 +203,7 @@ describe("a request id that is used twice", () => {
     first.cut();
   });
 
-  test("by the same request again, before there is a stream, gets the same response", async () => {
+  test("gets the same response if the request is the same, even before there is a stream", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const calls = [1, 2].map(() => readAnswer(session.call("hold", { key }, "same")));
@@ -217,8 +217,8 @@ describe("a request id that is used twice", () => {
 
 const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
 
-describe("HTTP methods", () => {
-  test.each(["PUT", "PATCH", "PROPFIND"])("that are unsupported return 405 with Allow: %s", async (method) => {
+describe("unsupported HTTP methods", () => {
+  test.each(["PUT", "PATCH", "PROPFIND"])("cause 405 with Allow: %s", async (method) => {
     const { body = "" } = post("modern");
     const legacy = await lab.send({ method, headers: { "content-type": "application/json" }, body });
     expect(legacy.status).toBe(405);
