@@ -126,7 +126,7 @@ describe("an argument that is mirrored into a header", () => {
     ["0b101010", 42, 400],
     [" ", 0, 400],
     ["9007199254740991.1", Number.MAX_SAFE_INTEGER, 400],
-  ])("in the header as %j for the value %i causes %i", async (header, value, status) => {
+  ])("causes the right status: header %j with the value %i causes %i", async (header, value, status) => {
     expect((await send(call("count", { count: value }), { "mcp-param-count": header })).status).toBe(status);
   });
 });

@@ -104,8 +104,8 @@ const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
   ],
 ];
 
-describe.each(ERAS)("an unusual but valid request is served (%s)", (era) => {
-  test.each(SERVED)("if it has %s", async (_, how) => {
+describe.each(ERAS)("unusual but valid requests (%s)", (era) => {
+  test.each(SERVED)("a request is served with %s", async (_, how) => {
     const ask = echo(era);
     const answer = await write(ask, how(ask));
     expect(answer.messages).toMatchObject([{ id: 7, result: { content: [{ type: "text", text: "é☃𝄞" }] } }]);
@@ -113,7 +113,7 @@ describe.each(ERAS)("an unusual but valid request is served (%s)", (era) => {
     expect(problemsOf(ask, answer)).toEqual([]);
   });
 
-  test("if its JSON follows a byte order mark and precedes white space", async () => {
+  test("a request is served if its JSON follows a byte order mark and precedes white space", async () => {
     const ask = echo(era);
     const answer = await write({ ...ask, body: `\ufeff${ask.body}\r\n\t ` }, {});
     expect(answer.messages).toMatchObject([{ id: 7, result: {} }]);
@@ -133,8 +133,8 @@ const NOT_JSON: readonly (readonly [cell: string, change: (ask: Ask) => Ask])[] 
   ["half a character at the end", withBody((text) => Buffer.concat([Buffer.from(text), Uint8Array.of(0xe2, 0x98)]))],
 ];
 
-describe.each(ERAS)("a body that is not JSON is rejected with -32700 (%s)", (era) => {
-  test.each(NOT_JSON)("if it has %s", async (_, change) => {
+describe.each(ERAS)("bodies that are not JSON (%s)", (era) => {
+  test.each(NOT_JSON)("a body is rejected with -32700 if it has %s", async (_, change) => {
     const ask = change(echo(era));
     const answer = await write(ask, {});
     expect([answer.status, answer.messages]).toMatchObject([400, [{ error: { code: -32700 } }]]);
@@ -145,26 +145,26 @@ describe.each(ERAS)("a body that is not JSON is rejected with -32700 (%s)", (era
   test.each<[cell: string, how: Raw]>([
     ["no body and no length", { pieces: [] }],
     ["only the last chunk", { lines: [CHUNKED], pieces: [LAST] }],
-  ])("if it has %s", async (_, how) => {
+  ])("a body is rejected with -32700 if it has %s", async (_, how) => {
     const answer = await write(echo(era), how);
     expect([answer.status, answer.messages]).toMatchObject([400, [{ error: { code: -32700 } }]]);
   });
 });
 
-describe.each(ERAS)("a request is refused because of its head (%s)", (era) => {
+describe.each(ERAS)("requests with an invalid head (%s)", (era) => {
   test.each<[cell: string, how: Raw, status: number]>([
     ["a second Content-Type", { lines: ["Content-Type: application/json"] }, 415],
     ["an empty Origin", { lines: ["Origin: "] }, 403],
     ["an Origin that is not ASCII", { lines: ["Origin: http://\xff"] }, 403],
     ["the method QUERY", { method: "QUERY" }, 405],
     ["the method GET and a body", { method: "GET" }, 405],
-  ])("if it has %s", async (_, how, status) => {
+  ])("a request is refused if it has %s", async (_, how, status) => {
     const answer = await write(echo(era), how);
     expect([answer.status, answer.messages]).toMatchObject([status, [{ error: { code: -32600 } }]]);
     expect(problemsOf(echo(era), answer)).toEqual([]);
   });
 
-  test("if its version has 10,000 characters, which the response does not repeat", async () => {
+  test("a request is refused if its version has 10,000 characters, which the response does not repeat", async () => {
     const { "mcp-protocol-version": _, ...headers } = echo(era).headers;
     const answer = await write({ ...echo(era), headers }, { lines: [`MCP-Protocol-Version: ${"9".repeat(10_000)}`] });
     expect([answer.status, answer.messages]).toMatchObject([400, [{ id: 7, error: {} }]]);

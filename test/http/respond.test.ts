@@ -4,8 +4,8 @@ import { readBody } from "../../src/http/body.ts";
 import { type Run, respond } from "../../src/http/respond.ts";
 import { resolveHttpLimits } from "../../src/http/response-times.ts";
 
-describe("a response", () => {
-  test("to a slow client omits notifications, but neither questions nor the result", async () => {
+describe("responses", () => {
+  test("a response to a slow client omits notifications, but neither questions nor the result", async () => {
     const run: Run = async (emit) => {
       for (let id = 1; id <= 3; id += 1) {
         emit({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: id } });
@@ -23,7 +23,7 @@ describe("a response", () => {
     expect(text).toContain("the answer");
   });
 
-  test("to a notification is 202 without a body or a content type", async () => {
+  test("the response to a notification is 202 without a body or a content type", async () => {
     const run: Run = async () => ({ text: undefined, status: 202 });
     const answer = await respond(run, { form: "either", limits: resolveHttpLimits({}) });
     expect([answer.status, answer.body, answer.headers.get("content-type")]).toEqual([202, null, null]);
