@@ -94,7 +94,7 @@ describe.each(PLACES)("a client with a cache in $name", (place) => {
   });
 });
 
-describe("a result with ttlMs", () => {
+describe("a cached result", () => {
   const requests = [
     ["tools/list", undefined],
     ["prompts/list", undefined],
@@ -103,7 +103,7 @@ describe("a result with ttlMs", () => {
     ["resources/read", { uri: "test://x" }],
     ["server/discover", undefined],
   ] as const;
-  test.each(requests)("of %s is not requested again until it has expired", async (method, params) => {
+  test.each(requests)("is used for %s until its ttlMs has passed", async (method, params) => {
     const client = await join(await serve(PUBLIC));
     const first = Number(await numberOf(client.request(method, params)));
     expect(await numberOf(client.request(method, params))).toBe(first);
@@ -134,7 +134,7 @@ describe("a result with ttlMs", () => {
   });
 
   const useless = [{ ttlMs: 0, cacheScope: "public" }, { ttlMs: -5 }, { ttlMs: "60000" }, { ttlMs: null }, {}];
-  test.each(useless)("that is not a positive number, such as %j, is not cached", async (hints) => {
+  test.each(useless)("is not stored for %j, which is not a positive ttlMs", async (hints) => {
     const client = await join(
       await serve(hints, hints.ttlMs === 0 ? undefined : { text: /ttlMs|cacheScope/, schema: "2026-07-28" }),
     );
@@ -228,7 +228,7 @@ describe("results of a legacy server", () => {
   });
 });
 
-describe("the cache after a change", () => {
+describe("a change of cached data", () => {
   /** Passes a notification to the cache of a client. */
   async function withNotices(hints: Parameters<typeof serve>[0], options: ClientCacheOptions = {}) {
     let notify: (method: string, params?: object) => void = () => undefined;
@@ -245,7 +245,7 @@ describe("the cache after a change", () => {
     return { client, notify: (method: string, params?: object) => notify(method, params) };
   }
 
-  test("of a list reads that list again, with all its pages, and no other list", async () => {
+  test("makes the client read a changed list again, with all its pages, and no other list", async () => {
     const { client, notify } = await withNotices(PUBLIC);
     await client.listTools();
     await client.listTools({ cursor: "b" });
@@ -264,7 +264,7 @@ describe("the cache after a change", () => {
     expect(await numberOf(client.readResource("test://a"))).toBe(6);
   });
 
-  test("of a resource reads that resource again, and no other resource", async () => {
+  test("makes the client read a changed resource again, and no other resource", async () => {
     const { client, notify } = await withNotices(PUBLIC);
     await client.readResource("test://a");
     await client.readResource("test://b");
@@ -273,7 +273,7 @@ describe("the cache after a change", () => {
     expect(await numberOf(client.readResource("test://b"))).toBe(2);
   });
 
-  test("that is reported before a response arrives does not store that response", async () => {
+  test("prevents storing a response that arrives after the report of the change", async () => {
     let arrive: () => void = () => undefined;
     const asked = Promise.withResolvers<void>();
     const { client, notify } = await withNotices(async () => {
@@ -294,7 +294,7 @@ describe("the cache after a change", () => {
     expect(await second).toBe(2);
   });
 
-  test("is updated automatically with listen: true", async () => {
+  test("causes an update by itself with listen: true", async () => {
     const { client } = await lab.http("/mcp", { use: [cache({ listen: true })] });
     const plain = await lab.http("/mcp");
     const heard: string[] = [];
@@ -308,7 +308,7 @@ describe("the cache after a change", () => {
     });
   });
 
-  test("is updated if the server rejects a name or a cursor as unknown", async () => {
+  test("is assumed if the server rejects a name or a cursor as unknown", async () => {
     const client = await join(await serve(PUBLIC));
     await client.listTools();
     await expect(client.callTool("gone")).rejects.toMatchObject({ code: -32602 });
@@ -375,7 +375,7 @@ describe("a shared store of cached results", () => {
     expect(() => cache({ store })).toThrow("a store needs the name of the server");
   });
 
-  test("that fails is reported, and the server gets the request", async () => {
+  test("reports a failure of the store, and the client sends the request", async () => {
     const fail = () => {
       throw new Error("the disk is full");
     };

@@ -64,7 +64,7 @@ describe("a connection to our own endpoints", () => {
     expect(tap?.exchanges.map(({ requestBody }) => requestBody).join()).not.toContain("server/discover");
   });
 
-  test("with facts of an earlier connection delivers changes to the client", async () => {
+  test("delivers changes to a client with facts of an earlier connection", async () => {
     const { client: first } = await lab.http("/mcp");
     let changes = 0;
     const { client } = await lab.http("/mcp", {

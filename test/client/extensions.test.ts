@@ -181,7 +181,7 @@ describe.each(PLACES)("extensions of a client in $name", (place) => {
 });
 
 describe("capabilities of a client", () => {
-  test.each([MODERN, "2025-11-25"])("of extensions are merged with those of options (%s)", async (version) => {
+  test.each([MODERN, "2025-11-25"])("merges those of extensions and options (%s)", async (version) => {
     const declared: unknown[] = [];
     await using server = await scripted(({ message }, response) => {
       const { params = {}, method, id } = message ?? {};
@@ -236,7 +236,7 @@ describe("an extension", () => {
     expect(created).toBe(2);
   });
 
-  test("that changes a call also changes its headers, which a raw tools/call has too", async () => {
+  test("can change a call and thereby its headers, which a raw tools/call has too", async () => {
     const regions: unknown[] = [];
     const inputSchema = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
     await using server = await scripted(({ headers, message }, response) => {
@@ -333,7 +333,7 @@ describe("an extension", () => {
     expect([seen, sessions]).toEqual([1, 2]);
   });
 
-  test("that throws in onNotification is reported and has no other effect", async () => {
+  test("can throw in onNotification, which is reported and has no other effect", async () => {
     const events: ClientEvent[] = [];
     const broken: ClientExtension = () => ({
       changes: ["tools"],
@@ -356,7 +356,7 @@ describe("an extension", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "handler-failed", handler: "use: onNotification" }));
   });
 
-  test("that never settles does not prevent the signal of the caller from ending the request", async () => {
+  test("cannot prevent the signal of the caller from ending the request by never settling", async () => {
     const stuck: ClientExtension = () => ({
       onRequest: (request, next) => (request.method === "tools/call" ? new Promise(() => undefined) : next(request)),
     });

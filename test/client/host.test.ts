@@ -173,7 +173,7 @@ describe("a configuration of a host", () => {
     [{ command: "a", args: "b" }, "a member args that is not a list"],
     [{ command: "a", env: { B: {} } }, "a member env.B that is not text"],
     [{ url: "https://a.example", headers: [] }, "a member headers that is not an object"],
-  ])("that is wrong (%j) causes an error with server and member", (entry, text) => {
+  ])("causes an error with server and member if it is wrong (%j)", (entry, text) => {
     expect(() => readServer("one", entry, none)).toThrow(`The server "one"`);
     expect(() => readServer("one", entry, none)).toThrow(text);
   });

@@ -45,8 +45,8 @@ function redirect(response: ServerResponse, status: number, location: string): t
   return true;
 }
 
-describe("a redirect", () => {
-  test("after a call is not followed to a host that does not exist, and the call is not sent again", async () => {
+describe("redirects", () => {
+  test("a redirect of a call is not followed to a host that does not exist, and the call is not sent again", async () => {
     const absent = await scripted(() => undefined);
     await absent[Symbol.asyncDispose]();
     await using server = await legacy(
@@ -59,7 +59,7 @@ describe("a redirect", () => {
     expect(server.asked.filter((each) => each === "POST tools/call")).toHaveLength(1);
   });
 
-  test("to another origin fails, and the other origin gets no request", async () => {
+  test("a redirect to another origin fails, and the other origin gets no request", async () => {
     await using other = await scripted((_, response) => response.writeHead(400).end());
     await using server = await scripted((_, response) => redirect(response, 307, other.url));
     const connecting = connect(server.url, { ...ME, headers: { "x-api-key": "secret" } });
@@ -67,7 +67,7 @@ describe("a redirect", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("of HTTP+SSE to another origin fails, and the other origin gets no request", async () => {
+  test("a redirect of HTTP+SSE to another origin fails, and the other origin gets no request", async () => {
     await using other = await scripted((_, response) => response.writeHead(400).end());
     await using server = await scripted(({ method }, response) =>
       method === "GET" ? redirect(response, 307, other.url) : response.writeHead(405).end(),
@@ -78,7 +78,7 @@ describe("a redirect", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("within the origin that keeps the method is followed with all headers", async () => {
+  test("a redirect within the origin that keeps the method is followed with all headers", async () => {
     const paths: unknown[] = [];
     await using server = await scripted(({ url, headers, message }, response) => {
       if (url === "/mcp") return redirect(response, 308, "/mcp/");
@@ -89,7 +89,7 @@ describe("a redirect", () => {
     expect(paths).toEqual([["/mcp/", "secret"]]);
   });
 
-  test("to itself is followed at most three times", async () => {
+  test("a redirect to itself is followed at most three times", async () => {
     await using server = await scripted((_, response) => redirect(response, 307, "/mcp"));
     await expect(connect(server.url, { ...ME, ...LEGACY })).rejects.toMatchObject({
       code: "http-status",

@@ -85,8 +85,8 @@ function legacyServer(count: number, posts: Gauge): Promise<Scripted> {
   });
 }
 
-describe("a legacy server over HTTP", () => {
-  test("that asks 300 questions in one call gets all answers, 16 questions at a time", async () => {
+describe("many questions of a legacy server over HTTP", () => {
+  test("300 questions in one call are all answered, 16 at a time", async () => {
     const [handlers, posts] = [new Gauge(), new Gauge()];
     await using server = await legacyServer(300, posts);
     const onElicit = async () => {
@@ -102,7 +102,7 @@ describe("a legacy server over HTTP", () => {
     expect(posts.most).toBeLessThanOrEqual(PER_CALL);
   });
 
-  test("that asks in ten calls at once has at most 64 open questions", async () => {
+  test("questions of ten calls at once are limited to 64 open questions", async () => {
     const { gauge, release, onElicit } = heldHandler();
     await using server = await legacyServer(20, new Gauge());
     const { client } = await join(server.url, { protocolVersions: ["2025-11-25"], onElicit });
@@ -117,7 +117,7 @@ describe("a legacy server over HTTP", () => {
     expect(gauge).toMatchObject({ total: 200, most: PER_CONNECTION });
   });
 
-  test("that asks 5,000 questions is read only as far as it gets answers, and is notified when the call is cancelled", async () => {
+  test("5,000 questions are read only as far as they are answered, and the server is notified when the call is cancelled", async () => {
     const { gauge, onElicit } = heldHandler();
     await using server = await legacyServer(0, new Gauge());
     let asked = 0;

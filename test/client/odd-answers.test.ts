@@ -24,12 +24,12 @@ function answering(answer: (asked: number) => object, expected?: RegExp) {
   }, expected);
 }
 
-describe("a list from a server", () => {
+describe("lists from a server", () => {
   test.each([
     ["tools", [null]],
     ["prompts", [5]],
     ["resources", [[]]],
-  ])("of %s with the item %j is refused with an error about the item", async (kind, items) => {
+  ])("a list of %s with the item %j is refused with an error about it", async (kind, items) => {
     await using server = await answering(() => ({ ...PAGE, [kind]: items }), /./);
     const { client } = await join(server.url);
     const listing = kind === "tools" ? client.tools() : kind === "prompts" ? client.prompts() : client.resources();
@@ -39,13 +39,13 @@ describe("a list from a server", () => {
     });
   });
 
-  test.each([[null], [7], [{}]])("with the cursor %j ends after its first page", async (nextCursor) => {
+  test.each([[null], [7], [{}]])("a list with the cursor %j ends after its first page", async (nextCursor) => {
     await using server = await answering((asked) => ({ ...PAGE, prompts: [{ name: `p${asked}` }], nextCursor }), /./);
     const { client } = await join(server.url);
     expect(await client.prompts().all()).toEqual([{ name: "p1" }]);
   });
 
-  test("is read up to messageBytesMax if only its cursors are long", async () => {
+  test("a list is read up to messageBytesMax if only its cursors are long", async () => {
     await using server = await answering((asked) => ({ ...PAGE, tools: [], nextCursor: `${asked}`.repeat(40_000) }));
     const { client, events } = await join(server.url, { messageBytesMax: 100_000 });
     expect(await client.tools().all()).toEqual([]);

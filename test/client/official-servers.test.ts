@@ -87,8 +87,8 @@ describe.each(KINDS.filter(({ asks }) => asks))("an official server over $name",
   });
 });
 
-describe("transports of the official SDK connect our client", () => {
-  test("in memory", async () => {
+describe("our client over transports of the official SDK", () => {
+  test("connects in memory", async () => {
     const [serverEnd, clientEnd] = InMemoryTransport.createLinkedPair();
     await officialServer().connect(serverEnd);
     const client = await connect(clientEnd as Transport, ME);
@@ -96,7 +96,7 @@ describe("transports of the official SDK connect our client", () => {
     await client.close();
   });
 
-  test("over stdio", async () => {
+  test("connects over stdio", async () => {
     const client = await connect(new StdioClientTransport({ command: NODE, args: [STDIO] }) as Transport, ME);
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
     await client.close();

@@ -213,7 +213,7 @@ describe("a modern server that asks", () => {
     expect(answers).toEqual([{ form: { action: "accept", content: { a: "x", b: 0, d: false } } }]);
   });
 
-  test("without end is stopped after roundsMax rounds", async () => {
+  test("is stopped after roundsMax rounds if it asks without end", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", inputRequests: ask });
@@ -238,7 +238,7 @@ describe("a modern server that asks", () => {
       { text: /inputRequests.a must/, schema: "2026-07-28" },
     ],
     ["questions for a list", "tools/list", { inputRequests: ask }, /is not answered with input_required/],
-  ])("with %s is refused as invalid", async (_, method, members, fault) => {
+  ])("sends %s, which is refused as invalid", async (_, method, members, fault) => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", ...members });
@@ -248,7 +248,7 @@ describe("a modern server that asks", () => {
     await expect(client.request(method, params)).rejects.toMatchObject({ code: "answer-invalid", source: "server" });
   });
 
-  test("and whose handler throws ends the request with its error as the cause", async () => {
+  test("gets no answer if a handler throws, and the request ends with the handler's error as the cause", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", inputRequests: ask });

@@ -126,7 +126,7 @@ test("a client that is closed while its process is started again does not leave 
 });
 
 describe("a transport", () => {
-  test("that a function creates is created again when it closes", async () => {
+  test("is created again by its function when it closes", async () => {
     const ends: Transport[] = [];
     const target = async () => {
       const [serverEnd, clientEnd] = createPair();
@@ -142,7 +142,7 @@ describe("a transport", () => {
     expect(has("reconnected")).toBe(true);
   });
 
-  test("that cannot be opened again ends the client, and so does a function that fails too often", async () => {
+  test("ends the client if it cannot be opened again, and so does a function that fails too often", async () => {
     const [serverEnd, clientEnd] = createPair();
     await serve(createServer(), serverEnd, { onError: () => undefined });
     const alone = await enter(clientEnd);

@@ -76,7 +76,7 @@ describe("the stream of a legacy call", () => {
     expect(server.asked.filter((each) => each === "GET")).toHaveLength(2);
   });
 
-  test("without an event id cannot be resumed, so that the call fails at once", async () => {
+  test("cannot be resumed without an event id, so that the call fails at once", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
       return message?.method === "tools/call" ? stream(response, ": nothing\n\n") : response.writeHead(202).end();
@@ -124,7 +124,7 @@ describe("a session that the server has lost", () => {
     expect(sessions).toBe(2);
   });
 
-  test("and cannot be reopened makes the request fail", async () => {
+  test("makes the request fail if it cannot be reopened", async () => {
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize")
         return result(response, message.id, initialized("2025-11-25"), { "mcp-session-id": "s" });
@@ -145,7 +145,7 @@ describe("a session that the server has lost", () => {
     ["idempotentHint", { idempotentHint: true }, 2],
     ["no hint", {}, 1],
     ["destructiveHint", { destructiveHint: true }, 1],
-  ])("during a call repeats only safe calls: a tool with %s", async (_, annotations, calls) => {
+  ])("repeats only safe calls that were running: a tool with %s", async (_, annotations, calls) => {
     let count = 0;
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize")
@@ -300,7 +300,7 @@ describe("the stream of changes", () => {
   test.each([
     ["a legacy session", NEWEST_LEGACY, undefined],
     ["a modern server", {}, "subscriptions/listen"],
-  ])("of %s is opened again, and changes that may have been missed are reported", async (_, options, method) => {
+  ])("is opened again for %s, and changes that may have been missed are reported", async (_, options, method) => {
     const updated: string[] = [];
     let toolChanges = 0;
     const { client, events } = await join(proxy.url("/mcp"), {
@@ -329,7 +329,7 @@ describe("the stream of changes", () => {
     await touchUntilHeard();
   });
 
-  test("that the server closes again and again is abandoned, with an event", async () => {
+  test("is abandoned with an event if the server closes it again and again", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") {
         return result(response, message.id, discovered(undefined, { tools: { listChanged: true } }));

@@ -181,7 +181,7 @@ describe.each(PLACES)("a client in $name", (place) => {
 });
 
 describe("options of a client", () => {
-  test("that are misspelt cause an error with the right name", async () => {
+  test("cause an error with the right name if they are misspelt", async () => {
     await expect(lab.http("/mcp", { timeoutMS: 5 } as never)).rejects.toThrow('Did you mean "timeoutMs"?');
     const { client } = await lab.http();
     await expect(client.callTool("add", {}, { timeout: 5 } as never)).rejects.toThrow('"timeoutMs"');

@@ -82,10 +82,10 @@ describe("callTool() with the option output", () => {
   });
 });
 
-describe("a resume token of an interrupted request", () => {
+describe("resume tokens of interrupted requests", () => {
   const LEGACY = { ...ME, protocolVersions: ["2025-11-25"] };
 
-  test("gives another client the result, with the progress in between, after the first client was lost", async () => {
+  test("a token gives another client the result, with the progress in between, after the first client was lost", async () => {
     const proxy = await startProxy(lab.worker.origin);
     const tokens: string[] = [];
     let isDead = false;
@@ -116,7 +116,7 @@ describe("a resume token of an interrupted request", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  test("of a session that has ended rejects as a call that may have run", async () => {
+  test("a token of a session that has ended rejects as a call that may have run", async () => {
     const { client } = await join(lab.url(), { protocolVersions: ["2025-11-25"] });
     const token = btoa(JSON.stringify([lab.url(), "2025-11-25", "unknown", 1, "tools/call", "1-1"]));
     await expect(client.resume(token)).rejects.toMatchObject({ code: "session-lost", mayHaveRun: true });
@@ -127,12 +127,12 @@ describe("a resume token of an interrupted request", () => {
     "x",
     btoa("[]"),
     btoa(JSON.stringify(["http://127.0.0.1:1/mcp", "2026-07-28", "s", 1, "tools/call", "e"])),
-  ])("that is %j is refused, and nothing is sent", async (token) => {
+  ])("the token %j is refused, and no request is sent", async (token) => {
     const { client } = await join(lab.url());
     await expect(client.resume(token)).rejects.toMatchObject({ code: "options-invalid" });
   });
 
-  test("of another server is refused, naming the server", async () => {
+  test("a token of another server is refused, naming the server", async () => {
     const { client } = await join(lab.url());
     const token = btoa(JSON.stringify(["http://127.0.0.1:1/mcp", "2025-11-25", "s", 1, "tools/call", "e"]));
     await expect(client.resume(token)).rejects.toThrow("the token is for http://127.0.0.1:1/mcp");

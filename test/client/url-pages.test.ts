@@ -92,10 +92,10 @@ test("the time limit of a call without progress does not include the visit, and 
   expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 });
 
-describe("a call that needs pages rejects with their addresses", () => {
+describe("a call that needs pages", () => {
   const urls = [{ url: "https://files.example/" }, { url: "https://mail.example/" }];
 
-  test("if there is no handler", async () => {
+  test("rejects with their addresses if there is no handler", async () => {
     const client = await visit({});
     const called = client.callTool("sync", { key: crypto.randomUUID() });
     const refused = await called.catch((reason: unknown) => reason);
@@ -103,7 +103,7 @@ describe("a call that needs pages rejects with their addresses", () => {
     expect(refused).toMatchObject({ name: "McpError", code: -32042 });
   });
 
-  test("if the user refuses one page, and the handler of the other page is aborted", async () => {
+  test("rejects with their addresses if the user refuses one page, and the handler of the other page is aborted", async () => {
     const contexts: QuestionContext[] = [];
     const client = await visit({
       onElicitUrl: ({ url }, context) => {
@@ -157,7 +157,7 @@ describe("a server that requires a visit", () => {
     await client.close();
   });
 
-  test("without a page causes no visit", async () => {
+  test("causes no visit without a page", async () => {
     await using server = await serve({ elicitations: [] });
     const client = await connect(server.url, options);
     const refused = await client.callTool("sync").catch((reason: unknown) => reason);

@@ -183,7 +183,7 @@ describe("output schemas", () => {
     ["too many values", { enum: Array.from({ length: 10_001 }, (_, index) => index) }, "10000 values"],
     ["too much depth", deep(200), "deeper than 128"],
   ] as const;
-  test.each(unusable)("with %s make the client refuse the call", async (_, schema, text) => {
+  test.each(unusable)("make the client refuse the call with %s", async (_, schema, text) => {
     const { client, server } = await serve(schema, () => ({ structuredContent: 1 }));
     const error = await client.callTool("any").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "tool-invalid", source: "use", mayHaveRun: false });
@@ -192,7 +192,7 @@ describe("output schemas", () => {
     expect(server.asked.filter((each) => each.startsWith("GET"))).toEqual([]);
   });
 
-  test("that cannot be used are reported once if the author prefers unchecked results", async () => {
+  test("are reported once if they cannot be used and the author prefers unchecked results", async () => {
     const schema = { $ref: "http://127.0.0.1:9/schema.json" };
     const { client, events } = await serve(schema, () => ({ structuredContent: 1 }), { unusable: "warn" });
     expect((await client.callTool("any")).structuredContent).toBe(1);
@@ -201,7 +201,7 @@ describe("output schemas", () => {
     expect(warnings).toMatchObject([{ message: expect.stringContaining("Its results are not checked.") }]);
   });
 
-  test("that refer to themselves without end, or multiply the work, cause an error instead of a hang", async () => {
+  test("cause an error instead of a hang if they refer to themselves without end, or multiply the work", async () => {
     const endless = await issuesOf({ $ref: "#" }, 1);
     expect(endless).toMatchObject([{ path: "", message: expect.stringContaining("could not be checked") }]);
     const both = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });

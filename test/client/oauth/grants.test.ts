@@ -79,7 +79,7 @@ describe("an assertion of a client", () => {
     });
   });
 
-  test("that is refused is not sent again", async () => {
+  test("is not sent again if it is refused", async () => {
     const authority = await start();
     authority.onToken = () => ({ status: 400, body: { error: "invalid_grant" } });
     expect(await reasonOf(authority, { grant: jwtBearer(() => "a.b.c"), client: { id: "workload" } })).toBe(
@@ -156,7 +156,7 @@ describe("a device code", () => {
   test.each([
     ["access_denied", { error: "access_denied" }, "token-refused"],
     ["expired_token", { error: "expired_token" }, "token-refused"],
-  ])("that ends with %s rejects", async (_what, body, reason) => {
+  ])("rejects if it ends with %s", async (_what, body, reason) => {
     const authority = await started();
     authority.onToken = () => ({ status: 400, body });
     expect(await reasonOf(authority, { grant })).toBe(reason);

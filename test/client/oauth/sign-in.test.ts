@@ -64,7 +64,7 @@ describe("the authorization server's metadata", () => {
     ["does not exist", "discovery-failed", () => ({ reply: { status: 404 } })],
     ["cannot be read at the moment", "unreachable", () => ({ reply: { status: 503 } })],
     ["is larger than any real one", "unreachable", () => ({ reply: { body: { x: "x".repeat(300_000) } } })],
-  ])("that %s is refused: %s", async (_what, reason, changeOf) => {
+  ])("is refused if it %s: %s", async (_what, reason, changeOf) => {
     const authority = await start((each) => {
       const { metadata, resource, reply } = changeOf(each);
       if (metadata) each.metadata = metadata;

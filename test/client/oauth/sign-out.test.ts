@@ -19,7 +19,7 @@ async function signedIn(authority: Authority) {
 }
 
 describe("signing out", () => {
-  test("with signOut() removes the tokens from the store only", async () => {
+  test("removes only the stored tokens with signOut()", async () => {
     const authority = await start(withRevocation);
     const { signOut, revoke } = await signedIn(authority);
     await signOut();

@@ -232,10 +232,10 @@ test("a server that refuses to be listened to is polled instead", { timeout: 20_
   expect(isListenedTo).toBe(true);
 });
 
-describe("a response about a task is invalid", () => {
+describe("responses about a task", () => {
   const INVALID = { name: "ClientError", code: "answer-invalid" };
 
-  test("if another request than a tool call becomes a task", async () => {
+  test("a task in response to another request than a tool call is invalid", async () => {
     await using server = await serve(
       { "resources/read": (response, id) => result(response, id, { resultType: "task", ...WORKING }) },
       /is not answered with a task/,
@@ -244,7 +244,7 @@ describe("a response about a task is invalid", () => {
     await expect(client.request("resources/read", { uri: "x://y" })).rejects.toMatchObject(INVALID);
   });
 
-  test("if the task has no id or an unknown status", async () => {
+  test("a task without an id or with an unknown status is invalid", async () => {
     const { taskId: _, ...nameless } = WORKING;
     for (const state of [nameless, { ...WORKING, status: "resting" }]) {
       await using server = await serve(
@@ -256,14 +256,14 @@ describe("a response about a task is invalid", () => {
     }
   });
 
-  test("if a completed task has no result", async () => {
+  test("a completed task without a result is invalid", async () => {
     const { result: _, ...empty } = COMPLETED;
     await using server = await serve({ "tasks/get": states(empty) }, { text: /GetTaskResult/, schema: "ext-tasks" });
     const { client } = await visit(server);
     await expect(client.callTool("x")).rejects.toMatchObject(INVALID);
   });
 
-  test("if the client did not declare tasks", async () => {
+  test("a task is invalid if the client did not declare tasks", async () => {
     await using server = await serve({});
     const { client } = await visit(server, { use: [] });
     await expect(client.callTool("x")).rejects.toMatchObject(INVALID);

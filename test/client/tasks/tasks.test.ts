@@ -192,7 +192,7 @@ describe.each(VERSIONS)("resumeTask() in %s", (version) => {
 });
 
 describe("a restart of the server", () => {
-  test.each(VERSIONS)("during the wait does not lose the task: %s", { timeout: 60_000 }, async (version) => {
+  test.each(VERSIONS)("does not lose a task that is awaited: %s", { timeout: 60_000 }, async (version) => {
     const { client, events } = await lab.visit(version);
     const key = newKey();
     const task = await startTask(client, "hold", { key });
@@ -206,8 +206,8 @@ describe("a restart of the server", () => {
   });
 });
 
-describe("a modern task", () => {
-  test("that takes longer is listened to instead of polled, and the stream is closed afterwards", async () => {
+describe("modern tasks", () => {
+  test("a long task is listened to instead of polled, and the stream is closed afterwards", async () => {
     const signals: AbortSignal[] = [];
     const { client, tap, methods } = await lab.visit(MODERN, {
       fetch: (url, init) => {
@@ -234,7 +234,7 @@ describe("a modern task", () => {
     await until("the stream is closed", () => signals.length === 1 && signals[0]?.aborted === true);
   });
 
-  test("whose question is withdrawn aborts the handler", async () => {
+  test("a task whose question is withdrawn aborts the handler", async () => {
     const contexts: QuestionContext[] = [];
     const { client } = await lab.visit(MODERN, {
       onElicit: (_, context) => {
@@ -247,15 +247,15 @@ describe("a modern task", () => {
     await until("the handler is told", () => contexts[0]?.signal.aborted === true);
   });
 
-  test("is requested once, after questions on the request itself", async () => {
+  test("a task is requested once, after questions on the request itself", async () => {
     const { client, created } = await lab.visit(MODERN, { onElicit });
     expect(textOf(await client.callTool("asking_first", { key: newKey() }))).toBe("1 First? 2 Then?");
     expect(created).toHaveLength(1);
   });
 });
 
-describe("a tool of 2025-11-25", () => {
-  test("that was not listed is looked up once, and called as a task if it must be one", async () => {
+describe("tools of 2025-11-25", () => {
+  test("a tool that was not listed is looked up once, and called as a task if it must be one", async () => {
     const { client, methods } = await lab.visit("2025-11-25");
     expect(textOf(await client.callTool("brief", { key: newKey() }))).toBe("brief");
     const before = methods().filter((method) => method?.startsWith("tools/"));
@@ -272,7 +272,7 @@ describe("a tool of 2025-11-25", () => {
     expect(methods().filter((method) => method === "tools/list").length).toBeLessThanOrEqual(before.length);
   });
 
-  test("that can run as a task is called as usual, because this takes one request", async () => {
+  test("a tool that can run as a task is called as usual, because this takes one request", async () => {
     const { client, created, methods, tap } = await lab.visit("2025-11-25");
     expect(textOf(await client.callTool("steps", { key: newKey() }))).toBe("1 2 3");
     expect(created).toEqual([]);
