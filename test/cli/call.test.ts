@@ -336,11 +336,11 @@ describe("the option --env", () => {
   });
 });
 
-describe("a server that cannot be started", () => {
+describe("servers that cannot be started", () => {
   test.each([
     ["no-such-program-here", 'The command "no-such-program-here" was not found.'],
     ["/etc/passwd", 'The command "/etc/passwd" may not be run.'],
-  ])("is reported with its command: %s", async (command, text) => {
+  ])("a server that cannot be started is reported with its command: %s", async (command, text) => {
     const { code, stdout, stderr } = await cli(["list", "--", command]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toContain(`mcp-edge: ${text}`);
@@ -359,7 +359,7 @@ describe("a server that cannot be started", () => {
       console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
       setTimeout(() => { console.error("first line\\nlast words"); process.exit(3); }, 300);`,
     ],
-  ])("and ends %s is reported once with its whole log", async (_, program) => {
+  ])("a server that ends %s is reported once with its whole log", async (_, program) => {
     const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toMatch(
@@ -367,7 +367,7 @@ describe("a server that cannot be started", () => {
     );
   });
 
-  test("in time is reported with its log", async () => {
+  test("a server that does not start in time is reported with its log", async () => {
     const program = "console.error('waiting for the database'); setInterval(() => {}, 1000)";
     const { code, stderr } = await cli(["list", "--timeout", "2s", "--", NODE, "-e", program]);
     expect(code).toBe(5);

@@ -257,7 +257,7 @@ test.each([
 describe("a project from an untrusted source", () => {
   const SCRIPT = "// { \n echo harmless\n";
 
-  test("with a backup that is a link does not have files written through it", async () => {
+  test("connect does not write files through a backup that is a link", async () => {
     const victim = join(home, ".bashrc");
     write(victim, SCRIPT);
     write(join(project, ".mcp.json"), '{ "mcpServers": {} } // $(touch owned)');
@@ -273,7 +273,7 @@ describe("a project from an untrusted source", () => {
     ["cursor", ".cursor/mcp.json"],
     ["vscode", ".vscode/mcp.json"],
     ["zed", ".zed/settings.json"],
-  ])("does not change the file of %s through a link, and the message has the target", async (host, file) => {
+  ])("connect does not change the file of %s through a link, and names the target", async (host, file) => {
     const victim = join(home, "settings.json");
     const text = '{ "secret": "s3cret" }';
     write(victim, text);
@@ -285,7 +285,7 @@ describe("a project from an untrusted source", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("with a folder that is a link out of the project is refused, even if the file does not exist", async () => {
+  test("connect refuses a folder that is a link out of the project, even if the file does not exist", async () => {
     mkdirSync(join(home, "outside"));
     symlinkSync(join(home, "outside"), join(project, ".cursor"));
     const { code, stderr } = await run("cursor", URL_OF, "--project", "--yes");
@@ -293,7 +293,7 @@ describe("a project from an untrusted source", () => {
     expect(readdirSync(join(home, "outside"))).toEqual([]);
   });
 
-  test("with a link to another file of the project is refused as well", async () => {
+  test("connect refuses a link to another file of the project as well", async () => {
     write(join(project, "hook.sh"), "{}");
     symlinkSync(join(project, "hook.sh"), join(project, ".mcp.json"));
     const { code, stderr } = await run("claude-code", URL_OF, "--project", "--yes");
@@ -306,7 +306,7 @@ describe("a project from an untrusted source", () => {
     ["skills skills --out src/skills.ts", "src/skills.ts"],
     ["server-json --name io.github.me/lab --url https://example.com/mcp --out server.json", "server.json"],
     ["types --out src/lab.ts", "src/lab.ts"],
-  ])("does not make mcp-edge %s write through a link", async (line, file) => {
+  ])("mcp-edge %s does not write through a link", async (line, file) => {
     write(join(project, "skills/dice/SKILL.md"), "---\nname: dice\ndescription: Rolls dice.\n---\nRoll.\n");
     mkdirSync(join(project, "src"));
     const victim = join(home, ".bashrc");

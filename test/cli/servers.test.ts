@@ -261,11 +261,11 @@ test("a name that a host has for the user and for the project can be written for
   close();
 });
 
-describe("the files in which hosts keep their servers are found", () => {
+describe("the files in which hosts keep their servers", () => {
   const at = (platform: NodeJS.Platform, more: Partial<Surroundings> = {}) =>
     hostFiles({ platform, home: "/h", env: {}, cwd: "/p", ...more }).map(({ path }) => path);
 
-  test("on macOS", () => {
+  test("are found on macOS", () => {
     expect(at("darwin")).toEqual(
       expect.arrayContaining([
         "/h/Library/Application Support/Claude/claude_desktop_config.json",
@@ -281,7 +281,7 @@ describe("the files in which hosts keep their servers are found", () => {
     );
   });
 
-  test("on Windows", () => {
+  test("are found on Windows", () => {
     const paths = at("win32", { home: "C:\\h", cwd: "C:\\p", env: { APPDATA: "C:\\h\\AppData\\Roaming" } });
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -294,7 +294,7 @@ describe("the files in which hosts keep their servers are found", () => {
     );
   });
 
-  test("on Linux, even with another folder for configurations", () => {
+  test("are found on Linux, even with another folder for configurations", () => {
     expect(at("linux")).toContain("/h/.config/Code/User/mcp.json");
     expect(at("linux", { env: { XDG_CONFIG_HOME: "/x" } })).toContain("/x/Claude/claude_desktop_config.json");
   });
@@ -318,7 +318,7 @@ describe("a host's file", () => {
     );
   });
 
-  test("with neither a command nor a URL is reported as a problem of that server only", () => {
+  test("has a problem for one server only if this server has neither a command nor a URL", () => {
     expect(read({ type: "stdio" })).toMatchObject({ problem: 'The server "it" has neither a command nor a url.' });
     expect(() => read({ url: "ftp://x" })?.resolve()).toThrow('"ftp://x" is not a URL.');
   });

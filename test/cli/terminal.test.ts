@@ -205,14 +205,14 @@ describe("Ctrl-C", () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
-  test("at a question ends the program, not only the question", async () => {
+  test("ends the program at a question, not only the question", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
     await screen.shows("Do you want to answer ");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
   });
 
-  test("at a confirmation ends the program without the call", async () => {
+  test("ends the program at a confirmation, without the call", async () => {
     using screen = screenWithServer(["call", "charge", "--key", "k9"]);
     await screen.shows("Run it?");
     screen.press(KEYS.ctrlC);

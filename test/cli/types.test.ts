@@ -27,7 +27,7 @@ function typeOf(schema: unknown): string {
   return writer.declarations.join("\n").replaceAll("export type ", "").trim();
 }
 
-describe("schemas are converted to types", () => {
+describe("the types that are generated from schemas", () => {
   test.each<[string, unknown, string]>([
     ["simple types", { type: ["string", "null"] }, "It = string | null;"],
     ["an integer", { type: "integer", minimum: 0 }, "It = number;"],
@@ -69,11 +69,11 @@ describe("schemas are converted to types", () => {
       "It = ItA;\n\nItA = unknown;\n\nItB = ItA;",
     ],
     ["a recursive map", { type: "object", additionalProperties: { $ref: "#" } }, "It = Record<string, unknown>;"],
-  ])("for %s", (_, schema, expected) => {
+  ])("are right for %s", (_, schema, expected) => {
     expect(typeOf(schema)).toBe(expected);
   });
 
-  test("with unknown for a part that is too deep or too large", () => {
+  test("use unknown for a part that is too deep or too large", () => {
     const deep = Array.from({ length: 500 }).reduce<object>((items) => ({ type: "array", items }), { type: "string" });
     expect(typeOf(deep)).toContain("unknown");
     const wide = { anyOf: Array.from({ length: 30_000 }, (_, index) => ({ const: index })) };
