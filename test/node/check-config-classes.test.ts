@@ -84,7 +84,7 @@ describe("a configuration with exports in place of migrations", () => {
     ["deleted", { type: "durable-object", state: "deleted" }],
     ["renamed", { type: "durable-object", state: "renamed", renamed_to: "Other" }],
     ["transferred", { type: "durable-object", state: "transferred", transferred_to: "elsewhere" }],
-  ])("with an exported class that is marked as %s reports it once", async (state, entry) => {
+  ])("reports an exported class once if it is marked as %s", async (state, entry) => {
     const more = state === "renamed" ? { Other: SQLITE } : {};
     const { status, said } = await checkExports(`${CLASS} export class Other {}`, { McpObject: entry, ...more });
     expect([status, said]).toEqual([
@@ -94,13 +94,13 @@ describe("a configuration with exports in place of migrations", () => {
     expect(said.match(/^\[/gm)).toHaveLength(1);
   });
 
-  test("with a class with the storage legacy-kv reports it", async () => {
+  test("reports a class with the storage legacy-kv", async () => {
     const { status, said } = await checkExports(CLASS, { McpObject: { type: "durable-object", storage: "legacy-kv" } });
     expect([status, said]).toEqual([1, expect.stringContaining('exports.McpObject has storage = "legacy-kv"')]);
     expect(said).toContain('write storage = "sqlite"');
   });
 
-  test("with a class that the main module does not export reports it", async () => {
+  test("reports a class that the main module does not export", async () => {
     const { said } = await checkExports(CLASS, { McpObject: SQLITE, Missing: SQLITE });
     expect(said).toContain("The entry exports names the class Missing, which index.ts does not export.");
   });

@@ -150,7 +150,7 @@ describe("lines on stdio", () => {
     expect(open.unreadable).toEqual(["too-large"]);
   });
 
-  test("over the limit are reported once, and never as invalid JSON", async () => {
+  test("are reported once if they exceed the limit, and never as invalid JSON", async () => {
     const open = await start({ limits: { bodyBytesMax: 20 } });
     for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
     open.input.write('\n{"a":1}\n');
