@@ -36,27 +36,27 @@ test("developmentToken() returns a token for the requested scopes", async () => 
   expect((await call(token, "write")).text).toBe("written");
 });
 
-describe("developmentToken() rejects with the reason", () => {
+describe("developmentToken()", () => {
   test.each<[string, string, RegExp]>([
     ["of a user who does not exist", "eve", /the user "eve" was not signed in: 400 .*Begin again/],
     ["of a user who is not admitted", "grace", /the user "grace" was not signed in: 403 .*may not use Notes/],
-  ])("for a token %s", async (_, user, reason) => {
+  ])("rejects with the reason for a token %s", async (_, user, reason) => {
     await expect(developmentToken(worker.url("/mcp"), user)).rejects.toThrow(reason);
   });
 
-  test("for scopes that no user may grant", async () => {
+  test("rejects with the reason for scopes that no user may grant", async () => {
     const asked = developmentToken(worker.url("/mcp"), "ada", { scope: '"' });
     await expect(asked).rejects.toThrow(/invalid_scope/);
   });
 
   test.each(["https://mcp.example.com/mcp", "http://192.168.0.2:8787/mcp", "http://localhost.evil.example/mcp"])(
-    "at %s, to which it sends no request",
+    "rejects with the reason at %s, to which it sends no request",
     async (url) => {
       await expect(developmentToken(url, "ada")).rejects.toThrow(/is not on this machine/);
     },
   );
 
-  test("at a server without registration, and at a server without development users", async () => {
+  test("rejects with the reason at a server without registration, and at a server without development users", async () => {
     const start = (bindings: Record<string, string>) =>
       startWorker({
         entry: "test/worker/fixtures/authorization-server.ts",

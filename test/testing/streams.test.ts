@@ -99,7 +99,7 @@ describe("openStream", () => {
     );
   });
 
-  test("as a slow reader receives nothing while it does not read, and the rest when it reads again", async () => {
+  test("gives a slow reader nothing while it does not read, and the rest when it reads again", async () => {
     const stream = await openStream(worker.url("/endless?key=slow&filler=1000"), { paused: true });
     expect(stream.bytes).toBe(0);
     stream.resume();
