@@ -222,7 +222,7 @@ describe("a project with missing parts", () => {
     },
   );
 
-  test("without the flag is served by wrangler dev, and check-config recommends the flag", {
+  test("is served by wrangler dev without the flag, and check-config recommends the flag", {
     timeout: LONG_MS,
   }, async () => {
     write("flag/index.ts", INDEX.replace("./server.ts", "../src/server.ts"));
@@ -234,7 +234,7 @@ describe("a project with missing parts", () => {
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello from Berlin!");
   });
 
-  test("without the export is not started by wrangler dev, which names the class, and check-config prints the line", {
+  test("is not started by wrangler dev without the export, which it names, and check-config prints the line", {
     timeout: LONG_MS,
   }, async () => {
     write("export/index.ts", INDEX.replace(EXPORT, "").replace("./server.ts", "../src/server.ts"));
