@@ -143,14 +143,14 @@ describe("DepthGauge", () => {
   });
 });
 
-describe("DepthGauge counts values", () => {
+describe("the count of values of DepthGauge", () => {
   const count = (value: unknown): number => {
     const members = typeof value === "object" && value !== null ? Object.values(value) : undefined;
     // An empty array or object counts as if it had one member.
     return members ? members.reduce((sum: number, member) => sum + count(member), Math.max(1, members.length)) : 0;
   };
 
-  test("in the same number as the parsed JSON has, wherever it is split", () => {
+  test("equals the number of values in the parsed JSON, wherever it is split", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, place) => {
         const bytes = utf8.encode(JSON.stringify(value));
