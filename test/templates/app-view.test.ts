@@ -293,7 +293,7 @@ describe("the bundle of the view", () => {
     expect(bytes.length).toBeLessThanOrEqual(BRIDGE_BYTES_MAX);
   });
 
-  test("in the repository is equal to the bundle that the folder view builds", () => {
+  test("is the same in the repository as the bundle that the folder view builds", () => {
     expect(committed, "Run: npm run view in templates/app").toBe(readFileSync(VIEW, "utf8"));
   });
 });
