@@ -419,7 +419,7 @@ describe("the option protocolVersions", () => {
     );
   });
 
-  test("makes a modern request fail with -32022, an empty list and the versions for initialize, if it has no modern version", async () => {
+  test("refuses modern requests with -32022 if it has no modern version, naming the versions for initialize", async () => {
     const peer = await openLoose(createServer({ protocolVersions: ["2025-11-25"] }), "2025-11-25", false);
     peer.send(modern("m", "tools/list"));
     expect(await answerTo(peer, "m")).toMatchObject({
@@ -431,7 +431,7 @@ describe("the option protocolVersions", () => {
     });
   });
 
-  test("makes a request without _meta fail with -32602 and the name of the missing field, if it has no legacy version", async () => {
+  test("refuses requests without _meta with -32602 if it has no legacy version, naming the missing field", async () => {
     const peer = await openLoose(createServer({ protocolVersions: [MODERN_VERSION] }), MODERN_VERSION);
     peer.send({ jsonrpc: "2.0", id: "l", method: "tools/list" });
     const error = { code: -32602, message: expect.stringContaining(VERSION_FIELD) };

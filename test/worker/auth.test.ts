@@ -182,7 +182,7 @@ describe("similar principals", () => {
   });
 });
 
-describe("hooks get the bindings, and their work may continue", () => {
+describe("work of hooks, with the bindings,", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
@@ -199,19 +199,19 @@ describe("hooks get the bindings, and their work may continue", () => {
 
   const onRequest = ["around request the binding", "end request the binding", "promise request the binding"];
 
-  test("after the response to a modern call", async () => {
+  test("continues after the response to a modern call", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("after the response of an app that is mounted in another app", async () => {
+  test("continues after the response of an app that is mounted in another app", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("after the response to a legacy call without a session", async () => {
+  test("continues after the response to a legacy call without a session", async () => {
     const key = newKey();
     const message = request("tools/call", { name: "watched", arguments: { key } });
     const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
@@ -219,7 +219,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     await done(key, onRequest);
   });
 
-  test("after the response to a call in a session, in its object", async () => {
+  test("continues after the response to a call in a session, in its object", async () => {
     const key = newKey();
     const client = await LegacyClient.open(worker.url("/mcp"));
     expect((await readAnswer(client.call("watched", { key }))).text).toBe("watched");
@@ -227,7 +227,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
 
-  test("after the response to a list in a session, in its object", async () => {
+  test("continues after the response to a list in a session, in its object", async () => {
     await read("/release/lists");
     const before = await keepersOf("lists");
     const client = await LegacyClient.open(worker.url("/mcp"));
@@ -235,7 +235,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     expect(await keepersOf("lists")).toEqual([...before, "session"]);
   });
 
-  test("after the response to a call over HTTP+SSE, in its object", async () => {
+  test("continues after the response to a call over HTTP+SSE, in its object", async () => {
     const key = newKey();
     const stop = new AbortController();
     const headers = { accept: "text/event-stream" };
@@ -250,7 +250,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     await done(key, onRequest);
   });
 
-  test("after the end of the request that creates a task, of its run, and of the task", async () => {
+  test("continues after the end of the request that creates a task, of its run, and of the task", async () => {
     const key = newKey();
     const client = new TaskClient(worker.url("/mcp"));
     await client.reaches(await client.start("watched_task", { key }), "completed");
@@ -262,7 +262,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     expect(await keepersOf(key)).toEqual(["task", "task"]);
   });
 
-  test("after auth has returned, which gets the Worker's execution context with the additions of a wrapper", async () => {
+  test("continues after auth, which gets the Worker's execution context including the additions of a wrapper", async () => {
     for (const path of ["/mcp", "/keyed"]) {
       const key = newKey();
       const headers = { "x-auth": `props ${key}` };
@@ -272,7 +272,7 @@ describe("hooks get the bindings, and their work may continue", () => {
     }
   });
 
-  test("failures go to onError, wherever the hook runs", async () => {
+  test("is reported to onError if it fails, wherever the hook runs", async () => {
     const keys = [newKey("failing"), newKey("failing")];
     const session = await LegacyClient.open(worker.url("/mcp"));
     const clients = [new ModernClient(worker.url("/mcp")), session];

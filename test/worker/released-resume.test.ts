@@ -227,7 +227,7 @@ describe.each(RELEASES)("the released client %s", (_, connect, comesBack) => {
     expect(call.progress).toEqual(values(1, 6));
   });
 
-  test("gets the result of a call that ended while it was disconnected when it resumes", async () => {
+  test("gets the result when it resumes a call that ended while it was disconnected", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 2, after: 2 };
     const call = new Call(client, "count", args);

@@ -94,8 +94,8 @@ test.each(ROLES)("a call for the role %s of another endpoint's class is refused,
   expect(refused).toContain("the class McpObject was called for the class AdminObject");
 });
 
-describe("an object finds its role after eviction", () => {
-  test("in the alarm of a task that waits", async () => {
+describe("finding the role of an object after eviction", () => {
+  test("works in the alarm of a task that waits", async () => {
     const id = idOf("task");
     const before = await worker.storage("McpObject", id);
     await worker.evict("McpObject", id);
@@ -103,21 +103,21 @@ describe("an object finds its role after eviction", () => {
     expect((await worker.storage("McpObject", id)).keys).toEqual(before.keys);
   });
 
-  test("in the alarm of a call that runs once, which keeps its outcome until it expires", async () => {
+  test("works in the alarm of a call that runs once, which keeps its outcome until it expires", async () => {
     const id = idOf("once");
     await worker.evict("McpObject", id);
     expect(await worker.runAlarm("McpObject", id)).toBe(true);
     expect(Object.keys((await worker.storage("McpObject", id)).keys)).toEqual([expect.stringMatching(/^claim:/)]);
   });
 
-  test("in the alarm of a session", async () => {
+  test("works in the alarm of a session", async () => {
     const id = idOf("session");
     await worker.evict("McpObject", id);
     expect(await worker.runAlarm("McpObject", id)).toBe(true);
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello!");
   });
 
-  test("in the WebSocket events of a hibernating hub and session", async () => {
+  test("works in the WebSocket events of a hibernating hub and session", async () => {
     const listener = await Listener.ofSession(client);
     await worker.evict("McpObject");
     // The Worker sends its filter on its existing socket, and the hub notifies it on that socket.

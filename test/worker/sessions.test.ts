@@ -202,8 +202,8 @@ describe("a session", () => {
     expect(client.greeting.serverInfo).toMatchObject({ name: "patient", version: "1.0.0" });
   });
 
-  describe("and its principal", () => {
-    test("opened by one principal is not available to another", async () => {
+  describe("with a principal", () => {
+    test("is not available to another principal", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       expect(await readAnswer(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
       for (const foreign of [alice.as("bob"), alice.as(undefined)]) {
@@ -222,14 +222,14 @@ describe("a session", () => {
       expect(worker.storedObjects("McpObject")).toEqual(before);
     });
 
-    test("returns 401 for an invalid token before the session is looked up", async () => {
+    test("causes 401 for an invalid token before it is looked up", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       const refused = await alice.as("stolen").call("whoami");
       expect(refused.status).toBe(401);
       expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer\b/i);
     });
 
-    test("opened anonymously is bound to the first principal that uses it", async () => {
+    test("is bound to the first principal that uses it if it was opened anonymously", async () => {
       const anonymous = await LegacyClient.open(url);
       expect(await readAnswer(anonymous.call("whoami"))).toMatchObject({ status: 200, text: "anonymous" });
       expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
@@ -239,7 +239,7 @@ describe("a session", () => {
       expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
-    test("binds only one of two concurrent principals", async () => {
+    test("is bound to only one of two concurrent principals", async () => {
       for (let round = 0; round < 5; round += 1) {
         const anonymous = await LegacyClient.open(url, { silent: true });
         const both = await Promise.all(["alice", "bob"].map((token) => readAnswer(anonymous.as(token).call("whoami"))));

@@ -93,14 +93,14 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
   });
 });
 
-describe("the client refuses a skill", () => {
+describe("a skill", () => {
   test.each([
     ["digest", "digest", "does not have the digest"],
     ["size", "size", "bytes, but its entry says"],
     ["frontmatter", "frontmatter", 'its field "metadata" differs'],
     ["no-frontmatter", "frontmatter", "does not begin with frontmatter"],
     ["bad-yaml", "frontmatter", "its frontmatter cannot be read: line 1: &x pdf-processing is not read here"],
-  ])("if its SKILL.md has another content: %s", async (flaw, reason, text) => {
+  ])("is refused if its SKILL.md has another content: %s", async (flaw, reason, text) => {
     const { skills, skill } = await visit(flaw);
     expect(await refusalOf(skills.read(skill))).toMatchObject({
       reason,
@@ -109,7 +109,7 @@ describe("the client refuses a skill", () => {
     });
   });
 
-  test("if a file is not listed or is outside the skill, before a request is sent", async () => {
+  test("is refused if a file is not listed or is outside the skill, before a request is sent", async () => {
     const { skills, skill } = await visit("none");
     const outside = ["../x/SKILL.md", "a/../../x", "%2e%2e/x", "a%2fb", "skill://other/x", "", "%zz"];
     for (const file of ["secret.md", ...outside]) {
@@ -118,7 +118,7 @@ describe("the client refuses a skill", () => {
     expect(asked).toEqual([]);
   });
 
-  test("if its entry is invalid, whether it was sent or changed by the caller", async () => {
+  test("is refused if its entry is invalid, whether it was sent or changed by the caller", async () => {
     const { skills, skill } = await visit("none");
     const { resources } = skill as Skill & { resources: readonly object[] };
     const [own, ...others] = resources;

@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;",
     replace: "",
     tests: ["test/worker/sessions.test.ts"],
-    title: "opened by one principal is not available to another",
+    title: "is not available to another principal",
   },
   {
     id: "session-second-principal",
@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "&& (!isOpenedAnonymously || boundTo === principalHash);",
     replace: '&& (!isOpenedAnonymously || boundTo !== "");',
     tests: ["test/worker/sessions.test.ts"],
-    title: "opened anonymously is bound to the first principal",
+    title: "is bound to the first principal that uses it",
   },
   {
     id: "session-ended-is-admitted",

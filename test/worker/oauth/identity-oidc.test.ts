@@ -142,7 +142,7 @@ async function signIn(issuer: ScriptedIssuer, provider = at(issuer)): Promise<Up
   return provider.finish(issuer.visit(url), kept);
 }
 
-test("the scripted issuer is accepted if nothing is wrong", async () => {
+test("a sign-in at the scripted issuer succeeds if its responses are correct", async () => {
   const issuer = await startScripted();
   expect((await signIn(issuer)).user).toMatchObject({ subject: "ada", email: "ada@example.com", emailVerified: true });
   expect(issuer.asked.map(({ url }) => url.pathname)).toEqual([
