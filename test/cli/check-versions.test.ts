@@ -1,4 +1,4 @@
-/** `mcp-edge check` with servers that answer `initialize` or `server/discover` as an unknown method. */
+/** `mcp-edge check` with servers that refuse `initialize` or `server/discover` as an unknown method. */
 import { expect, test } from "vitest";
 import { CACHED, discovered, json, result, scripted } from "../client/scripted.ts";
 import { cli } from "./run.ts";

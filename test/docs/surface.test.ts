@@ -14,13 +14,13 @@ test("the public surface matches docs/reference/api", () => {
   expect(differencesOf(reportsOf(entries), readReports()), "npm run build && npm run api -- --write").toEqual([]);
 });
 
-test("a report names what is exported and leaves out private members", () => {
+test("a report contains what is exported and leaves out private members", () => {
   const report = reportsOf(entries).get("index.txt") ?? "";
   expect(report).toContain("export declare class McpServer");
   expect(report).not.toMatch(/^\s+(private|#)/m);
 });
 
-test("a changed line, a new file and a removed file are each a difference", () => {
+test("a changed line, a new file and a removed file are each reported as a difference", () => {
   const [a, b] = [new Map([["a.txt", "one\ntwo"]]), new Map([["a.txt", "one\n2"]])];
   expect(differencesOf(a, b)).toEqual(['docs/reference/api/a.txt:2: was "2", is "two"']);
   expect(differencesOf(a, new Map())).toHaveLength(1);
@@ -32,7 +32,7 @@ test("every name that the public surface mentions is exported by an entry", () =
   expect(hiddenOf(entries)).toEqual([]);
 });
 
-test("a name that is mentioned, or extended, and not exported is found", () => {
+test("a name that is mentioned or extended but not exported is reported", () => {
   const [first] = entries.flatMap(({ names }) => names);
   if (!first) throw new Error("There is no public name.");
   const hidden = { name: "Hidden", file: "core/hidden.d.ts" };
@@ -45,7 +45,7 @@ test("a name that is mentioned, or extended, and not exported is found", () => {
   ]);
 });
 
-test("names and members without a doc comment, or with tags only, are found", () => {
+test("names and members without a doc comment, or with only tags, are reported", () => {
   const members = entries.flatMap(({ names }) => names).find(({ name }) => name === "Annotations")?.members ?? [];
   expect(members.map(({ name, doc }) => [name, doc !== ""])).toContainEqual(["priority", true]);
   const bare = members.map((member) => ({ ...member, doc: "" })).slice(0, 1);
@@ -78,7 +78,7 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   expect(document).toMatch(/### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
 });
 
-test("docs/reference/limits.md has every number that bounds a server, with its value", () => {
+test("docs/reference/limits.md has every number that limits a server, with its value", () => {
   expect(missingLimits(entries), "tag it with @limit, or add its options to scripts/api/limits.ts").toEqual([]);
   const document = limitsDocument(entries);
   expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
@@ -92,7 +92,7 @@ test("docs/reference/limits.md has every number that bounds a server, with its v
   }
 });
 
-test("a limit that the table lacks is found", () => {
+test("a limit that the table lacks is reported", () => {
   const numeric = { name: "callsMax", text: "", doc: "The most calls.", tags: [], isOptional: true, type: "number" };
   const hooks: PublicName = {
     name: "HooksOptions",

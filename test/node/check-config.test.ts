@@ -29,7 +29,7 @@ function write(imports: readonly string[], more = ""): void {
 
 const COMPLETE = "wrangler.toml has everything that mcp-edge needs.";
 
-test.each([["sessions"], ["replay"]])("%s without keys: says that the secret must be set", async (part) => {
+test.each([["sessions"], ["replay"]])("%s without keys is reported with the secret to set", async (part) => {
   write([part]);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([
@@ -42,7 +42,7 @@ test.each([
   [["durable"], ""],
   [["hub"], ""],
   [["sessions"], '[vars]\nMCP_KEYS = "given"'],
-])("%j with %j needs no such secret", async (imports, more) => {
+])("the secret is not required for %j with %j", async (imports, more) => {
   write(imports, more);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([COMPLETE]);

@@ -97,7 +97,7 @@ describe.each([
     return a !== undefined && b !== undefined && a < b;
   };
 
-  test.each(pairs)("%s may import %s only if that is below it", (from, to) => {
+  test.each(pairs)("%s may import %s only if the order of the rooms allows it", (from, to) => {
     const problem = findProblem(`${room}/${from}/file.ts`, `../${to}/other.ts`);
     if (isBelow(to, from)) expect(problem).toBeUndefined();
     else expect(problem).toContain(`${room}/${from} -> ${room}/${to}`);
@@ -112,7 +112,7 @@ describe.each([
     }
   });
 
-  test("a folder that is not in the order is refused", () => {
+  test("a folder that is not in the order of the rooms is refused", () => {
     expect(findProblem(`${room}/attic/file.ts`, `../${folders[0]}/errors.ts`)).toContain("is not a known room");
     expect(findProblem(`${room}/${folders[1]}/file.ts`, "../attic/file.ts")).toContain("is not an allowed import");
   });
@@ -131,7 +131,7 @@ test.each([
   ["client/api", "client/questions"],
   ["client/questions", "client/connection"],
   ["client/connection", "client/tasks"],
-])("%s is below %s", (low, high) => {
+])("%s comes before %s in the order of the rooms", (low, high) => {
   expect(findProblem(`${low}/file.ts`, `../../${high}/other.ts`)).toContain("is not an allowed import");
   expect(findProblem(`${high}/file.ts`, `../../${low}/other.ts`)).toBeUndefined();
 });
@@ -141,7 +141,7 @@ test("type imports count like value imports", () => {
   expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
 });
 
-test("every form of import is seen", () => {
+test("every form of import is found", () => {
   const source = `import a from "./a.ts";\nimport type { B } from './b.ts';\nimport "./c.ts";\nexport {\n  d,\n} from "./d.ts";\nconst e = await import("./e.ts");\n`;
   expect(importsOf(source).toSorted()).toEqual(["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.ts"]);
 });
@@ -151,7 +151,7 @@ test("text that only looks like an import is ignored", () => {
   expect(importsOf(source).filter((name) => name !== "x")).toEqual([]);
 });
 
-test("types, wildcards, attributes and multi-line imports are seen", () => {
+test("types, wildcards, attributes and multi-line imports are found", () => {
   const source = `import type {\n  A,\n  B,\n} from "./a.ts";\nexport * from "./b.ts";\nexport * as c from "./c.ts";\nexport type { D } from "./d.ts";\nimport e from "./e.json" with { type: "json" };\ntype F = import("./f.ts").F;\nimport g, { h } from "node:g";\n`;
   const found = ["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.json", "./f.ts", "node:g"];
   expect(importsOf(source).toSorted()).toEqual(found);
@@ -161,7 +161,7 @@ describe("findProblems", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   afterAll(() => rmSync(src, { recursive: true }));
 
-  test("reads every file below the rooms and names each that has a forbidden import", () => {
+  test("reads every file in the rooms and reports each forbidden import", () => {
     const write = (file: string, text: string) => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
@@ -183,7 +183,7 @@ describe("findProblems", () => {
   });
 });
 
-test("circles of imports, crowded folders and long files are named; what is imported on demand closes no circle", () => {
+test("import cycles, crowded folders and long files are reported, and imports on demand close no cycle", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(src, file)), { recursive: true });
@@ -218,6 +218,6 @@ test("src/client/on-demand.ts may import every room, and every room may load it,
   rmSync(src, { recursive: true });
 });
 
-test("src has no forbidden import, no circle, no crowded folder and no long file", () => {
+test("src has no forbidden import, no import cycle, no crowded folder and no long file", () => {
   expect(findProblems(join(import.meta.dirname, "../../src"))).toEqual([]);
 });

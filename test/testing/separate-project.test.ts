@@ -99,7 +99,7 @@ test.each(NODES)(
   },
 );
 
-test.each(NODES)("npm on Node %d chooses a wrangler that is new enough", { timeout: INSTALL_MS }, async (major) => {
+test.each(NODES)("npm on Node %d installs a recent enough wrangler", { timeout: INSTALL_MS }, async (major) => {
   const folder = join(FOLDER, `chosen-${major}`);
   // As in many projects: by itself npm on Node 20 chooses a version of this range that declares support for it.
   writeProject(folder, { wrangler: "^4.0.0" });
@@ -123,7 +123,7 @@ test.each([
     {},
     'mcp-edge/testing requires the package "wrangler" in version 4.155.0 or newer, but found none. Run: npm install --save-dev wrangler@^4.155.0\n',
   ],
-])("a wrangler that is too old, or missing, is named with what to install (Node %d)", async (major, old, message) => {
+])("a missing or too old wrangler is reported (Node %d)", async (major, old, message) => {
   const folder = join(FOLDER, `old-${major}`);
   writeProject(folder, {});
   for (const name of ["mcp-edge", "hono", "@cfworker/json-schema", "eventsource-parser"]) {

@@ -19,7 +19,7 @@ expectLogs(
 );
 
 let worker: TestWorker;
-// Each group has a Worker of its own: where the clock is ahead, alarms no longer run by themselves.
+// Each group has its own Worker: where the clock is ahead, alarms no longer run by themselves.
 beforeEach(async ({ task }) => {
   if (task.suite === current) return;
   current = task.suite;
@@ -94,8 +94,8 @@ async function openStream(token: string, path = "/mcp", more = {}) {
   return { status, stop, post };
 }
 
-describe("a caller with as many sessions as it may have", () => {
-  test("gets 429 for a further one, with the limit and the time, and no other caller does", async () => {
+describe("a caller with the maximum number of sessions", () => {
+  test("gets 429 for another session, with the limit and the time, and no other caller does", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     const { status, retryAfterS, error } = await refusal(bearer(user));
@@ -121,7 +121,7 @@ describe("a caller with as many sessions as it may have", () => {
     for (let time = 0; time < 3; time += 1) expect((await refusal(headers, "/stateless")).status).toBe(200);
   });
 
-  test("gets a place back by DELETE, at once", async () => {
+  test("can open another session at once after DELETE", async () => {
     const user = newUser();
     const [one] = [await open(user), await open(user)];
     expect(await opening(user)).toBe(429);
@@ -130,7 +130,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets no place back by a DELETE that ends nothing", async () => {
+  test("cannot open another session after a DELETE that does not end a session", async () => {
     const [user, other] = [newUser(), newUser()];
     const [one] = [await open(user), await open(user)];
     // Of another principal, and with a version that is refused.
@@ -140,7 +140,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets a place back when a session is idle, which needs a place when it is used again", async () => {
+  test("can open another session when one is idle, which counts again when it is used", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     await worker.advance(6 * 60_000);
@@ -155,7 +155,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets a place back when a session turns out to have expired", async () => {
+  test("can open another session when one turns out to have expired", async () => {
     const user = newUser();
     const one = await open(user);
     await worker.advance(61 * 60_000);
@@ -164,13 +164,13 @@ describe("a caller with as many sessions as it may have", () => {
     await open(user);
   });
 
-  test("cannot open more sessions at the same time", async () => {
+  test("cannot exceed the number with concurrent requests", async () => {
     const user = newUser();
     const all = await Promise.all(Array.from({ length: 8 }, () => opening(user)));
     expect(all.filter((status) => status === 200)).toHaveLength(2);
   });
 
-  test("has a place for a session that it has not used yet, and for a minute after an initialize that opened none", async () => {
+  test("can use a session that it has not used yet, and an initialize that opened no session counts for a minute", async () => {
     const user = newUser();
     const one = await open(user, { silent: true });
     const invalid = { jsonrpc: "2.0", id: 1, method: "initialize", params: {} };
@@ -186,7 +186,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("has the same places after its object was evicted", async () => {
+  test("has the same number of sessions after its object was evicted", async () => {
     const user = newUser();
     const [one] = [await open(user), await open(user)];
     await evictPlacesOf(user, 2);
@@ -199,7 +199,7 @@ describe("a caller with as many sessions as it may have", () => {
     ["a ping", "POST", "ping"],
     ["a stream", "GET", undefined],
     ["DELETE", "DELETE", undefined],
-  ])("fills no place by %s of a session that has ended, or whose id is invented", async (_, method, rpc) => {
+  ])("is not charged for %s of an ended or invented session", async (_, method, rpc) => {
     const user = newUser();
     const one = await open(user);
     expect(await statusOf(one.delete())).toBe(204);
@@ -215,7 +215,7 @@ describe("a caller with as many sessions as it may have", () => {
     await open(user);
   });
 
-  test("takes a place for each session that a request names", async () => {
+  test("is charged for each session that a request names", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     expect(await statusOf(two.delete())).toBe(204);
@@ -253,7 +253,7 @@ describe("a caller with as many sessions as it may have", () => {
     for (const { stop } of streams) stop.abort();
   });
 
-  test("takes no place by the session that a modern request names", async () => {
+  test("is not charged for the session that a modern request names", async () => {
     const user = newUser();
     for (const id of ["a", "b", "c"]) {
       const headers = { ...bearer(user), "mcp-session-id": id };
@@ -263,7 +263,7 @@ describe("a caller with as many sessions as it may have", () => {
     await open(user);
   });
 
-  test("and no principal is counted by its address", async () => {
+  test("is counted by its address if it has no principal", async () => {
     const from = (ip: string) => ({ "cf-connecting-ip": ip });
     const statuses = async (ip: string) => [
       (await refusal(from(ip))).status,
@@ -274,7 +274,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await statuses("192.0.2.2")).toEqual([200, 200, 429]);
   });
 
-  test("is counted for none of its rates by a request that lacks a place, and takes none beyond a rate", async () => {
+  test("is not charged on its rates for a request without a place, or on its places for a request above a rate", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     const list = (client: LegacyClient) => statusOf(client.request("resources/list"));
@@ -293,7 +293,7 @@ describe("a caller with as many sessions as it may have", () => {
 describe("while the object that counts cannot be reached", () => {
   const breakIt = (methods = "none") => fetch(worker.url(`/broken/${methods}`), { method: "POST" });
 
-  test("no session is opened, and one that is open can still be ended", async () => {
+  test("no session is opened, and an open session can still be ended", async () => {
     const user = newUser();
     const session = await open(user);
     await breakIt("take,give");
@@ -303,7 +303,7 @@ describe("while the object that counts cannot be reached", () => {
     expect(await opening(newUser())).toBe(200);
   });
 
-  test("no task is begun, and the error says that it can be tried again", async () => {
+  test("no task is started, and the error says that the call can be retried", async () => {
     const token = newUser();
     const tasks = new TaskClient(url(), { token });
     await breakIt("take");
@@ -318,13 +318,13 @@ describe("while the object that counts cannot be reached", () => {
   });
 });
 
-describe("a principal with as many unfinished tasks as it may have", () => {
+describe("a principal with the maximum number of unfinished tasks", () => {
   const clientOf = (token: string) => new TaskClient(url(), { token });
   const release = (subject: string) => fetch(url(`/release/${subject}`), { method: "POST" });
   const MESSAGE =
     "A limit is reached: too many tasks of this caller are unfinished (rates(): unfinishedTasks, at most 2).";
 
-  test("gets an error for a further one, in both eras, and 429 in the modern one; no other principal does", async () => {
+  test("gets an error for another task, in both eras, and 429 in the modern era; no other principal does", async () => {
     const user = newUser();
     const client = clientOf(user);
     const own = await OwnTaskClient.open(url(), { token: user });
@@ -344,7 +344,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     await release(other);
   });
 
-  test("can begin another one when one has ended, in whatever way", async () => {
+  test("can start another task when one has ended, in whatever way", async () => {
     const user = newUser();
     const client = clientOf(user);
     const own = await OwnTaskClient.open(url(), { token: user });
@@ -352,7 +352,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     const call = () => client.request("tools/call", { name: "long", arguments: {} });
     expect((await call()).status).toBe(429);
     await client.cancel(one);
-    // Those that have the places are asked again after a second.
+    // The tasks that have the places are asked again after a second.
     await until("there is a place", async () => (await call()).status === 200);
     expect((await call()).status).toBe(429);
     await release(user);
@@ -369,7 +369,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     }
   });
 
-  test("cannot begin more at the same time", async () => {
+  test("cannot exceed the number with concurrent requests", async () => {
     const user = newUser();
     const client = clientOf(user);
     const call = () => client.request("tools/call", { name: "long", arguments: {} });
@@ -378,14 +378,14 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     await release(user);
   });
 
-  test("counts a task that waits for an answer", async () => {
+  test("is counted for a task that waits for an answer", async () => {
     const client = clientOf(newUser());
     const tasks = [await client.start("asks"), await client.start("asks")];
     for (const task of tasks) await client.reaches(task, "input_required");
     expect(await client.error("tools/call", { name: "asks", arguments: {} })).toMatchObject({ message: MESSAGE });
   });
 
-  test("does not make the server ask its tasks for each further one", async () => {
+  test("does not cause requests to its tasks for each additional one", async () => {
     const user = newUser();
     const client = clientOf(user);
     await client.start("asks");
@@ -399,7 +399,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     expect((await reads()) - before).toSatisfy((count: number) => count >= 2 && count < 20);
   });
 
-  test("gets the place of a task back that could not be created", async () => {
+  test("is not counted for a task that could not be created", async () => {
     const client = clientOf(newUser());
     await client.start("asks");
     const call = { name: "asks", arguments: { text: "cannot be created" } };
@@ -410,13 +410,13 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     expect(await client.error("tools/call", { name: "asks", arguments: {} })).toMatchObject({ message: MESSAGE });
   });
 
-  test("and callers without a principal are not counted", async () => {
+  test("must have a principal: other callers are not counted", async () => {
     const client = new TaskClient(url());
     for (let time = 0; time < 3; time += 1) await client.start("asks");
   });
 });
 
-test("the places of tasks outlive the object of their caller, and are free when the tasks are deleted", async () => {
+test("tasks stay counted when the object of their caller is evicted, until they are deleted", async () => {
   const user = newUser();
   const client = new TaskClient(url(), { token: user });
   await client.start("asks");
@@ -455,27 +455,31 @@ test("the sessions and tasks of a caller are counted over all isolates", async (
   }
 });
 
-test("a bound on the tasks of principals, at an endpoint where nobody authenticates, is a mistake", async () => {
+test("a limit on the tasks of principals is a mistake at an endpoint that does not authenticate", async () => {
   const { status, error } = await refusal({}, "/nobody");
   expect(status).toBe(500);
   expect(JSON.stringify(error)).toContain("and no plugin of the endpoint authenticates callers.");
 });
 
-test("an endpoint whose only need for objects is rates() says which class is not exported", async () => {
+test("an endpoint that needs objects only for rates() reports the class that is not exported", async () => {
   const { status, error } = await refusal(bearer(newUser()), "/bare");
   expect(status).toBe(500);
   expect(JSON.stringify(error)).toContain("[export-missing] The Worker does not export the class NoObject.");
 });
 
 test.each<[string, Members, RegExp]>([
-  ["a number of sessions that is none", { liveSessions: { max: 0 } }, /rates\(\): liveSessions\.max .*1 to 1,000/],
+  ["an invalid number of sessions", { liveSessions: { max: 0 } }, /rates\(\): liveSessions\.max .*1 to 1,000/],
   ["no number of sessions", { liveSessions: {} }, /rates\(\): liveSessions needs max\./],
-  ["a time that is none", { liveSessions: { max: 1, idleMs: -1 } }, /rates\(\): liveSessions\.idleMs/],
+  ["an invalid time", { liveSessions: { max: 1, idleMs: -1 } }, /rates\(\): liveSessions\.idleMs/],
   ["another option of sessions", { liveSessions: { max: 1, idle: 1 } }, /liveSessions has no option "idle"/],
   ["too many tasks", { unfinishedTasks: { max: 101 } }, /rates\(\): unfinishedTasks\.max .*1 to 100/],
   ["no number of tasks", { unfinishedTasks: {} }, /rates\(\): unfinishedTasks needs max\./],
-  ["what is allowed", { liveSessions: { max: 1_000, idleMs: 1 }, unfinishedTasks: { max: 100 } }, /^accepted$/],
-])("%s: the options are checked", async (_, options, text) => {
+  [
+    "the largest allowed values",
+    { liveSessions: { max: 1_000, idleMs: 1 }, unfinishedTasks: { max: 100 } },
+    /^accepted$/,
+  ],
+])("options are checked: %s", async (_, options, text) => {
   const response = await fetch(url("/check"), { method: "POST", body: JSON.stringify(options) });
   expect(await response.text()).toMatch(text);
 });

@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'address.searchParams.get("state") === state ? address',
     replace: 'address.searchParams.get("state") !== "" ? address',
     tests: ["test/node/oauth-loopback.test.ts"],
-    title: "only the answer of this sign-in",
+    title: "only the response to this sign-in",
   },
   {
     id: "oauth-loopback-any-host",
@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '|| headers.host !== own.host || !URL.canParse(url ?? "", base)) return undefined;',
     replace: '|| !URL.canParse(url ?? "", base)) return undefined;',
     tests: ["test/node/oauth-loopback.test.ts"],
-    title: "only the answer of this sign-in",
+    title: "only the response to this sign-in",
   },
   {
     id: "oauth-file-readable-by-others",
@@ -153,6 +153,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'toKey("private", who)',
     replace: 'toKey("private")',
     tests: ["test/client/cache.test.ts"],
-    title: "private ones only to their own",
+    title: "private results only to their own",
   },
 ];

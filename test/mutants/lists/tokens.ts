@@ -314,7 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "names.length >= max)",
     replace: "names.length > max)",
     tests: ["test/worker/places.test.ts"],
-    title: "as many sessions",
+    title: "maximum number of sessions",
   },
   {
     id: "places-never-free",
@@ -323,7 +323,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: " && atMs > nowMs)",
     replace: ")",
     tests: ["test/worker/places.test.ts"],
-    title: "as many sessions",
+    title: "maximum number of sessions",
   },
   {
     id: "audit-contents",
@@ -348,6 +348,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (served && this.#isVisible(served.skill, ctx)) return served.entry;",
     replace: "if (served) return served.entry;",
     tests: ["test/skills/add-skills.test.ts"],
-    title: "only finds and reads the skills that it may see",
+    title: "can be found and read only by callers",
   },
 ];

@@ -80,7 +80,7 @@ async function whoIs(client: Client): Promise<unknown> {
 
 const heading = (text: string) =>
   browser.waitFor(`document.querySelector("h1")?.textContent.includes(${JSON.stringify(text)})`);
-/** Follows a link or presses a button that contains a text, with the mouse. */
+/** Follows a link or presses a button that contains a string, with the mouse. */
 async function choose(text: string): Promise<void> {
   const found = `[...document.querySelectorAll("a, button")].find((each) => each.textContent.includes(${JSON.stringify(text)}))`;
   await browser.waitFor(`${found} !== undefined`);
@@ -126,7 +126,7 @@ test.each(["light", "dark"])("a person signs in and allows a client with the mou
   expect(violations()).toEqual([]);
 });
 
-test("a person does the same with a keyboard only", async () => {
+test("a person signs in and allows a client with a keyboard only", async () => {
   const client = await signIn(async () => {
     await asAda(chooseByKey);
     await heading("Allow Notebook to use Notes?");
@@ -156,7 +156,7 @@ test("a person logs in with the page of the app", async () => {
   expect(await whoIs(client)).toMatchObject({ claims: { email: "grace@example.com" } });
 });
 
-test("a person whose address is not admitted learns why, and can use another account", async () => {
+test("a person whose address is not admitted gets the reason, and can use another account", async () => {
   const client = await signIn(async () => {
     await choose("Continue with a development user");
     await choose("Grace Hopper");
@@ -171,7 +171,7 @@ test("a person whose address is not admitted learns why, and can use another acc
   expect(client.server).toBeDefined();
 });
 
-test("a person sees what is allowed, revokes it, and signs out", async () => {
+test("a person views the allowed clients, revokes one, and signs out", async () => {
   const client = await signIn(async () => {
     await asAda();
     await heading("Allow Notebook");
