@@ -10,13 +10,13 @@ const join = useClients();
 const IDEMPOTENT = { name: "pay", inputSchema: { type: "object" }, annotations: { idempotentHint: true } } as const;
 const KEYS = { tools: {}, experimental: { "mcp-edge/idempotencyKey": {} } };
 
-describe("a call that ran before its connection broke, and whose repetition", () => {
+describe("a call that ran before its connection broke", () => {
   test.each([
     ["gets 404", 404],
     ["gets 429", 429],
     ["gets 401", 401],
     ["gets 405", 405],
-  ])("%s, is reported as a call that may have run", async (_, status) => {
+  ])("is reported as a call that may have run if its repetition %s", async (_, status) => {
     let runs = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -29,7 +29,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(runs).toBe(2);
   });
 
-  test("is refused by the system, is reported as a call that may have run", async () => {
+  test("is reported as a call that may have run if its repetition is refused by the system", async () => {
     let runs = 0;
     let calls = 0;
     await using server = await scripted(({ message }, response) => {
@@ -50,7 +50,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(runs).toBe(1);
   });
 
-  test("finds that the session is gone, is reported as a call that may have run", async () => {
+  test("is reported as a call that may have run if its repetition finds that the session is gone", async () => {
     let runs = 0;
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize") {
@@ -64,7 +64,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     await expect(client.callTool(IDEMPOTENT)).rejects.toMatchObject({ code: "session-lost", mayHaveRun: true });
   });
 
-  test("cannot be authorized, is reported as a call that may have run, with the class of its error", async () => {
+  test("is reported as a call that may have run if its repetition cannot be authorized, with the class of its error", async () => {
     let runs = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -78,7 +78,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(failure).toMatchObject({ code: "sign-in-failed", name: "OAuthError", mayHaveRun: true });
   });
 
-  test("fails with an error that other requests share, does not change that error for the other requests", async () => {
+  test("does not change an error that other requests share if its repetition fails with it", async () => {
     let runs = 0;
     let refusals = 0;
     await using server = await scripted(({ message }, response) => {
@@ -106,7 +106,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(await other).toMatchObject({ code: "sign-in-failed", mayHaveRun: false });
   });
 
-  test("cannot be sent because the client was closed, is reported as a call that may have run", async () => {
+  test("is reported as a call that may have run if its repetition cannot be sent because the client was closed", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return response.destroy();

@@ -59,6 +59,6 @@ test.each([
   ["resources/read", { uri: "file:///a%20b", name: "no" }, { "mcp-name": "file:///a%20b" }],
   ["tasks/get", { taskId: "t1" }, { "mcp-name": "t1" }],
   ["tools/list", { name: "no" }, {}],
-])("the header of %s is named by its own member", (method, params, more) => {
+])("the standard headers of %s have the method and the right member", (method, params, more) => {
   expect(standardHeaders(method, params)).toEqual({ "mcp-method": method, ...more });
 });

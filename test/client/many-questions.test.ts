@@ -227,7 +227,7 @@ describe("a server on a pipe", () => {
   test.each([
     ["different ids", (count: number) => count],
     ["the same id", () => 7],
-  ])("has at most 64 open questions; after 10,000 questions are ignored (%s)", async (_, idOf) => {
+  ])("has at most 64 open questions, and more than 10,000 are ignored (%s)", async (_, idOf) => {
     const { gauge, release, onElicit } = heldHandler();
     const { events, answers, ask } = await onPipe(onElicit);
     for (let count = 0; count < 10_100; count += 1) await ask(idOf(count));

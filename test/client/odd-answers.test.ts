@@ -114,12 +114,12 @@ test("a server on a pipe that asks and does not read the answers does not pause 
   await client.close();
 });
 
-describe("no error contains", () => {
+describe("an error", () => {
   test.each([
     ["cannot be sent", JSON.stringify({ accessToken: "s3cret\nx", issuer: "http://127.0.0.1" })],
     ["cannot be read", "s3cret"],
     ["is not a record", '["s3cret"]'],
-  ])("a stored token that %s, and the user signs in again", async (_, stored) => {
+  ])("does not contain a stored token that %s, and the user signs in again", async (_, stored) => {
     const sent: unknown[] = [];
     await using server = await scripted(({ headers }, response) => {
       sent.push(headers.authorization);
@@ -138,7 +138,7 @@ describe("no error contains", () => {
   });
 
   test.each([{ authorization: "Bearer s3cret\nx" }, { "bad name": "s3cret" }, { "x-key": "s3cret-é→" }])(
-    "the header %j of the caller, which is not valid in a request",
+    "does not contain the header %j of the caller, which is not valid in a request",
     async (headers) => {
       await using server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
       const failure = await connect(server.url, { ...ME, headers: headers as never }).catch((error: unknown) => error);

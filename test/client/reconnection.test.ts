@@ -83,7 +83,7 @@ describe.each([MODERN, "2025-11-25"])("a server process that ends (%s)", (versio
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
   });
 
-  test("whenever it was started is reported with its exit code and the last lines of its log", async () => {
+  test("is reported with its exit code and the last lines of its log, whenever it was started", async () => {
     const { client, events, has } = await enter(child({}, "brief"), { ...pinned, reconnectsMax: 2 });
     await until("the client gives up", () => has("closed"));
     const error = (events.at(-1) as { error: Error }).error;

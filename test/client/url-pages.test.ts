@@ -149,7 +149,7 @@ describe("a server that requires a visit", () => {
     },
   };
 
-  test("again and again is asked roundsMax times", async () => {
+  test("is asked at most roundsMax times", async () => {
     await using server = await serve({ elicitations: [page] });
     const client = await connect(server.url, options);
     await expect(client.callTool("sync")).rejects.toMatchObject({ code: "rounds-max" });

@@ -217,8 +217,8 @@ describe("a request id that is used again", () => {
 
 const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
 
-describe("unsupported HTTP methods", () => {
-  test.each(["PUT", "PATCH", "PROPFIND"])("cause 405 with Allow: %s", async (method) => {
+describe("HTTP methods", () => {
+  test.each(["PUT", "PATCH", "PROPFIND"])("return 405 with Allow if unsupported: %s", async (method) => {
     const { body = "" } = post("modern");
     const legacy = await lab.send({ method, headers: { "content-type": "application/json" }, body });
     expect(legacy.status).toBe(405);

@@ -272,7 +272,7 @@ describe("a prompt definition", () => {
 });
 
 test.each(ALL_VERSIONS)(
-  "a missing required argument whose name is that of an inherited member is noticed in %s",
+  "a missing required argument named like an inherited member is noticed in %s",
   async (version) => {
     for (const name of ["constructor", "toString", "__proto__"]) {
       const server = newServer().prompt("p", { arguments: [{ name, required: true }] }, () => "text");

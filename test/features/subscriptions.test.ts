@@ -125,7 +125,7 @@ describe.each(LEGACY_VERSIONS)("definitions that change in %s over a connection"
     subscribed.oracle.expectClean();
   });
 
-  test("cannot be subscribed to for a resource that does not exist: the error names the URI", async () => {
+  test("fail with the URI in the error if the resource of a subscription does not exist", async () => {
     const peer = await openPeer(createServer(), version);
     const refused = await peer.request("resources/subscribe", { uri: "test://absent" });
     expect(refused).toMatchObject({ error: { code: -32002, data: { uri: "test://absent" } } });

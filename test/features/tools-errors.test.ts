@@ -242,7 +242,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
       expect(textOf(result)).toContain(reports[0]?.where.correlationId);
     });
 
-    test("the server answers the next call after a failure", async () => {
+    test("the server serves the next call after a failure", async () => {
       let calls = 0;
       const { server } = serverOf(() => {
         calls += 1;

@@ -169,7 +169,7 @@ describe("lines on stdio", () => {
   });
 });
 
-describe("a line that is too large is reported with the id and the method of its message", () => {
+describe("the report of a line that is too large", () => {
   const filler = `["${String.raw`\\\"]}`.repeat(2_000)}", {"id": 9, "method": "nested"}]`;
   test.each([
     [
@@ -189,7 +189,7 @@ describe("a line that is too large is reported with the id and the method of its
     ["unless it is a batch", `[{"id":1,"method":"n","params":{"x":${filler}}}]`, {}],
     ["unless it is not JSON", `{"id":1,"method":"n","params":{"x":${filler}}`, {}],
     ["unless a member is large as well", `{"id":1,"method":"${"n".repeat(5_000)}"}`, {}],
-  ])("%s", async (_, line, head) => {
+  ])("has the id and the method %s", async (_, line, head) => {
     // In one piece, and byte by byte.
     for (const size of [line.length, 1]) {
       const open = await start({ limits: { bodyBytesMax: 100 } });

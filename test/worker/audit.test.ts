@@ -33,7 +33,7 @@ const call = (name: string, path = "/mcp", headers: Record<string, string> = ALI
 const AT = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const who = { issuer: "https://login.example.com", subject: "alice", clientId: "app" };
 
-describe("the record of a call", () => {
+describe("records of calls", () => {
   test.each<[string, string, Members, Members]>([
     [
       "that succeeds",
@@ -56,7 +56,7 @@ describe("the record of a call", () => {
     ["of a prompt", "prompts/get", { name: "greet" }, { prompt: "greet", outcome: "ok" }],
     ["that reads a resource", "resources/read", { uri: "test://one" }, { uri: "test://one", outcome: "ok" }],
     ["that lists", "tools/list", {}, { outcome: "ok" }],
-  ])("%s has caller, tool, outcome, duration and sizes but no contents", async (_, method, params, expected) => {
+  ])("a call %s is recorded with caller, tool, outcome, duration and sizes", async (_, method, params, expected) => {
     await request(method, params);
     const records = await read("/records");
     expect(records).toEqual([expect.objectContaining({ kind: "call", at: AT, method, ...who, ...expected })]);
@@ -65,12 +65,12 @@ describe("the record of a call", () => {
     expect(records[0]).not.toHaveProperty("arguments");
   });
 
-  test("contains the size of the call's result", async () => {
+  test("the record of a call contains the size of the result", async () => {
     await call("echo");
     expect((await read("/records"))[0]?.resultSize).toEqual(expect.toSatisfy((size) => size > 30 && size < 200));
   });
 
-  test("is also written for calls of a session", async () => {
+  test("calls of a session are recorded too", async () => {
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...ALICE };
     const init = { method: "POST", headers, body: JSON.stringify(initialize()) };
     const opened = await fetch(worker.url("/mcp"), init);
@@ -86,14 +86,14 @@ describe("the record of a call", () => {
     expect(await read("/records")).toMatchObject([{ method: "initialize" }, { tool: "echo", outcome: "ok", ...who }]);
   });
 
-  test("contains arguments and result only on request", async () => {
+  test("a record contains arguments and result only on request", async () => {
     await call("echo", "/full");
     expect(await read("/records")).toMatchObject([
       { arguments: { text: "a" }, result: { content: [{ type: "text", text: "secret a" }] } },
     ]);
   });
 
-  test("contains no detail of an exception of its handler, and neither does the response", async () => {
+  test("the record of a handler that throws contains no detail of the exception, and neither does the response", async () => {
     const { raw } = await call("fails", "/full");
     expect(raw + JSON.stringify(await read("/records"))).not.toContain("secret of the author");
   });

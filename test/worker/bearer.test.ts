@@ -324,8 +324,8 @@ describe("refused tokens", () => {
   });
 });
 
-describe("the place of a token", () => {
-  test("must not be the URL, even if the header has the token too", async () => {
+describe("the header Authorization", () => {
+  test("is the only place for a token: a token in the URL is refused, even if the header has it too", async () => {
     const token = await tokenFor();
     for (const headers of [{}, bearer(token)]) {
       for (const name of ["access_token", "access%5Ftoken", "x=1&access_token"]) {
@@ -340,7 +340,7 @@ describe("the place of a token", () => {
     }
   });
 
-  test("must not be the body", async () => {
+  test("is not replaced by a token in the body", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const body = `access_token=${await tokenFor()}`;
     expect((await fetch(url(), { method: "POST", headers, body })).status).toBe(401);
@@ -352,7 +352,7 @@ describe("the place of a token", () => {
     ["no token", () => "Bearer"],
     ["a token in quotes", (token: string) => `Bearer "${token}"`],
     ["a very long token", () => `Bearer ${"a".repeat(16 * 1024 + 1)}`],
-  ])("is malformed if the header has %s", async (_, write) => {
+  ])("is malformed with %s", async (_, write) => {
     const authorization = write(await tokenFor());
     const response = await new ModernClient(url()).call("who", {}, { headers: { authorization } });
     await response.body?.cancel();
@@ -360,7 +360,7 @@ describe("the place of a token", () => {
     expect([response.status, challenge]).toEqual([400, expect.stringContaining('error="invalid_request"')]);
   });
 
-  test("gets a challenge without an error code if it is empty or has another scheme", async () => {
+  test("gets a challenge without an error code if it is missing or has another scheme", async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl("/mcp")}"`;
     expect(await refusalOf(undefined)).toEqual([401, challenge]);
     for (const authorization of ["Basic YTpi", `DPoP ${await tokenFor()}`, "Bearers x"]) {
@@ -370,7 +370,7 @@ describe("the place of a token", () => {
     }
   });
 
-  test("gets a challenge that a page of an allowed origin can read if it is empty", async () => {
+  test("gets a challenge that a page of an allowed origin can read if it is missing", async () => {
     const response = await new ModernClient(url()).call("who", {}, { headers: { origin: "https://app.example.com" } });
     await response.body?.cancel();
     expect(response.headers.get("Access-Control-Expose-Headers")).toContain("WWW-Authenticate");

@@ -47,7 +47,7 @@ describe("a client with a metadata document", () => {
     expect((await ask(publish({ ...GOOD, ...methods }))).status).toBe(200);
   });
 
-  test("is loaded once for many requests", async () => {
+  test("has its document requested once for many requests", async () => {
     const client_id = publish(GOOD);
     await Promise.all(Array.from({ length: 5 }, () => ask(client_id)));
     await ask(client_id);
@@ -100,7 +100,7 @@ describe("a client with a metadata document", () => {
     expect(requested.slice(before).map((request) => request.url)).toEqual([]);
   });
 
-  test("is requested without cookies and credentials", async () => {
+  test("has its document requested without cookies and credentials", async () => {
     const client_id = publish(GOOD);
     await ask(client_id);
     const request = requested.find((each) => each.url === client_id);

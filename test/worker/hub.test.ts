@@ -105,8 +105,8 @@ function newUri(): string {
   return `test://uri-${uris}`;
 }
 
-describe("a notification published in one isolate reaches the streams of both isolates once", () => {
-  test.each(["/publish/one", "/twin/publish/one"])("through %s", async (path) => {
+describe("a notification published in one isolate", () => {
+  test.each(["/publish/one", "/twin/publish/one"])("reaches both isolates' streams once through %s", async (path) => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const urls = [tap?.url, twin?.url];
     const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));

@@ -199,7 +199,7 @@ describe("keys that are unavailable", () => {
   });
 
   test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { ttlMs: -1 }, { ttlMs: Number.POSITIVE_INFINITY }])(
-    "are not caused by options: %j is refused when it is passed",
+    "the options %j are refused when they are passed",
     async (options) => {
       const source = `import { keys } from "./src/worker/keys/index.ts";
         let said = "nothing";

@@ -252,8 +252,8 @@ test("tools declare whether they can be tasks even if hooks of the author wrap t
   expect(tools).toContainEqual(expect.objectContaining({ name: "hold", execution: { taskSupport: "required" } }));
 });
 
-describe("a task that asks and loses", () => {
-  test("its stream asks again on another request for the result", async () => {
+describe("losses while a task asks", () => {
+  test("another request for the result asks again after the loss of the stream", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const cut = new AbortController();
     const response = await client.session.request("tasks/result", { taskId }, { signal: cut.signal });
@@ -262,7 +262,7 @@ describe("a task that asks and loses", () => {
     expect(textOf(await client.finish(taskId))).toBe("Still there?");
   });
 
-  test("everything by SIGKILL asks again on another request for the result", async () => {
+  test("another request for the result asks again after SIGKILL", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     const waiting = await client.open(taskId);
@@ -272,7 +272,7 @@ describe("a task that asks and loses", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("the session's object gets its answer, and the result reaches its stream, with replay", async () => {
+  test("the answer finds its question after the loss of the session's object, and the result its stream, with replay", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const taskId = await lasting.start("patient", { key: newKey() });
     const waiting = await lasting.open(taskId);
@@ -285,7 +285,7 @@ describe("a task that asks and loses", () => {
     expect(textOf(waiting.messages)).toBe("still here");
   });
 
-  test("its own object gets its answer", async () => {
+  test("the answer finds its question after the loss of the task's object", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);

@@ -79,7 +79,7 @@ describe("a wrong class for objects", () => {
     expect(log).toHaveLength(1);
   });
 
-  test("is named when it is first called if edge() did not make it", async () => {
+  test("is reported when it is first called if edge() did not make it", async () => {
     await call("/Foreign", "once");
     await expect
       .poll(() => reported("/Foreign"))

@@ -416,7 +416,7 @@ test("the WebSocket of a call that has ended no longer keeps the object of its s
 
 describe("a call with a key and a loss", () => {
   test.each(["2025-11-25", "2026-07-28"] as const)(
-    "SIGKILL after the outcome: the outcome is kept (%s)",
+    "the outcome of a call is kept after SIGKILL (%s)",
     async (version) => {
       const key = newKey();
       expect((await call(await clientOf(version, url), "pay", { key }, keyed(key))).text).toBe("paid 1");
@@ -426,7 +426,7 @@ describe("a call with a key and a loss", () => {
     },
   );
 
-  test("SIGKILL while it runs: a repetition does not run it, and reports that it may have had effects", async () => {
+  test("a call that was interrupted by SIGKILL does not run again, and a repetition reports that it may have had effects", async () => {
     const key = newKey();
     const lost = call(new ModernClient(url), "pay_slowly", { key }, keyed(key)).catch(() => undefined);
     await until("the call runs", async () => (await effectsOf(key)) === 1);
@@ -437,7 +437,7 @@ describe("a call with a key and a loss", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a reset of the object that stores it while it runs: the run continues, and its outcome is kept", async () => {
+  test("a run continues when the object that stores it is reset, and its outcome is kept", async () => {
     const key = newKey();
     const client = new ModernClient(url);
     const before = new Set(await worker.objects("McpObject", "once"));
@@ -451,7 +451,7 @@ describe("a call with a key and a loss", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a client that disconnects, and a reset of the object that stores it: the outcome is kept", async () => {
+  test("the outcome is kept if the client disconnects and the object that stores it is reset", async () => {
     const key = newKey();
     const before = new Set(await worker.objects("McpObject", "once"));
     await beginAndLeave(key);

@@ -455,7 +455,7 @@ test("the sessions and tasks of a caller are counted over all isolates", async (
   }
 });
 
-test("a limit on the tasks of principals is a mistake at an endpoint that does not authenticate", async () => {
+test("a limit on the tasks of principals is reported as a mistake at an endpoint that does not authenticate", async () => {
   const { status, error } = await refusal({}, "/nobody");
   expect(status).toBe(500);
   expect(JSON.stringify(error)).toContain("and no plugin of the endpoint authenticates callers.");

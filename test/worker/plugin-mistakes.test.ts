@@ -43,7 +43,7 @@ async function callWith(contribution: object) {
 
 const form = { status: 403, code: -32600, message: "No." };
 
-describe("a plugin's authorize function that", () => {
+describe("the authorize function of a plugin", () => {
   test.each<[string, unknown]>([
     ["returns true", true],
     ["returns false", false],
@@ -59,7 +59,7 @@ describe("a plugin's authorize function that", () => {
     ["returns a header that does not exist", { reason: "no-plan", form: { ...form, headers: { "a b": "c" } } }],
     ["returns data that is not JSON", { reason: "no-plan", form: { ...form, data: 1n } }],
     ["returns a Response", new Response("no", { status: 403 })],
-  ])("%s makes the request fail with 500", async (_, refusal) => {
+  ])("makes the request fail with 500 if it %s", async (_, refusal) => {
     for (const authorize of [() => refusal, async () => refusal]) {
       expect(await callWith({ authorize })).toMatchObject({
         status: 500,
@@ -70,11 +70,11 @@ describe("a plugin's authorize function that", () => {
     }
   });
 
-  test.each([fail, failLater, {}])("throws, or is not a function, causes a 500 (%#)", async (authorize) => {
+  test.each([fail, failLater, {}])("fails the request if it throws or is not a function (%#)", async (authorize) => {
     expect(await callWith({ authorize })).toMatchObject({ status: 500, ran: [], recorded: [["refusal", "internal"]] });
   });
 
-  test("returns a refusal makes the request fail with it", async () => {
+  test("makes the request fail with the refusal that it returns", async () => {
     const authorize = () => ({ reason: "no-plan", form });
     expect(await callWith({ authorize })).toMatchObject({
       status: 403,

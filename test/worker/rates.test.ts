@@ -134,7 +134,7 @@ describe("the rates of tools, methods and sessions", () => {
     expect(await of("other")).toEqual([200, 200, 200, 429]);
   });
 
-  test("count a method", async () => {
+  test("count the requests of a method", async () => {
     const user = newUser();
     const read = () =>
       answerOf(

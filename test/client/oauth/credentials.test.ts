@@ -105,8 +105,8 @@ describe("credentials", () => {
   });
 });
 
-describe("no error contains", () => {
-  test("the credentials that a token endpoint quotes", async () => {
+describe("errors of a sign-in", () => {
+  test("do not contain the credentials that a token endpoint quotes", async () => {
     const authority = await start();
     authority.onToken = ({ parameters }) => {
       return {
@@ -120,7 +120,7 @@ describe("no error contains", () => {
     for (const secret of [code, verifier]) expect(shown(error)).not.toContain(secret);
   });
 
-  test("the tokens of an answer that cannot be used", async () => {
+  test("do not contain the tokens of a response that cannot be used", async () => {
     const authority = await start();
     authority.onToken = () => ({
       body: { access_token: "s3cret-token", token_type: "mac", refresh_token: "s3cret-refresh" },

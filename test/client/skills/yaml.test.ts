@@ -53,7 +53,7 @@ test("a key that is the name of an inherited member is accepted like any other k
   ]);
 });
 
-describe("the YAML parser refuses with the line number", () => {
+describe("the YAML parser", () => {
   test.each([
     ["an anchor", "a: 1\nb: &x 1\n", "line 2: &x 1 is not supported"],
     ["an alias", "a: *x\n", "line 1: *x is not supported"],
@@ -77,13 +77,13 @@ describe("the YAML parser refuses with the line number", () => {
     ["a number that JSON lacks", "a: .inf\n", "JSON has no number .inf"],
     ["an unknown escape", 'a: "\\q"\n', "the escape \\q is not supported"],
     ["a list", "- a\n", "it is not a mapping"],
-    ["a reserved character", "a: @x\n", "@x is not supported"],
-    ["empty lines that are indented more than their text", "a: |\n    \n  b\n", "indented more"],
-  ])("%s", (_, yaml, message) => {
+    ["a reserved character", "a: @x\n", "@x is not read here"],
+    ["empty lines that are indented more than their text", "a: |\n    \n  b\n", "indented further"],
+  ])("refuses %s with the line number", (_, yaml, message) => {
     expect(() => parseYaml(yaml)).toThrow(message);
   });
 
-  test("documents that would take too long to read", () => {
+  test("refuses documents that would take too long to read", () => {
     const deep = Array.from({ length: 40 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n");
     expect(() => parseYaml(deep)).toThrow("nested deeper than 32 levels");
     expect(() => parseYaml("a".repeat(65_537))).toThrow("more than 65536 characters");

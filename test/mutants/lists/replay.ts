@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#ctx.storage.kv.put(PREFIX + name, claim);",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "SIGKILL while it runs",
+    title: "interrupted by SIGKILL",
   },
   {
     id: "once-outcome-not-stored",
@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#put(name, { ...claim, outcome });",
     replace: "this.#claims.set(name, { ...claim, outcome });",
     tests: ["test/worker/once.test.ts"],
-    title: "SIGKILL after the outcome",
+    title: "is kept after SIGKILL",
   },
   {
     id: "once-of-another-principal",

@@ -81,7 +81,7 @@ describe("a rule for an organisation", () => {
     expect(await isAdmitted({ organisations }, user)).toBe(expected);
   });
 
-  test("contains the issuer if it is another issuer's", async () => {
+  test("names the issuer if the organisation belongs to another issuer", async () => {
     const rule: Users = { organisations: [{ issuer: "https://login.example", name: "Staff" }] };
     expect(await isAdmitted(rule, { issuer: "https://login.example", organisations: ["staff"] })).toBe(true);
     expect(await isAdmitted(rule, { organisations: ["staff"] })).toBe(false);

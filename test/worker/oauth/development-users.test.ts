@@ -113,7 +113,7 @@ async function bundleOf(contents: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-test("a deployable bundle with everything else of sign-in does not contain them, and a development file does", async () => {
+test("a deployable bundle with everything else of sign-in does not contain development users, and a development file does", async () => {
   const deployed = await bundleOf(`
     import { oidc } from "./src/authorization-server/identity/oidc.ts";
     import { github } from "./src/authorization-server/identity/github.ts";

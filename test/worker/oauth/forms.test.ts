@@ -86,7 +86,7 @@ describe("the cookie of a browser", () => {
     for (const text of [one.id, one.code]) expect(text).not.toContain(secret);
   });
 
-  test("is like other cookies, which are set and read in the same way, with a lifetime", () => {
+  test("other cookies are set and read in the same way, with a lifetime", () => {
     expect(setCookie(ORIGIN, "s", "v", 60)).toBe("__Host-s=v; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure");
     expect(setCookie(LOCAL, "s", "", 0)).toBe("s=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
     expect(readCookie(get({ Cookie: "__Host-s=v.w" }), "s")).toBe("v.w");
