@@ -5,9 +5,9 @@
  */
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { Root } from "../core/protocol/root.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { ClientEvent } from "./events.ts";
-import type { Root } from "./questions/questions.ts";
 import type { ListingLimits } from "./requests/listing.ts";
 import type { OutgoingRequest } from "./requests/passing-on.ts";
 import type { RequestOptions } from "./requests/request-options.ts";

@@ -1,10 +1,10 @@
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { Root } from "../core/protocol/root.ts";
 import type { StandardSchema } from "../core/protocol/schema.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { invalidAnswer } from "./errors.ts";
-import type { Root } from "./questions/questions.ts";
 import { untilAborted } from "./requests/deadline.ts";
 import { declaresKeys, IDEMPOTENCY_KEY, randomKey } from "./requests/idempotency-keys.ts";
 import { KnownTools } from "./requests/known-tools.ts";

@@ -1,7 +1,7 @@
+import type { Root } from "../../core/protocol/root.ts";
 import type { EventHook } from "../events.ts";
 import type { ExtensionHooks } from "../extensions.ts";
 import type { ClientOptions } from "../options.ts";
-import type { Root } from "./questions.ts";
 
 export interface AnsweringParts {
   readonly options: ClientOptions;

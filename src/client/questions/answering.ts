@@ -26,9 +26,9 @@ import type { Answer, Link } from "../transports/link.ts";
 import type { AnsweringParts } from "./answering-parts.ts";
 import type {
   CreateMessageRequestParams,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   QuestionContext,
 } from "./questions.ts";
 
@@ -254,7 +254,7 @@ function internalError(): JSONRPCErrorObject {
 }
 
 /** Adds the defaults of the fields that the user left out. @see MCP 2025-11-25, client/elicitation, "Requested Schema" */
-function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitResult["content"]): JsonObject {
+function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitAnswer["content"]): JsonObject {
   const properties = isObject(requestedSchema?.properties) ? requestedSchema.properties : {};
   const defaults = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
     isObject(schema) && schema.default !== undefined ? [[name, schema.default]] : [],

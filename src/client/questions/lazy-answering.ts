@@ -1,9 +1,9 @@
 import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Root } from "../../core/protocol/root.ts";
 import type { Era } from "../../core/protocol/versions.ts";
 import type { Answering } from "./answering.ts";
 import type { AnsweringParts } from "./answering-parts.ts";
-import type { Root } from "./questions.ts";
 
 /** What the client declares about its answers, and where it gets them. */
 export class Answers {
