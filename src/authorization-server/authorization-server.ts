@@ -13,8 +13,8 @@ import { isLoopback, splitUrl } from "../http/origin.ts";
 import { bearer } from "../worker/access/auth/bearer.ts";
 import { WELL_KNOWN } from "../worker/access/auth/denials.ts";
 import { dpop } from "../worker/access/dpop/index.ts";
-import { PlacesObject } from "../worker/access/rates/places-object.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
+import { SlotsObject } from "../worker/access/rates/slots-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
 import { createPlugin } from "../worker/contributions.ts";
 import { findExecution } from "../worker/execution.ts";
@@ -161,8 +161,8 @@ class Installed {
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
-        // rates() of the same endpoint has this role too, and needs places. The first one of a name is used.
-        { name: "rates", create: (ctx) => new PlacesObject(ctx) },
+        // rates() of the same endpoint has this role too, and needs slots. The first one of a name is used.
+        { name: "rates", create: (ctx) => new SlotsObject(ctx) },
         proofs.attach(endpoint),
       ],
       equip: (principal, env) => principal && addUpstream(this.#server, principal, env),

@@ -13,7 +13,7 @@ expectLogs(
   /^mcp-edge: "tools\/call" "(fails|asks)" failed /,
   /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: A limit is reached/,
   /^mcp-edge: This server is not configured correctly\./,
-  /^mcp-edge: the places of a caller could not be given back Error: The storage is broken\./,
+  /^mcp-edge: the slots of a caller could not be given back Error: The storage is broken\./,
   /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: The sessions of this caller cannot be counted/,
   /^mcp-edge: the unfinished tasks of a caller could not be counted Error: The storage is broken\./,
 );
@@ -25,7 +25,7 @@ beforeEach(async ({ task }) => {
   current = task.suite;
   await worker?.stop();
   worker = await startWorker({
-    entry: "test/worker/fixtures/places.ts",
+    entry: "test/worker/fixtures/slots.ts",
     objects: { MCP: "McpObject", STATELESS: "StatelessObject" },
     bindings: { MCP_KEYS: newKeys() },
   });
@@ -61,16 +61,16 @@ async function refusal(headers: Record<string, string>, path = "/mcp") {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const opening = async (token: string) => (await refusal(bearer(token))).status;
 
-/** Waits until the places of a caller are stored. */
+/** Waits until the slots of a caller are stored. */
 async function storePlacesOf(subject: string, count: number): Promise<void> {
   const who = JSON.stringify(["https://login.example.com", subject]);
   const name = `rates:${createHash("sha256").update(who).digest("hex")}`;
   const stored = async () => JSON.stringify(await worker.storage("McpObject", name)).match(/place of /g) ?? [];
   await worker.advance(1_000);
-  await until("the places are stored", async () => (await stored()).length === count);
+  await until("the slots are stored", async () => (await stored()).length === count);
 }
 
-/** Waits until the places of a caller are stored, and evicts its object. */
+/** Waits until the slots of a caller are stored, and evicts its object. */
 async function evictPlacesOf(subject: string, count: number): Promise<void> {
   await storePlacesOf(subject, count);
   await worker.evict("McpObject");
@@ -121,7 +121,7 @@ describe("a caller with as many sessions as it may have", () => {
     for (let time = 0; time < 3; time += 1) expect((await refusal(headers, "/stateless")).status).toBe(200);
   });
 
-  test("gets a place back by DELETE, at once", async () => {
+  test("gets a slot back by DELETE, at once", async () => {
     const user = newUser();
     const [one] = [await open(user), await open(user)];
     expect(await opening(user)).toBe(429);
@@ -130,7 +130,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets no place back by a DELETE that ends nothing", async () => {
+  test("gets no slot back by a DELETE that ends nothing", async () => {
     const [user, other] = [newUser(), newUser()];
     const [one] = [await open(user), await open(user)];
     // Of another principal, and with a version that is refused.
@@ -140,7 +140,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets a place back when a session is idle, which needs a place when it is used again", async () => {
+  test("gets a slot back when a session is idle, which needs a slot when it is used again", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     await worker.advance(6 * 60_000);
@@ -155,7 +155,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("gets a place back when a session turns out to have expired", async () => {
+  test("gets a slot back when a session turns out to have expired", async () => {
     const user = newUser();
     const one = await open(user);
     await worker.advance(61 * 60_000);
@@ -170,14 +170,14 @@ describe("a caller with as many sessions as it may have", () => {
     expect(all.filter((status) => status === 200)).toHaveLength(2);
   });
 
-  test("has a place for a session that it has not used yet, and for a minute after an initialize that opened none", async () => {
+  test("has a slot for a session that it has not used yet, and for a minute after an initialize that opened none", async () => {
     const user = newUser();
     const one = await open(user, { silent: true });
     const invalid = { jsonrpc: "2.0", id: 1, method: "initialize", params: {} };
     const headers = { "mcp-session-id": undefined, "mcp-protocol-version": undefined };
     expect(await statusOf(one.send(invalid, headers))).toBe(400);
     expect(await opening(user)).toBe(429);
-    // Wait for the write: stored places are deleted only when the last one has expired.
+    // Wait for the write: stored slots are deleted only when the last one has expired.
     await storePlacesOf(user, 2);
     await worker.advance(61_000);
     expect(await opening(user)).toBe(200);
@@ -186,7 +186,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
   });
 
-  test("has the same places after its object was evicted", async () => {
+  test("has the same slots after its object was evicted", async () => {
     const user = newUser();
     const [one] = [await open(user), await open(user)];
     await evictPlacesOf(user, 2);
@@ -199,7 +199,7 @@ describe("a caller with as many sessions as it may have", () => {
     ["a ping", "POST", "ping"],
     ["a stream", "GET", undefined],
     ["DELETE", "DELETE", undefined],
-  ])("fills no place by %s of a session that has ended, or whose id is invented", async (_, method, rpc) => {
+  ])("fills no slot by %s of a session that has ended, or whose id is invented", async (_, method, rpc) => {
     const user = newUser();
     const one = await open(user);
     expect(await statusOf(one.delete())).toBe(204);
@@ -215,12 +215,12 @@ describe("a caller with as many sessions as it may have", () => {
     await open(user);
   });
 
-  test("takes a place for each session that a request names", async () => {
+  test("takes a slot for each session that a request names", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     expect(await statusOf(two.delete())).toBe(204);
     await open(user);
-    // The session in the header has a place, the one in the query needs one.
+    // The session in the header has a slot, the one in the query needs one.
     const headers = { ...one.headers, "content-type": "application/json" } as Record<string, string>;
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     expect(await statusOf(fetch(url("/mcp?sessionId=other"), { method: "POST", headers, body }))).toBe(429);
@@ -236,7 +236,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await opening(user)).toBe(429);
     one.stop.abort();
     // The runtime notices that the client has left at the next heartbeat.
-    await until("the place is free", async () => (await opening(user)) === 200);
+    await until("the slot is free", async () => (await opening(user)) === 200);
     two.stop.abort();
   });
 
@@ -253,7 +253,7 @@ describe("a caller with as many sessions as it may have", () => {
     for (const { stop } of streams) stop.abort();
   });
 
-  test("takes no place by the session that a modern request names", async () => {
+  test("takes no slot by the session that a modern request names", async () => {
     const user = newUser();
     for (const id of ["a", "b", "c"]) {
       const headers = { ...bearer(user), "mcp-session-id": id };
@@ -274,7 +274,7 @@ describe("a caller with as many sessions as it may have", () => {
     expect(await statuses("192.0.2.2")).toEqual([200, 200, 429]);
   });
 
-  test("is counted for none of its rates by a request that lacks a place, and takes none beyond a rate", async () => {
+  test("is counted for none of its rates by a request that lacks a slot, and takes none beyond a rate", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     const list = (client: LegacyClient) => statusOf(client.request("resources/list"));
@@ -352,12 +352,12 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     const call = () => client.request("tools/call", { name: "long", arguments: {} });
     expect((await call()).status).toBe(429);
     await client.cancel(one);
-    // Those that have the places are asked again after a second.
-    await until("there is a place", async () => (await call()).status === 200);
+    // Those that have the slots are asked again after a second.
+    await until("there is a slot", async () => (await call()).status === 200);
     expect((await call()).status).toBe(429);
     await release(user);
     await own.reaches(two, "completed");
-    await until("there is a place", async () => (await client.request("tools/call", { name: "fails" })).status === 200);
+    await until("there is a slot", async () => (await client.request("tools/call", { name: "fails" })).status === 200);
     expect(await statusOf(new ModernClient(url()).call("plain", {}, { headers: bearer(user) }))).toBe(200);
   });
 
@@ -399,7 +399,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
     expect((await reads()) - before).toSatisfy((count: number) => count >= 2 && count < 20);
   });
 
-  test("gets the place of a task back that could not be created", async () => {
+  test("gets the slot of a task back that could not be created", async () => {
     const client = clientOf(newUser());
     await client.start("asks");
     const call = { name: "asks", arguments: { text: "cannot be created" } };
@@ -416,7 +416,7 @@ describe("a principal with as many unfinished tasks as it may have", () => {
   });
 });
 
-test("the places of tasks outlive the object of their caller, and are free when the tasks are deleted", async () => {
+test("the slots of tasks outlive the object of their caller, and are free when the tasks are deleted", async () => {
   const user = newUser();
   const client = new TaskClient(url(), { token: user });
   await client.start("asks");
@@ -433,7 +433,7 @@ test("the places of tasks outlive the object of their caller, and are free when 
 
 test("the sessions and tasks of a caller are counted over all isolates", async () => {
   await using both = await startWorker({
-    entry: "test/worker/fixtures/places.ts",
+    entry: "test/worker/fixtures/slots.ts",
     objects: { MCP: "McpObject" },
     bindings: { MCP_KEYS: newKeys() },
     twin: true,
