@@ -13,8 +13,8 @@ import { isLoopback, splitUrl } from "../http/origin.ts";
 import { bearer } from "../worker/access/auth/bearer.ts";
 import { WELL_KNOWN } from "../worker/access/auth/denials.ts";
 import { dpop } from "../worker/access/dpop/index.ts";
-import { PlacesObject } from "../worker/access/rates/places-object.ts";
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
+import { SlotsObject } from "../worker/access/rates/slots-object.ts";
 import { RoleObjects } from "../worker/bindings.ts";
 import { createPlugin } from "../worker/contributions.ts";
 import { findExecution } from "../worker/execution.ts";
@@ -182,8 +182,8 @@ class ServerPlugin {
       mount: (app) => this.#mount(app, endpoint.path),
       roles: [
         { name: "user", create: (ctx, env) => new UserObject(ctx, env, this.#server) },
-        // rates() of the same endpoint adds the same role, and only the first of them is used, so this one must also count places.
-        { name: "rates", create: (ctx) => new PlacesObject(ctx) },
+        // rates() of the same endpoint adds the same role, and only the first of them is used, so this one must also count slots.
+        { name: "rates", create: (ctx) => new SlotsObject(ctx) },
         proofs.attach(endpoint),
       ],
       equip: (principal, env) => principal && addUpstream(this.#server, principal, env),

@@ -67,7 +67,7 @@ export function createRequestCounter(
     const rate = kind && rates[kind];
     if (!rate || request.method === "OPTIONS") return undefined;
     const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
-    const beyond = await count([counted], networkName(request), env, objects());
+    const beyond = await count({ counters: [counted] }, networkName(request), env, objects());
     if (!beyond) return undefined;
     if (kind === "authorize") return tooMany(beyond, pages);
     const seconds = toSeconds(beyond);
@@ -100,7 +100,7 @@ export function createAttemptCounter(
 ): CountAttempt {
   return async (request, account, rates, browser) => {
     const add = (who: string, rate: Rate) => {
-      return count([{ name: "login", what: "attempts", rate, times: 1 }], who, env, objects());
+      return count({ counters: [{ name: "login", what: "attempts", rate, times: 1 }] }, who, env, objects());
     };
     const countAll = async () =>
       browser === undefined

@@ -18,6 +18,7 @@ export type { Implementation } from "../core/protocol/client-facts.ts";
 export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { JsonObject } from "../core/protocol/jsonrpc.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
+export type { Root } from "../core/protocol/root.ts";
 export type { Era } from "../core/protocol/spoken-versions.ts";
 export type { Transport } from "../core/protocol/transport.ts";
 export type { CallOptions, Client, CompleteOptions, ListPageOptions } from "./api/client.ts";
@@ -26,12 +27,11 @@ export type { ClientOptions } from "./api/options.ts";
 export type {
   CreateMessageRequestParams,
   CreateMessageResult,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   LogMessage,
   QuestionContext,
-  Root,
   SamplingContent,
   SamplingMessage,
   ServerHandlers,
@@ -49,7 +49,7 @@ export type { ConnectTarget } from "./connection/open-link.ts";
 export type { HostOptions, HostTool } from "./host/host.ts";
 export { Host, openHost } from "./host/host.ts";
 export type { CommandServer, ConfiguredServer, ConfigVariables, UrlServer } from "./host/server-config.ts";
-export type { UrlElicitationRequiredError, VisitPagesOptions } from "./questions/url-pages.ts";
+export type { UrlElicitationError, VisitPagesOptions } from "./questions/url-pages.ts";
 export { isUrlElicitationRequired, visitPages } from "./questions/url-pages.ts";
 export type { ListedPage, ListingLimits } from "./requests/listing.ts";
 export { Listing } from "./requests/listing.ts";
@@ -59,7 +59,6 @@ export type {
   CheckedToolResult,
   Completion,
   CompletionReference,
-  ContentBlock,
   GetPromptResult,
   Listed,
   ListPromptsResult,
@@ -72,6 +71,7 @@ export type {
   PromptParameter,
   ReadResourceResult,
   Received,
+  ReceivedContentBlock,
   ReceivedPromptMessage,
   Resource,
   ResourceContents,

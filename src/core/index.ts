@@ -13,7 +13,7 @@
  * @module
  */
 
-export type { Elicited, ElicitResult, Root } from "./ask/answers.ts";
+export type { Elicited, ElicitResult } from "./ask/answers.ts";
 export { readElicitResult, readRoots } from "./ask/answers.ts";
 export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
 export { QuestionError } from "./ask/question-errors.ts";
@@ -127,6 +127,7 @@ export type { Limits } from "./protocol/limits.ts";
 export { DEFAULT_LIMITS } from "./protocol/limits.ts";
 export type { LoggingLevel } from "./protocol/logging.ts";
 export type { RequestDescription } from "./protocol/request-description.ts";
+export type { Root } from "./protocol/root.ts";
 export type {
   AnySchema,
   InferInput,

@@ -224,6 +224,6 @@ export function ownsClass(reference: ObjectReference): boolean {
 function translateError(error: unknown, { className, binding }: ObjectReference): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
-  const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the main module write: export class ${className} extends app.McpObject {}`;
+  const message = `[class-wrong] The class ${className}${binding ? `, or the class of the binding "${binding}",` : ""} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
   return new KitError("binding-crossed", message, { cause: error });
 }

@@ -8,7 +8,7 @@ import { Client as OfficialClient } from "@modelcontextprotocol/sdk/client/index
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Client, type ClientOptions, connect, type ElicitResult } from "../../src/client/index.ts";
+import { type Client, type ClientOptions, connect, type ElicitAnswer } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { newKeys, startWorker } from "../../src/testing/index.ts";
 import { type CuttableProxy, startProxy } from "../../src/testing/proxy.ts";
@@ -91,7 +91,7 @@ const ASKING = HOSTS.filter((version) => version >= "2025-06-18").flatMap((versi
   ["2025-11-25", MODERN].map((as) => [version, as] as const),
 );
 
-const ANSWERS: Readonly<Record<string, ElicitResult>> = {
+const ANSWERS: Readonly<Record<string, ElicitAnswer>> = {
   "What do you order?": { action: "accept", content: { size: "L" } },
   "First?": { action: "decline" },
   "Second?": { action: "cancel" },

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type {
   ClientError,
   CreateMessageRequestParams,
+  ElicitAnswer,
   ElicitRequestFormParams,
-  ElicitResult,
   LogMessage,
 } from "../../src/client/index.ts";
 import { connect, McpError } from "../../src/client/index.ts";
@@ -32,7 +32,7 @@ const textOf = (called: { content: readonly unknown[] }) => (called.content[0] a
 describe.each(asksForms)("forms in $name", (place) => {
   test("return the defaults of fields that were left out", async () => {
     const seen: ElicitRequestFormParams[] = [];
-    const onElicit = (form: ElicitRequestFormParams): ElicitResult => {
+    const onElicit = (form: ElicitRequestFormParams): ElicitAnswer => {
       seen.push(form);
       return { action: "accept", content: { count: 5 } };
     };
@@ -48,7 +48,7 @@ describe.each(asksForms)("forms in $name", (place) => {
 
   test("can be sent several times in one call", async () => {
     const asked: string[] = [];
-    const onElicit = ({ message }: ElicitRequestFormParams): ElicitResult => {
+    const onElicit = ({ message }: ElicitRequestFormParams): ElicitAnswer => {
       asked.push(message);
       return { action: "accept" };
     };
@@ -58,7 +58,7 @@ describe.each(asksForms)("forms in $name", (place) => {
   });
 
   test("pause the time limit of a call while the user answers", async () => {
-    const onElicit = async (): Promise<ElicitResult> => {
+    const onElicit = async (): Promise<ElicitAnswer> => {
       await new Promise((resolve) => setTimeout(resolve, 900));
       return { action: "decline" };
     };
@@ -207,7 +207,7 @@ describe("a modern server that asks", () => {
       answers.push(message.params.inputResponses);
       return result(response, message.id, DONE);
     });
-    const onElicit = (): ElicitResult => ({ action: "accept", content: { d: false } });
+    const onElicit = (): ElicitAnswer => ({ action: "accept", content: { d: false } });
     const client = await connect(server.url, { ...ME, onElicit });
     await client.callTool("fill");
     expect(answers).toEqual([{ form: { action: "accept", content: { a: "x", b: 0, d: false } } }]);

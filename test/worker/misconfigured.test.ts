@@ -84,7 +84,7 @@ describe("a wrong class for objects", () => {
     await expect
       .poll(() => reported("/Foreign"))
       .toContain(
-        "binding-crossed: [class-wrong] The class Foreign is not the one that edge() made. In the main module write: export class Foreign extends app.McpObject {}",
+        "binding-crossed: [class-wrong] The class Foreign was not made by edge(). In the main module write: export class Foreign extends app.McpObject {}",
       );
   });
 });

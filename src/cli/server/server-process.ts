@@ -83,8 +83,7 @@ export class ServerProcess {
 const ALL_LINES = KEPT_CHARS;
 
 /** Returns the sentence that introduces the end of a server's log, and the log. */
-export const logNote = (log: string): string =>
-  `The server's log ends with:\n${quoted(log, { linesMax: ALL_LINES })}`;
+export const logNote = (log: string): string => `The server's log ends with:\n${quoted(log, { linesMax: ALL_LINES })}`;
 
 /** Returns the root cause of an error, which may be a system error such as ENOENT. */
 function findOrigin(error: unknown): NodeJS.ErrnoException {

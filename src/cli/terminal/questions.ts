@@ -7,9 +7,9 @@ import type {
   ClientOptions,
   CreateMessageRequestParams,
   CreateMessageResult,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   LogMessage,
   SamplingContent,
 } from "../../client/index.ts";
@@ -85,7 +85,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitResult> {
+async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitAnswer> {
   const [{ askChoice }, { fillIn }] = await Promise.all([import("./ask.ts"), import("./form.ts")]);
   terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)}\n${quoted(form.message)}`);
   const secrets = findSecretFields(form.requestedSchema);
@@ -107,7 +107,7 @@ const ANSWERS = [
 async function answerUrl(
   page: ElicitRequestURLParams,
   { terminal, server, signal }: Asking,
-): Promise<Pick<ElicitResult, "action">> {
+): Promise<Pick<ElicitAnswer, "action">> {
   const { askChoice } = await import("./ask.ts");
   terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)}\n${quoted(page.message)}`);
   const { href, host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { href: "", host: "", protocol: "" };

@@ -5,10 +5,10 @@
  */
 import type {
   CallToolResult,
-  ContentBlock,
   GetPromptResult,
   Prompt,
   ReadResourceResult,
+  ReceivedContentBlock,
   Resource,
   ResourceContents,
   ResourceTemplate,
@@ -44,7 +44,7 @@ export function showCallResult(
   return Exit.toolError;
 }
 
-function formatBlock(terminal: Terminal, block: ContentBlock): string {
+function formatBlock(terminal: Terminal, block: ReceivedContentBlock): string {
   const { out } = terminal;
   // A value that is not a valid block is printed unchanged.
   if (!isShown(block)) return toJson(block, 2);
@@ -65,7 +65,7 @@ function formatBlock(terminal: Terminal, block: ContentBlock): string {
 }
 
 /** Whether a value is a block with the members that are printed for its kind. */
-function isShown(block: unknown): block is ContentBlock {
+function isShown(block: unknown): block is ReceivedContentBlock {
   if (!isObject(block)) return false;
   const { type, text, data, resource } = block;
   if (type === "text") return typeof text === "string";

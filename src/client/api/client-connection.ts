@@ -5,13 +5,13 @@
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { Root } from "../../core/protocol/root.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ClientEvent } from "../basics/events.ts";
 import type { ListingLimits } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { RequestParts } from "../requests/request-parts.ts";
 import type { ServerFacts } from "../requests/results.ts";
-import type { Root } from "./questions.ts";
 import type { OutgoingRequest } from "./wrapped-requests.ts";
 
 /** The connection to one server. */

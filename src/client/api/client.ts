@@ -1,6 +1,7 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { Root } from "../../core/protocol/root.ts";
 import type { StandardSchema } from "../../core/protocol/schema.ts";
 import { untilAborted } from "../basics/deadline.ts";
 import { invalidAnswer } from "../basics/errors.ts";
@@ -28,7 +29,6 @@ import type {
   Tool,
 } from "../requests/results.ts";
 import type { ClientConnection } from "./client-connection.ts";
-import type { Root } from "./questions.ts";
 import type { OutgoingRequest } from "./wrapped-requests.ts";
 
 /** The options of a request for one page of a list. */

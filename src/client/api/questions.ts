@@ -7,7 +7,8 @@
 import type { AudioContent, ImageContent, TextContent } from "../../core/protocol/content.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
-import type { ContentBlock, Received, Tool } from "../requests/results.ts";
+import type { Root } from "../../core/protocol/root.ts";
+import type { Received, ReceivedContentBlock, Tool } from "../requests/results.ts";
 
 /** The context of a question that the server asks. */
 export interface QuestionContext {
@@ -52,7 +53,7 @@ export interface ElicitRequestURLParams {
 }
 
 /** What the user did. */
-export interface ElicitResult {
+export interface ElicitAnswer {
   /** The user agreed, refused, or dismissed the question without a choice. */
   readonly action: "accept" | "decline" | "cancel";
   /**
@@ -70,7 +71,7 @@ export type SamplingContent =
   | {
       readonly type: "tool_result";
       readonly toolUseId: string;
-      readonly content: readonly ContentBlock[];
+      readonly content: readonly ReceivedContentBlock[];
       readonly structuredContent?: unknown;
       readonly isError?: boolean;
     };
@@ -128,14 +129,6 @@ export interface CreateMessageResult {
   readonly stopReason?: string;
 }
 
-/** A place that the user opened to the server. It guides the server, but protects nothing. */
-export interface Root {
-  /** The URI of the place. Servers expect `file:` URIs. */
-  readonly uri: string;
-  /** The name, for people. */
-  readonly name?: string;
-}
-
 /** A log message of the server. @see MCP 2026-07-28, server/utilities/logging */
 export interface LogMessage {
   /** The severity. */
@@ -149,7 +142,7 @@ export interface LogMessage {
 /** The handlers of questions and changes. A handler for questions also declares its capability. */
 export interface ServerHandlers {
   /** Shows the user a form of the server. Declares `elicitation.form`. */
-  readonly onElicit?: (form: ElicitRequestFormParams, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
+  readonly onElicit?: (form: ElicitRequestFormParams, context: QuestionContext) => ElicitAnswer | Promise<ElicitAnswer>;
   /**
    * Shows the user the URL of a page, and opens the page if the user agrees. `accept` means that the user agreed, not that the user
    * has finished on the page. Declares `elicitation.url`.
@@ -157,7 +150,7 @@ export interface ServerHandlers {
   readonly onElicitUrl?: (
     page: ElicitRequestURLParams,
     context: QuestionContext,
-  ) => Pick<ElicitResult, "action"> | Promise<Pick<ElicitResult, "action">>;
+  ) => Pick<ElicitAnswer, "action"> | Promise<Pick<ElicitAnswer, "action">>;
   /** Called when the user has finished on a page of `onElicitUrl`. Sent in 2025-11-25. */
   readonly onElicitationComplete?: (elicitationId: string) => void;
   /** Generates a message with a model. Let the user review the request and the message. Declares `sampling`. */

@@ -1,6 +1,6 @@
+import type { Root } from "../../core/protocol/root.ts";
 import type { ExtensionHooks } from "../api/extensions.ts";
 import type { ClientOptions } from "../api/options.ts";
-import type { Root } from "../api/questions.ts";
 import type { EventHook } from "../basics/events.ts";
 
 /** The parts of the client that answering uses. */

@@ -19,9 +19,9 @@ import { toCall } from "../../core/protocol/methods.ts";
 import { wrap } from "../api/extensions.ts";
 import type {
   CreateMessageRequestParams,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   QuestionContext,
 } from "../api/questions.ts";
 import type { IncomingRequest } from "../api/wrapped-requests.ts";
@@ -253,7 +253,7 @@ function internalError(): JSONRPCErrorObject {
 }
 
 /** Adds the default values of the fields that the user has left empty. @see MCP 2025-11-25, client/elicitation, "Requested Schema" */
-function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitResult["content"]): JsonObject {
+function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitAnswer["content"]): JsonObject {
   const properties = isObject(requestedSchema?.properties) ? requestedSchema.properties : {};
   const defaults = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
     isObject(schema) && schema.default !== undefined ? [[name, schema.default]] : [],

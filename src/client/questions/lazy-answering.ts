@@ -1,7 +1,7 @@
 import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Root } from "../../core/protocol/root.ts";
 import type { Era } from "../../core/protocol/versions.ts";
-import type { Root } from "../api/questions.ts";
 import type { Answering } from "./answering.ts";
 import type { AnsweringParts } from "./answering-parts.ts";
 

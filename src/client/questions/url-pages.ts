@@ -17,7 +17,7 @@ import { tooManyRounds } from "../requests/refused-requests.ts";
  * The error of a server that runs a request only after the user has visited pages. Send the request again after the visit, or
  * use {@link visitPages}.
  */
-export interface UrlElicitationRequiredError extends McpError {
+export interface UrlElicitationError extends McpError {
   /** The pages. */
   readonly data: {
     /** The pages. Show their addresses to the user, and do not fetch them. */
@@ -26,7 +26,7 @@ export interface UrlElicitationRequiredError extends McpError {
 }
 
 /** Whether a request was rejected because the user has to visit pages first. */
-export function isUrlElicitationRequired(error: unknown): error is UrlElicitationRequiredError {
+export function isUrlElicitationRequired(error: unknown): error is UrlElicitationError {
   if (!McpError.is(error) || error.code !== ErrorCode.UrlElicitationRequired) return false;
   const { elicitations } = isObject(error.data) ? error.data : {};
   return Array.isArray(elicitations) && elicitations.length > 0 && elicitations.every(isPage);

@@ -26,7 +26,7 @@ export type Received<T> = Omit<T, "data" | "blob"> & { readonly [K in keyof T & 
 export type ResourceContents = TextResourceContents | Received<BlobResourceContents>;
 
 /** One piece of content: text, an image, sound, a resource or a link to one. Bytes are base64. */
-export type ContentBlock =
+export type ReceivedContentBlock =
   | TextContent
   | Received<ImageContent>
   | Received<AudioContent>
@@ -152,7 +152,7 @@ export interface ListResourceTemplatesResult extends Page {
 /** The result of a tool call. @see MCP 2026-07-28, server/tools, "Tool Result" */
 export interface CallToolResult extends Result {
   /** The content, for the model. */
-  readonly content: readonly ContentBlock[];
+  readonly content: readonly ReceivedContentBlock[];
   /** The result as a JSON value, if the tool has an output schema. */
   readonly structuredContent?: unknown;
   /** Whether the tool has failed. The content then gives the reason to the model. */
@@ -175,7 +175,7 @@ export interface ReceivedPromptMessage {
   /** The role of the author. */
   readonly role: "user" | "assistant";
   /** The content of the message. */
-  readonly content: ContentBlock;
+  readonly content: ReceivedContentBlock;
 }
 
 /** A prompt with its arguments filled in. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Elicited, Root } from "../ask/answers.ts";
+import type { Elicited } from "../ask/answers.ts";
 import type { Asker } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
 import type { QuestionOptions } from "../ask/question-options.ts";
@@ -22,6 +22,7 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { readMeta } from "../protocol/lifecycle.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "../protocol/logging.ts";
+import type { Root } from "../protocol/root.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 

@@ -26,16 +26,16 @@ import { socketTag } from "./stream-sockets.ts";
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
   /**
-   * @param wire The caller, without its principal, and the post; see {@link Wire}.
+   * @param sent A {@link SentPost} as JSON.
    *
    * @returns A text is a JSON answer with status 200.
    */
-  post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
+  post(sent: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   end(caller: Caller): Promise<boolean>;
 }
 
 /** A POST as it is sent to the object, as JSON. */
-interface Wire {
+interface SentPost {
   readonly caller: Caller;
   readonly post: SessionPost;
 }
@@ -73,8 +73,8 @@ export class SessionObject implements RoleObject, SessionRpc {
     return (await this.#use(caller, () => true)) ?? false;
   }
 
-  async post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
-    const { caller: plain, post } = JSON.parse(wire) as Wire;
+  async post(sent: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
+    const { caller: plain, post } = JSON.parse(sent) as SentPost;
     const caller = { ...plain, principal };
     const outcome = await this.#use(caller, (session) => session.post(caller, post));
     const answer = outcome && "answer" in outcome ? outcome.answer : undefined;

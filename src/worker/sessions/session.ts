@@ -22,7 +22,6 @@ import { toRequestFacts } from "../services.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
 import type { HttpSseRun, HttpSseSession } from "./http-sse-session.ts";
-import type { CallStream } from "./logged-stream.ts";
 import { NotificationHandlers } from "./notification-handlers.ts";
 import { refuseRequests } from "./request-limits.ts";
 import { type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
@@ -104,33 +103,33 @@ export class Session implements HttpSseSession {
 
   /** Returns undefined if an HTTP+SSE client has no open stream for the answer. */
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
-    return post.form === "own" ? this.#host.services.deliver?.(this, caller, post) : this.serve(caller, post);
+    return post.form === "own" ? this.#host.services.deliver?.(this, caller, post) : this.runPost(caller, post);
   }
 
-  async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
+  async runPost(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
     const repeated = this.#posts.findRepeated(caller, post, ids);
     if (repeated) return this.#answer(repeated);
     const refusal = this.tooMany(ids.length);
     if (refusal) return { refusal };
     if (ids.length === 0) {
-      const context = await this.#context(caller, post);
+      const context = await this.#context(caller, { post });
       const refused = this.#handlers.refuse(post, context);
       if (refused) return { refusal: refused };
       if (takeAll(post.messages, context)) return TAKEN;
     }
     const stream = httpSse?.stream ?? this.streams.forCall({ ids, scopes: this.#scopesOf(post) });
     const durable = httpSse ? undefined : this.#durableCalls?.remember(caller, post, stream.id);
-    return this.#answer(this.#serve(caller, ids, { post, stream, durable, httpSse }));
+    return this.#answer(this.#startPost(caller, ids, { post, stream, durable, httpSse }));
   }
 
   /**
    * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
    */
-  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
+  #startPost(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
     const { post, stream, durable, httpSse } = run;
     const slots = ids.map((id) => this.#posts.slot(id));
-    const context = this.#context(caller, post, stream, durable, [...slots]);
+    const context = this.#context(caller, run, [...slots]);
     const ready = httpSse ? context.then((given) => httpSse.adapt(given)) : context;
     const outcome = this.#run(caller, run, ready);
     const running: RunningPost = { post, stream, durable, by: caller.principalHash, ready, outcome };
@@ -230,7 +229,7 @@ export class Session implements HttpSseSession {
     const stream = this.streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
     stream.begin();
     durable.rerun();
-    const running = this.#serve(caller, ids, { post, stream, durable });
+    const running = this.#startPost(caller, ids, { post, stream, durable });
     this.#holdRun(running);
     await running.ready;
   }
@@ -324,11 +323,10 @@ export class Session implements HttpSseSession {
     return refuseRequests(this.#host, this.#posts.requests + this.streams.awaiting, asked, this.streams.isFull);
   }
 
+  /** @param slots The slots of the requests of the post, in their order. */
   async #context(
     caller: Caller,
-    post: SessionPost,
-    stream?: CallStream,
-    durable?: DurableCall,
+    { post, stream, durable }: Partial<PostRun> & Pick<PostRun, "post">,
     slots: Slot[] = [],
   ): Promise<LegacyContext> {
     const { env, services } = this.#host;

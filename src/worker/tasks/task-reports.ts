@@ -21,13 +21,13 @@ export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd
 
 export class TaskReports {
   readonly #services: ObjectServices;
-  readonly #place: Pick<HookedCall, "env" | "execution">;
+  readonly #surroundings: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
-  /** @param place The bindings and the state of the object. */
-  constructor(services: ObjectServices, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
+  /** @param surroundings The bindings and the state of the object. */
+  constructor(services: ObjectServices, surroundings: Pick<HookedCall, "env" | "execution">, taskId: string) {
     this.#services = services;
-    this.#place = place;
+    this.#surroundings = surroundings;
     this.#taskId = taskId;
   }
 
@@ -67,8 +67,8 @@ export class TaskReports {
     const { onError } = this.#services;
     try {
       const { principal, request } = start;
-      const registry = await this.#services.serverFor(start.http, this.#place.env, principal);
-      report({ ...this.#place, registry, request, client: findCaller(start, registry), principal, onError });
+      const registry = await this.#services.serverFor(start.http, this.#surroundings.env, principal);
+      report({ ...this.#surroundings, registry, request, client: findCaller(start, registry), principal, onError });
     } catch (error) {
       // Thrown by the server factory.
       const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });

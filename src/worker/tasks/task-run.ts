@@ -18,11 +18,11 @@ import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 export function toCall(
   registry: Registry,
   start: StoredStart,
-  place: Pick<RequestContext, "env" | "execution" | "ending">,
+  surroundings: Pick<RequestContext, "env" | "execution" | "ending">,
   { limits, onError, hooks }: ObjectServices,
 ): Promise<RequestContext> | RequestContext {
   return registry.withContext({
-    ...place,
+    ...surroundings,
     registry,
     request: start.request,
     client: findCaller(start, registry),

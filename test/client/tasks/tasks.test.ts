@@ -1,6 +1,6 @@
 /** Tasks of both versions against our server on workerd. Every message is checked. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { connect, type ElicitResult, type QuestionContext } from "../../../src/client/index.ts";
+import { connect, type ElicitAnswer, type QuestionContext } from "../../../src/client/index.ts";
 import { resumeTask, startTask, type TaskState } from "../../../src/client/tasks/index.ts";
 import { until } from "../../http/wire.ts";
 import { ME } from "../places.ts";
@@ -17,7 +17,7 @@ afterEach(() => lab.leave());
 afterAll(() => lab?.worker.stop());
 
 /** Answers each form with its own message. */
-const onElicit = ({ message }: { message: string }): ElicitResult => ({ action: "accept", content: { name: message } });
+const onElicit = ({ message }: { message: string }): ElicitAnswer => ({ action: "accept", content: { name: message } });
 
 describe.each(VERSIONS)("callTool() in %s", (version) => {
   test("returns the same result, whether or not the server makes a task of the call", async () => {

@@ -5,10 +5,9 @@
  * @see MCP 2026-07-28, basic/authorization
  */
 import type { Hono } from "hono/tiny";
-import type { Execution } from "../../../core/protocol/execution.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Limits } from "../../../core/protocol/limits.ts";
-import type { Authorize } from "../../../http/endpoint-types.ts";
+import type { AuthHook, Authorize } from "../../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../../http/origin.ts";
 import { Refused, refuse } from "../../../http/refusal.ts";
 import { createPlugin } from "../../contributions.ts";
@@ -46,15 +45,39 @@ export function bearer<Env = unknown, Classes = unknown>(
   options: BearerOptions<Env, Classes>,
 ): AuthPlugin<Env, Classes> {
   checkBearerOptions(options);
-  const { scopes = [] } = options;
-  const verify = createVerifier(options);
+  const needs = new Needs(options.needs ?? {});
   const proofs = options.dpop;
-  const schemes = proofs ? (proofs.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i) : /^Bearer\b/i;
+  const authenticate = authenticator(options);
+  const plugin = createPlugin<Env, Classes>({
+    name: "bearer()",
+    objects: proofs?.objects,
+    attach: (endpoint) => ({
+      authenticate,
+      authorize: authorizer(options, needs, endpoint.limits),
+      scopesOf: (messages) => needs.ofMessages(messages, endpoint.limits),
+      mount: (app) => mountMetadata(app, endpoint.path, options),
+      roles: proofs && [proofs.attach(endpoint)],
+      findProblems: (env) => proofs?.findProblems(env) ?? [],
+    }),
+  });
+  return {
+    ...plugin,
+    visible: (definition, { principal }) => {
+      return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
+    },
+    metadata: (request) => metadataFor(options, request),
+  };
+}
+
+/** Returns the hook that admits requests with a valid token. */
+function authenticator<Env>(options: BearerOptions<Env>): AuthHook<Env> {
+  const { scopes = [], dpop: proofs } = options;
+  const verify = createVerifier(options);
+  const schemes = schemesOf(options);
   const challenges = proofs ? [...(proofs.isRequired ? [] : [BEARER]), proofs.challenge] : undefined;
   const include = including(options.includes);
   const explain = explainer(options);
-  const needs = new Needs(options.needs ?? {});
-  const authenticate = async (request: Request, env: Env, execution: Execution) => {
+  return async (request, env, execution) => {
     const resource = resourceAt(options, request.url);
     explain(request.url, resource);
     if (isHostOpen(options, request.url)) return refuse(deny(HOST_OPEN, resource, challenges));
@@ -75,42 +98,33 @@ export function bearer<Env = unknown, Classes = unknown>(
     }
     return { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
   };
-  const authorizeWithin =
-    (limits: Limits): Authorize =>
-    ({ request, principal, messages }) => {
-      const holds = (scope: string) => principal?.scopes?.includes(scope);
-      if (scopes.every(holds) && needs.all.every(holds)) return undefined;
-      const read = messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {}));
-      const more = needs.ofMessages(read, limits);
-      const all = [...new Set([...scopes, ...more])];
-      const lacking = all.filter((scope) => !holds(scope));
-      if (lacking.length === 0) return undefined;
-      // Clients that cannot ask for more show this text to their users.
-      const message = `The token lacks the scope ${lacking.join(" ")}.`;
-      const presented = readToken(request, schemes);
-      const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
-      const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
-      return deny(denial, resourceAt(options, request.url), own);
-    };
-  const plugin = createPlugin<Env, Classes>({
-    name: "bearer()",
-    objects: proofs?.objects,
-    attach: (endpoint) => ({
-      authenticate,
-      authorize: authorizeWithin(endpoint.limits),
-      scopesOf: (messages) => needs.ofMessages(messages, endpoint.limits),
-      mount: (app) => mountMetadata(app, endpoint.path, options),
-      roles: proofs && [proofs.attach(endpoint)],
-      findProblems: (env) => proofs?.findProblems(env) ?? [],
-    }),
-  });
-  return {
-    ...plugin,
-    visible: (definition, { principal }) => {
-      return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
-    },
-    metadata: (request) => metadataFor(options, request),
+}
+
+/** Returns the hook that refuses messages which need a scope that the token lacks. */
+function authorizer(options: BearerOptions<never>, needs: Needs, limits: Limits): Authorize {
+  const { scopes = [], dpop: proofs } = options;
+  const schemes = schemesOf(options);
+  return ({ request, principal, messages }) => {
+    const holds = (scope: string) => principal?.scopes?.includes(scope);
+    if (scopes.every(holds) && needs.all.every(holds)) return undefined;
+    const read = messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {}));
+    const more = needs.ofMessages(read, limits);
+    const all = [...new Set([...scopes, ...more])];
+    const lacking = all.filter((scope) => !holds(scope));
+    if (lacking.length === 0) return undefined;
+    // Clients that cannot ask for more show this text to their users.
+    const message = `The token lacks the scope ${lacking.join(" ")}.`;
+    const presented = readToken(request, schemes);
+    const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
+    const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
+    return deny(denial, resourceAt(options, request.url), own);
   };
+}
+
+/** Returns the pattern of the authentication schemes that are accepted. */
+function schemesOf({ dpop }: BearerOptions<never>): RegExp {
+  if (!dpop) return /^Bearer\b/i;
+  return dpop.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i;
 }
 
 /** Serves the metadata of the endpoint at every path at which clients look for it. */

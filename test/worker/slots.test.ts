@@ -13,7 +13,7 @@ expectLogs(
   /^mcp-edge: "tools\/call" "(fails|asks)" failed /,
   /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: A limit is reached/,
   /^mcp-edge: This server is not configured correctly\./,
-  /^mcp-edge: the places of a caller could not be given back Error: The storage is broken\./,
+  /^mcp-edge: the slots of a caller could not be given back Error: The storage is broken\./,
   /^mcp-edge: "\(sessions\)" failed .* SessionsUnavailable: The sessions of this caller cannot be counted/,
   /^mcp-edge: the unfinished tasks of a caller could not be counted Error: The storage is broken\./,
 );
@@ -25,7 +25,7 @@ beforeEach(async ({ task }) => {
   current = task.suite;
   await worker?.stop();
   worker = await startWorker({
-    entry: "test/worker/fixtures/places.ts",
+    entry: "test/worker/fixtures/slots.ts",
     objects: { MCP: "McpObject", STATELESS: "StatelessObject" },
     bindings: { MCP_KEYS: newKeys() },
   });
@@ -61,18 +61,18 @@ async function refusal(headers: Record<string, string>, path = "/mcp") {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const opening = async (token: string) => (await refusal(bearer(token))).status;
 
-/** Waits until the places of a caller are stored. */
-async function storePlacesOf(subject: string, count: number): Promise<void> {
+/** Waits until the slots of a caller are stored. */
+async function storeSlotsOf(subject: string, count: number): Promise<void> {
   const who = JSON.stringify(["https://login.example.com", subject]);
   const name = `rates:${createHash("sha256").update(who).digest("hex")}`;
   const stored = async () => JSON.stringify(await worker.storage("McpObject", name)).match(/place of /g) ?? [];
   await worker.advance(1_000);
-  await until("the places are stored", async () => (await stored()).length === count);
+  await until("the slots are stored", async () => (await stored()).length === count);
 }
 
-/** Waits until the places of a caller are stored, and evicts its object. */
-async function evictPlacesOf(subject: string, count: number): Promise<void> {
-  await storePlacesOf(subject, count);
+/** Waits until the slots of a caller are stored, and evicts its object. */
+async function evictSlotsOf(subject: string, count: number): Promise<void> {
+  await storeSlotsOf(subject, count);
   await worker.evict("McpObject");
 }
 
@@ -177,8 +177,8 @@ describe("a caller with the maximum number of sessions", () => {
     const headers = { "mcp-session-id": undefined, "mcp-protocol-version": undefined };
     expect(await statusOf(one.send(invalid, headers))).toBe(400);
     expect(await opening(user)).toBe(429);
-    // Wait for the write: stored places are deleted only when the last one has expired.
-    await storePlacesOf(user, 2);
+    // Wait for the write: stored slots are deleted only when the last one has expired.
+    await storeSlotsOf(user, 2);
     await worker.advance(61_000);
     expect(await opening(user)).toBe(200);
     expect(await opening(user)).toBe(429);
@@ -189,7 +189,7 @@ describe("a caller with the maximum number of sessions", () => {
   test("has the same number of sessions after its object was evicted", async () => {
     const user = newUser();
     const [one] = [await open(user), await open(user)];
-    await evictPlacesOf(user, 2);
+    await evictSlotsOf(user, 2);
     expect(await opening(user)).toBe(429);
     expect(await ping(one)).toBe(200);
   });
@@ -220,7 +220,7 @@ describe("a caller with the maximum number of sessions", () => {
     const [one, two] = [await open(user), await open(user)];
     expect(await statusOf(two.delete())).toBe(204);
     await open(user);
-    // The session in the header has a place, the one in the query needs one.
+    // The session in the header has a slot, the one in the query needs one.
     const headers = { ...one.headers, "content-type": "application/json" } as Record<string, string>;
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     expect(await statusOf(fetch(url("/mcp?sessionId=other"), { method: "POST", headers, body }))).toBe(429);
@@ -236,7 +236,7 @@ describe("a caller with the maximum number of sessions", () => {
     expect(await opening(user)).toBe(429);
     one.stop.abort();
     // The runtime notices that the client has left at the next heartbeat.
-    await until("the place is free", async () => (await opening(user)) === 200);
+    await until("the slot is free", async () => (await opening(user)) === 200);
     two.stop.abort();
   });
 
@@ -274,7 +274,7 @@ describe("a caller with the maximum number of sessions", () => {
     expect(await statuses("192.0.2.2")).toEqual([200, 200, 429]);
   });
 
-  test("is not charged on its rates for a request without a place, or on its places for a request above a rate", async () => {
+  test("is not charged on its rates for a request without a slot, or on its slots for a request above a rate", async () => {
     const user = newUser();
     const [one, two] = [await open(user), await open(user)];
     const list = (client: LegacyClient) => statusOf(client.request("resources/list"));
@@ -352,12 +352,12 @@ describe("a principal with the maximum number of unfinished tasks", () => {
     const call = () => client.request("tools/call", { name: "long", arguments: {} });
     expect((await call()).status).toBe(429);
     await client.cancel(one);
-    // The tasks that have the places are asked again after a second.
-    await until("there is a place", async () => (await call()).status === 200);
+    // The tasks that have the slots are asked again after a second.
+    await until("there is a slot", async () => (await call()).status === 200);
     expect((await call()).status).toBe(429);
     await release(user);
     await own.reaches(two, "completed");
-    await until("there is a place", async () => (await client.request("tools/call", { name: "fails" })).status === 200);
+    await until("there is a slot", async () => (await client.request("tools/call", { name: "fails" })).status === 200);
     expect(await statusOf(new ModernClient(url()).call("plain", {}, { headers: bearer(user) }))).toBe(200);
   });
 
@@ -421,7 +421,7 @@ test("tasks stay counted when the object of their caller is evicted, until they 
   const client = new TaskClient(url(), { token: user });
   await client.start("asks");
   await client.start("asks");
-  await evictPlacesOf(user, 2);
+  await evictSlotsOf(user, 2);
   await client.error("tools/call", { name: "asks", arguments: {} });
   await worker.advance(23 * 60 * 60_000);
   await client.error("tools/call", { name: "asks", arguments: {} });
@@ -433,7 +433,7 @@ test("tasks stay counted when the object of their caller is evicted, until they 
 
 test("the sessions and tasks of a caller are counted over all isolates", async () => {
   await using both = await startWorker({
-    entry: "test/worker/fixtures/places.ts",
+    entry: "test/worker/fixtures/slots.ts",
     objects: { MCP: "McpObject" },
     bindings: { MCP_KEYS: newKeys() },
     twin: true,

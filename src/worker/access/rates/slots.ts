@@ -1,13 +1,13 @@
 /**
- * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a place in the
- * object that counts the requests of the caller, until the time at which the place is free by itself, so that none is
+ * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a slot in the
+ * object that counts the requests of the caller, until the time at which the slot is free by itself, so that none is
  * lost with an isolate.
  *
- * - `initialize`, and the GET of an HTTP+SSE client, take a place with the request that is counted anyway, when the
+ * - `initialize`, and the GET of an HTTP+SSE client, take a slot with the request that is counted anyway, when the
  * session is
  *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
- *   ended, or to be unknown, its place is given back.
- * - A task takes its place before it is created. The object does not learn when a task ends. If all places are taken,
+ *   ended, or to be unknown, its slot is given back.
+ * - A task takes its slot before it is created. The object does not learn when a task ends. If all slots are taken,
  * the
  *   Worker asks each task that holds one whether it has ended.
  *
@@ -20,7 +20,7 @@ import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
 import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
-import { type Place, UNKNOWN_NAME } from "./places-object.ts";
+import { type Slot, UNKNOWN_NAME } from "./slots-object.ts";
 
 /** A bound of the sessions of a caller. */
 export interface LiveSessions {
@@ -41,7 +41,7 @@ export interface UnfinishedTasks {
   readonly max: number;
 }
 
-/** Milliseconds for which a place is kept for a session or task whose id is not known yet. */
+/** Milliseconds for which a slot is kept for a session or task whose id is not known yet. */
 const UNKNOWN_MS = 60_000;
 /** Milliseconds after which a client may try again to begin a task. */
 const RETRY_MS = 5_000;
@@ -50,10 +50,7 @@ const SESSIONS: OptionTable<LiveSessions> = { max: [1, 1_000], idleMs: TIMER };
 const TASKS: OptionTable<UnfinishedTasks> = { max: [1, 100] };
 
 /** @throws {KitError} `options-invalid` naming the member. */
-export function checkPlaces(
-  liveSessions: LiveSessions | undefined,
-  unfinishedTasks: UnfinishedTasks | undefined,
-): void {
+export function checkSlots(liveSessions: LiveSessions | undefined, unfinishedTasks: UnfinishedTasks | undefined): void {
   check("liveSessions", liveSessions, SESSIONS);
   check("unfinishedTasks", unfinishedTasks, TASKS);
 }
@@ -65,10 +62,10 @@ function check<T extends { readonly max: number }>(name: string, given: T | unde
 }
 
 /**
- * Returns the place of a session.
+ * Returns the slot of a session.
  * @param digest The digest of its id. Undefined if the session is about to be opened.
  */
-export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: string | undefined): Place {
+export function slotOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: string | undefined): Slot {
   const what = `sessions of this caller are open (rates(): liveSessions, at most ${max})`;
   const name = digest ?? UNKNOWN_NAME + crypto.randomUUID();
   return { kind: "session", name, max, forMs: digest === undefined ? Math.min(UNKNOWN_MS, idleMs) : idleMs, what };
@@ -82,18 +79,18 @@ export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: 
  */
 export function watchSessions(
   gateway: SessionGateway,
-  onCreate: (id: string, place: SessionPlace) => Promise<void>,
-  onEnd: (id: string, place: SessionPlace) => Promise<void>,
+  onCreate: (id: string, at: SessionPlace) => Promise<void>,
+  onEnd: (id: string, at: SessionPlace) => Promise<void>,
 ): SessionGateway {
   return {
-    create: async (client, place) => {
-      const id = await gateway.create(client, place);
-      await onCreate(id, place);
+    create: async (client, at) => {
+      const id = await gateway.create(client, at);
+      await onCreate(id, at);
       return id;
     },
-    find: async (id, place) => {
-      const session = await gateway.find(id, place);
-      const ended = () => onEnd(id, place);
+    find: async (id, at) => {
+      const session = await gateway.find(id, at);
+      const ended = () => onEnd(id, at);
       if (session) return watched(session, ended);
       await ended();
       return undefined;
@@ -131,49 +128,49 @@ function watched(session: FoundSession, ended: () => Promise<void>): FoundSessio
   };
 }
 
-/** The places of the principal of a call. */
-export interface TaskPlaces {
+/** The slots of the principal of a call. */
+export interface TaskSlots {
   /**
-   * Takes a place. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just
+   * Takes a slot. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just
    * asked.
    */
-  take(place: Place): Promise<readonly string[] | undefined>;
-  /** Gives places back. */
+  take(slot: Slot): Promise<readonly string[] | undefined>;
+  /** Gives slots back. */
   give(names: readonly string[]): Promise<void>;
 }
 
 /**
- * Returns tasks that are created only if there is a place for them.
+ * Returns tasks that are created only if there is a slot for them.
  *
- * @param placesOf Returns undefined for a caller whose tasks are not counted.
+ * @param slotsOf Returns undefined for a caller whose tasks are not counted.
  */
 export function boundTasks(
   tasks: LegacyTaskBackend,
   { max }: UnfinishedTasks,
-  placesOf: (call: RequestContext) => Promise<TaskPlaces | undefined>,
+  slotsOf: (call: RequestContext) => Promise<TaskSlots | undefined>,
 ): LegacyTaskBackend {
   const what = `tasks of this caller are unfinished (rates(): unfinishedTasks, at most ${max})`;
-  const toPlace = (name: string, forMs: number): Place => ({ kind: "task", name, max, forMs, what });
+  const toSlot = (name: string, forMs: number): Slot => ({ kind: "task", name, max, forMs, what });
   return {
     ...tasks,
     create: async (start, call) => {
-      const places = await placesOf(call);
-      if (!places) return tasks.create(start, call);
+      const slots = await slotsOf(call);
+      if (!slots) return tasks.create(start, call);
       const name = UNKNOWN_NAME + crypto.randomUUID();
-      const place = toPlace(name, UNKNOWN_MS);
-      const holders = await places.take(place).catch(tasksUncounted);
+      const slot = toSlot(name, UNKNOWN_MS);
+      const holders = await slots.take(slot).catch(tasksUncounted);
       const ended = holders ? await endedAmong(holders, tasks, call) : [];
-      if (ended.length > 0) await places.give(ended);
-      const isFull = holders && (ended.length === 0 || (await places.take(place).catch(tasksUncounted)));
+      if (ended.length > 0) await slots.give(ended);
+      const isFull = holders && (ended.length === 0 || (await slots.take(slot).catch(tasksUncounted)));
       if (isFull) throw tooMany(what);
       const task = await tasks.create(start, call).catch(async (error: unknown) => {
-        await places.give([name]);
+        await slots.give([name]);
         throw error;
       });
       // The backend returns the new task in the form in which it reads tasks.
       const { taskId, ttlMs } = task as unknown as TaskView;
-      // The task runs already. If its place cannot be taken, the one without a name is free after a minute.
-      await places.take(toPlace(taskId, ttlMs)).catch(notGiven);
+      // The task runs already. If its slot cannot be taken, the one without a name is free after a minute.
+      await slots.take(toSlot(taskId, ttlMs)).catch(notGiven);
       return task;
     },
   };
@@ -207,8 +204,8 @@ function tasksUncounted(error: unknown): never {
   throw new McpError(ErrorCode.InternalError, text, UNCOUNTED);
 }
 
-/** Reports that places stay taken until they are free by themselves. @throws {KitError} for a mistake of the author. */
+/** Reports that slots stay taken until they are free by themselves. @throws {KitError} for a mistake of the author. */
 export function notGiven(error: unknown): void {
   if (KitError.is(error)) throw error;
-  console.error("mcp-edge: the places of a caller could not be given back", error);
+  console.error("mcp-edge: the slots of a caller could not be given back", error);
 }
