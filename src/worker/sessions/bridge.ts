@@ -1,6 +1,6 @@
 /**
- * The Worker's half of a session's stream. It holds the response to the client and a WebSocket to the object, which may
- * hibernate. After a reset of the object it reconnects at the last position, and the client notices nothing.
+ * The Worker's side of a session's stream. It holds the response to the client and a WebSocket to the Durable Object,
+ * which may hibernate. After a reset of the object it reconnects at the last position, so the client is not affected.
  *
  * @module
  */
@@ -22,10 +22,10 @@ import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, ReconnectingSocket } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
-/** Bytes that the client reads between two reports to the object, since each report wakes it. A part of the window. */
+/** Bytes that the client reads between two reports to the object. Each report wakes the object. A fraction of its window. */
 const REPORTED = 256 * 1024;
 
-/** Longest delay in milliseconds before the object learns which events a client that cannot resume has received. */
+/** The maximum delay, in milliseconds, of a receipt for the events that a client without resumption has received. */
 const RECEIVED_MS = 100;
 
 export interface BridgeOptions {
@@ -37,7 +37,7 @@ export interface BridgeOptions {
   readonly dial: (target: Attach["target"]) => Promise<Response>;
 }
 
-/** Opens a bridge between a stream and its client. Resolves when the stream has begun, or with the refusal. */
+/** Connects a stream with its client. Resolves when the stream has begun, or with the refusal. */
 export async function openBridge(options: BridgeOptions): Promise<Refusal | undefined> {
   const bridge = new Bridge(options);
   return bridge.open();
@@ -48,13 +48,13 @@ class Bridge {
   #socket: ReconnectingSocket | undefined;
   /** The position to continue from after a reconnect. */
   #position: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
-  /** Bytes that the client has read and that are not reported yet. */
+  /** Bytes that the client has read and that have not been reported yet. */
   #taken = 0;
   #receipt: ReturnType<typeof setTimeout> | undefined;
   #tap: ChangeSubscription | undefined;
-  /** Filters are applied one after the other. */
+  /** Applies filters one after the other. */
   #listening: Promise<void> = Promise.resolve();
-  /** Resolves when the stream has begun: a standalone one when its subscription to notifications is in effect. */
+  /** Resolves when the stream has begun. A standalone stream begins when its subscription to notifications is in effect. */
   readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: BridgeOptions) {
@@ -124,7 +124,7 @@ class Bridge {
     this.#tap = await notifications.source.open(offered, (notification) => this.#tell(notification), claim);
     void this.#tap.ended.then(() => this.#end());
     if (target.kind !== "resume") return;
-    // Notifications published while this stream was disconnected are unknown, so one is sent for each subject.
+    // It is unknown what was published while this stream was disconnected, so a notification is sent for each subject.
     for (const kind of offered.lists) this.#tell({ kind });
     for (const uri of offered.uris) this.#tell({ kind: "resource", uri });
   }
@@ -136,13 +136,13 @@ class Bridge {
     else to.notify(frame);
   }
 
-  /** Returns the message that replaces log messages dropped because the client reads too slowly. */
+  /** Returns the message that replaces log messages which were dropped because the client reads too slowly. */
   #logsDropped(level: LoggingLevel): string {
     const data = "Log messages were dropped, because this client reads its stream too slowly.";
     return encodeEvent(JSON.stringify(logNotification(level, data, "mcp-edge")));
   }
 
-  /** Reports read bytes, because the object sends at most a window beyond them. Reporting each event would wake it often. */
+  /** Reports the bytes read, because the object sends at most one window of unread data. Reports are rare: each wakes it. */
   #report(bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < REPORTED) return;
@@ -156,21 +156,21 @@ class Bridge {
   }
 
   /**
-   * Returns the frames for a client that cannot resume, without ids, which a browser would send when it reconnects.
-   * Reports the events as received, so that the object can delete them.
+   * Returns the frames for a client that cannot resume. They have no ids, because a browser would send the last id when
+   * it reconnects. Also reports the events as received, so that the object can delete them.
    */
   #once(frames: string): string {
     this.#receipt ??= setTimeout(() => {
       this.#receipt = undefined;
       const { after = 0, rank = 0 } = this.#position ?? {};
-      // An event of which only a part has arrived is not reported: its rest must still be found in the log.
+      // An event that has arrived only in part is not reported, because the rest is still needed in the log.
       this.#socket?.send(encodeReceived(rank < 0 ? after - 1 : after));
     }, RECEIVED_MS);
-    // A part of a long frame may begin with any text of its data, but the pattern cannot match there, since the data has no line break.
+    // A part of a long frame may begin anywhere in its data. The pattern cannot match there: the data has no line breaks.
     return frames.replace(/^id: \S+\n(?=event: )/gm, "");
   }
 
-  /** Called when notifications are unavailable. Refuses a stream that has not begun; ends another, so that its client reconnects. */
+  /** Called when notifications are unavailable. Refuses a stream that has not begun. Ends any other: its client reconnects. */
   readonly #fail = (error: unknown): void => {
     this.#begun.reject(error);
     this.#end();

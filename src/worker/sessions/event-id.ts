@@ -1,23 +1,23 @@
 /**
- * Ids of SSE events have the form `tag-stream-event`, with at most 64 visible characters. The tag is a keyed hash of the
- * session and the stream number. So only stream numbers issued to this session are accepted, without storing them.
+ * Ids of SSE events. They have the form `tag-stream-event`, with at most 64 visible characters. The tag is a keyed hash of
+ * the session and the stream number, so only stream numbers issued to this session are accepted, without storing them.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 
-/** A position in a stream, directly after event `seq`. 0 is the beginning of the stream. */
+/** A position in a stream: directly after event `seq`. 0 is the beginning of the stream. */
 export interface Cursor {
   readonly stream: number;
   readonly seq: number;
 }
 
-/** Returns the tag of a stream of one session. */
+/** Returns the tag of a stream in one session. */
 export type TagOf = (stream: number) => string;
 
 /**
- * Returns the function that computes the tags of one session. Its key is the id of the object, which only sealed session
- * ids contain.
+ * Returns the function that computes the tags of one session. The key is the id of the Durable Object, which is secret
+ * because only sealed session ids contain it.
  *
  * @param objectId 64 hexadecimal digits.
  * @param session Number of the session within its object.
@@ -29,12 +29,12 @@ export function createTags(objectId: string, session: number): TagOf {
   };
 }
 
-/** Encodes an event id. @param tag The tag of the stream. */
+/** Returns an event id. @param tag The tag of the stream. */
 export function encodeCursor(tag: string, { stream, seq }: Cursor): string {
   return `${tag}-${stream.toString(36)}-${seq.toString(36)}`;
 }
 
-/** Returns the position that an event id names, or undefined if the id was not issued to this session. */
+/** Returns the position of an event id, or undefined if the id was not issued to this session. */
 export function decodeCursor(text: string, tagOf: TagOf): Cursor | undefined {
   const parts = /^[0-9a-z]+-([0-9a-z]{1,11})-([0-9a-z]{1,10})$/.exec(text);
   if (!parts) return undefined;
@@ -42,13 +42,13 @@ export function decodeCursor(text: string, tagOf: TagOf): Cursor | undefined {
   return encodeCursor(tagOf(cursor.stream), cursor) === text ? cursor : undefined;
 }
 
-/** Returns whether a stream is standalone. Standalone streams have odd numbers, those of calls even ones. */
+/** Returns whether a stream is standalone. Standalone streams have odd numbers; the streams of calls have even numbers. */
 export function isOwnStream(stream: number): boolean {
   return stream % 2 === 1;
 }
 
 /**
- * Computes SipHash-2-4 of 64-bit words. Unlike the functions of `crypto.subtle` it is synchronous.
+ * Computes the SipHash-2-4 of 64-bit words. It is synchronous, unlike `crypto.subtle`.
  *
  * @see https://www.aumasson.jp/siphash/siphash.pdf
  */
@@ -69,7 +69,7 @@ export function sipHash([k0, k1]: readonly [bigint, bigint], words: readonly big
     b = rotate(b, 17n) ^ c;
     c = rotate(c, 32n);
   };
-  // The last word is the length in bytes, in its highest byte.
+  // The highest byte of the last word is the length in bytes.
   for (const each of [...words, word(BigInt(words.length * 8) << 56n)]) {
     d ^= each;
     round();

@@ -1,8 +1,8 @@
 /**
- * The event log of an object, in its SQLite database. It contains the events on the streams of its sessions as encoded SSE
- * frames. The tables are created when the first stream begins, so that a session without streams stores nothing.
+ * The event log of a Durable Object, in its SQLite database. It stores the events of the streams of all its sessions, as
+ * encoded SSE frames. The tables are created when the first stream begins, so a session without streams has no rows.
  *
- * Sizes are in UTF-16 units, the length of a string. In UTF-8 most text takes one byte per unit.
+ * Sizes are in UTF-16 code units, like the length of a string. In UTF-8, most text takes one byte per unit.
  *
  * @module
  */
@@ -11,24 +11,24 @@ import { isOwnStream } from "./event-id.ts";
 
 /** The purpose of a stream. */
 export const StreamKind = {
-  /** Carries the answers of one POST. */
+  /** Carries the messages of one POST. */
   Call: 0,
-  /** A standalone stream, for messages that belong to no call. */
+  /** A standalone stream, for messages that do not belong to a call. */
   Own: 1,
-  /** A standalone stream whose messages wait for the client to open one. It becomes the next one that the client opens. */
+  /** Messages that wait for the client to open a standalone stream, which then takes over this number. */
   Waiting: 2,
-  /** Not a stream but the record of an unanswered call of an HTTP+SSE client. `requests` is a {@link HttpSseCall}. */
+  /** Not a stream, but the record of a pending call of an HTTP+SSE client. `requests` is an {@link HttpSseCall}. */
   HttpSseCall: 3,
 } as const;
 export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
 
-/** The retention of a row. */
+/** How long a row is kept. */
 export const EventKind = {
-  /** Progress and logs. Deleted first when the log is full. */
+  /** Progress and log messages, which are deleted first when the log is full. */
   News: 0,
   /** The last row of its stream. */
   Final: 1,
-  /** Kept as long as its stream, since the call depends on it. */
+  /** Kept as long as its stream, because the call depends on it. */
   Kept: 2,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
@@ -37,23 +37,23 @@ export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 export interface StreamRow {
   readonly id: number;
   readonly session: number;
-  /** The requests served on it; see {@link encodeRequests}. Null for a standalone stream. */
+  /** The requests of its call: see {@link encodeRequests}. Null for a standalone stream. */
   readonly requests: string | null;
 }
 
 /** The requests of a call. */
 export interface CallRequests {
   readonly ids: readonly RequestId[];
-  /** The scopes that the call needed, and that are needed to read its stream. */
+  /** The scopes that the call required. Reading its stream requires them too. */
   readonly scopes: readonly string[];
 }
 
-/** Encodes the requests of a call for its row. */
+/** Encodes the requests of a call for the column `requests`. */
 export function encodeRequests({ ids, scopes }: CallRequests): string {
   return JSON.stringify(scopes.length > 0 ? { ids, scopes } : ids);
 }
 
-/** Decodes the requests of a row. */
+/** Decodes the column `requests`. */
 export function decodeRequests(text: string | null): CallRequests | HttpSseCall {
   const requests = JSON.parse(text ?? "[]") as RequestId[] | CallRequests | HttpSseCall;
   return Array.isArray(requests) ? { ids: requests, scopes: [] } : requests;
@@ -63,19 +63,19 @@ interface StoredStream extends StreamRow {
   readonly kind: StreamKind;
 }
 
-/** The record of a call of an HTTP+SSE client, stored until the call is answered. */
+/** The record of a call of an HTTP+SSE client. It is stored until the response has been sent. */
 export interface HttpSseCall {
   /** Number of the stream that the client reads. */
   readonly own: number;
-  /** Ids of the requests. The name is part of the stored format. */
+  /** Ids of the requests. The name `heard` is part of the stored format. */
   readonly heard: readonly RequestId[];
 }
 
-/** A position in a stream, directly after a row. */
+/** A position in a stream: directly after a row. */
 export interface Position {
   /** Number of the last event in the row. */
   readonly seq: number;
-  /** 0, or if the event has several rows, minus the number of its rows that follow. */
+  /** 0, or the negative number of rows of the same event that follow. */
   readonly rank: number;
 }
 
@@ -84,26 +84,26 @@ export interface StreamEnd extends Position {
   readonly isFinal: boolean;
 }
 
-/** Frames of one turn, or a part of a frame that is too long for one row. */
+/** Frames that were written together, or a part of a frame that is too long for one row. */
 export interface EventRow extends Position {
   readonly kind: EventKind;
   readonly frames: string;
 }
 
-/** The retention times in milliseconds, and the current time. */
+/** The parameters of {@link EventLog.collect}. */
 export interface Keeping {
   readonly nowMs: number;
-  /** How long a stream is kept after its last event. */
+  /** How long a stream is kept after its last event, in milliseconds. */
   readonly resumeMs: number;
-  /** How long progress and logs are kept on a stream that has not ended. */
+  /** How long progress and log messages are kept on a stream that has not ended, in milliseconds. */
   readonly progressRetentionMs: number;
-  /** Returns the connected readers of a stream. `behind` is set if a reader was not sent all events. */
+  /** Returns the connected readers of a stream. `behind` is set for a reader to which some events have not been sent yet. */
   readonly readersOf: (stream: StreamRow) => readonly { readonly behind?: Position | undefined }[];
 }
 
 const EMPTY_BYTES = 4096;
 
-/** Milliseconds until the log of an open stream is checked again, in case the close of its socket is never reported. */
+/** The interval, in milliseconds, at which open streams are checked, in case the close of a socket is never reported. */
 const OPEN_MS = 24 * 60 * 60_000;
 
 const TABLES =
@@ -111,21 +111,21 @@ const TABLES =
   "CREATE TABLE event (stream INTEGER, seq INTEGER, rank INTEGER, at INTEGER, kind INTEGER, frames TEXT," +
   "PRIMARY KEY (stream, seq, rank)) WITHOUT ROWID";
 
-/** The newest event of a stream is never deleted, because the number of the next event is derived from it. */
+/** Excludes the newest event of each stream from deletion, because the number of the next event is derived from it. */
 const NOT_NEWEST = "event.seq < (SELECT MAX(seq) FROM event AS newest WHERE newest.stream = event.stream)";
 
 export class EventLog {
   readonly #sql: SqlStorage;
   #hasTables: boolean | undefined;
   #lastStream = 0;
-  /** Whether the object stored nothing, not even an alarm, when the log was first used. Reading the size is expensive. */
+  /** Whether the database was empty, without even an alarm, when the log was first used. Cached: reading its size is slow. */
   wasEmpty = false;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** Returns an unused stream number. It is derived from the clock, because the log does not remember deleted streams. */
+  /** Returns an unused stream number. It is derived from the clock, because the numbers of deleted streams are not stored. */
   nextStream(kind: "call" | "own"): number {
     this.#lastStream ||= this.#newest();
     const next = Math.max(this.#lastStream + 1, Date.now());
@@ -141,7 +141,7 @@ export class EventLog {
     this.#sql.exec("INSERT OR IGNORE INTO stream VALUES (?, ?, ?, ?)", id, session, kind, requests);
   }
 
-  /** Appends rows. Stores all of them, or none if it throws. */
+  /** Appends all rows, or none of them if it throws. */
   append(stream: number, rows: readonly EventRow[]): void {
     try {
       for (const { seq, rank, kind, frames } of rows) {
@@ -153,7 +153,7 @@ export class EventLog {
     }
   }
 
-  /** Marks the stream as ended at event `seq`, without an answer. */
+  /** Marks the stream as ended at event `seq`, without a response. */
   finish(stream: number, seq: number): void {
     const query = "UPDATE event SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
     if (this.#sql.exec(query, stream, seq).rowsWritten > 0) return;
@@ -164,7 +164,7 @@ export class EventLog {
     return this.#rows<StreamRow>("SELECT id, session, requests FROM stream WHERE id = ?", stream)[0];
   }
 
-  /** Yields the rows after a position in order. Rows are read lazily. */
+  /** Yields the rows after a position, in order. They are read lazily. */
   *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
     if (!this.#exists()) return;
     const query =
@@ -172,14 +172,14 @@ export class EventLog {
     for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
-  /** Returns the end of a stream. */
+  /** Returns the last position of a stream, and whether the stream has ended there. */
   last(stream: number): StreamEnd {
     const query = "SELECT seq, rank, kind FROM event WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
     const [row] = this.#rows<EventRow>(query, stream);
     return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
   }
 
-  /** Returns the streams of calls without a final event, and the unanswered calls of HTTP+SSE clients. */
+  /** Returns the streams of calls without a final event, and the pending calls of HTTP+SSE clients. */
   unfinished(): StreamRow[] {
     const query =
       "SELECT id, session, requests FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
@@ -187,18 +187,18 @@ export class EventLog {
     return this.#rows(query);
   }
 
-  /** Returns the stream whose messages wait for the client of a session to open one. */
+  /** Returns the stream whose messages wait until the client of a session opens a standalone stream. */
   waiting(session: number): number | undefined {
     const query = "SELECT id FROM stream WHERE session = ? AND kind = 2 ORDER BY id DESC LIMIT 1";
     return this.#rows<{ id: number }>(query, session)[0]?.id;
   }
 
-  /** Called when a client has opened the stream of waiting messages. */
+  /** Called when a client has opened the stream that contains waiting messages. */
   adopt(stream: number): void {
     this.#sql.exec("UPDATE stream SET kind = 1 WHERE id = ?", stream);
   }
 
-  /** Returns the stored size of a session, or of one of its streams. */
+  /** Returns the stored size of a session or one of its streams. */
   size(session: number, stream?: number): number {
     const { where, bindings } = within(session, stream);
     const query = `SELECT SUM(LENGTH(frames)) AS size FROM stream JOIN event ON stream = id WHERE ${where}`;
@@ -206,10 +206,11 @@ export class EventLog {
   }
 
   /**
-   * Deletes the oldest progress and logs of a session, or of one of its streams, until `toFree` is freed. Deletes whole
-   * events, and never the newest one of a stream. Returns the freed size.
+   * Deletes the oldest progress and log messages of a session or one of its streams, until `toFree` units are freed. Only
+   * whole events are deleted, and never the newest event of a stream.
    *
-   * @param isNeeded Returns true for events that must not be deleted.
+   * @param isNeeded Returns true for an event that must not be deleted.
+   * @returns The freed size.
    */
   prune(session: number, toFree: number, isNeeded: (stream: number, seq: number) => boolean, stream?: number): number {
     const { where, bindings } = within(session, stream);
@@ -227,8 +228,8 @@ export class EventLog {
   }
 
   /**
-   * Deletes the events that the reader of a stream has received, if the stream cannot be resumed. Keeps the number of the
-   * newest event, because the number of the next one is derived from it.
+   * Deletes the events that the reader of a stream has received. Used for streams that cannot be resumed. The number of the
+   * newest event is kept, because the number of the next event is derived from it.
    *
    * @returns The freed size.
    */
@@ -242,10 +243,10 @@ export class EventLog {
   }
 
   /**
-   * Deletes ended streams that can no longer be resumed, and old progress and logs. A stream is kept as long as a connected
-   * reader has not been sent all of it.
+   * Deletes ended streams that can no longer be resumed, and old progress and log messages. A stream is kept until all of
+   * it has been sent to its connected readers.
    *
-   * @returns Milliseconds after which it must be called again. Infinity if no stream is left.
+   * @returns The time until the next call is due, in milliseconds. Infinity if no streams remain.
    */
   collect({ nowMs, resumeMs, progressRetentionMs, readersOf }: Keeping): number {
     if (!this.#exists()) return Number.POSITIVE_INFINITY;
@@ -258,7 +259,7 @@ export class EventLog {
     for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
       const { id } = row;
       if (isBehind(row)) continue;
-      // The last event is kept, because the number of the next one is derived from it.
+      // The last event is kept, because the number of the next event is derived from it.
       if (isHeld(row)) this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq < ?", id, this.last(id).seq);
       else this.drop(id);
     }
@@ -267,19 +268,18 @@ export class EventLog {
     return left.every((row) => isHeld(row) && !isBehind(row)) ? OPEN_MS : resumeMs;
   }
 
-  /** Deletes the streams of a session that are not being written. */
+  /** Deletes the streams of a session, except those that are being written. */
   forget(session: number, isWritten: (stream: number) => boolean): void {
     for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream WHERE session = ?", session)) {
       if (!isWritten(id)) this.drop(id);
     }
   }
 
-  /** Called when all storage of the object, and with it the tables, was deleted. */
+  /** Called when the storage of the object, including the tables, has been deleted. */
   reset(): void {
     this.#hasTables = false;
   }
 
-  /** Deletes a stream. */
   drop(stream: number): void {
     this.#sql.exec("DELETE FROM event WHERE stream = ?", stream);
     this.#sql.exec("DELETE FROM stream WHERE id = ?", stream);
@@ -291,7 +291,7 @@ export class EventLog {
 
   #exists(): boolean {
     if (this.#hasTables === undefined) {
-      // An empty database has at most one page. Checking the size avoids reading a row in the many sessions that store nothing.
+      // An empty database has at most one page. Checking the size saves most sessions, which have no rows, reading a row.
       this.wasEmpty = this.#sql.databaseSize <= EMPTY_BYTES;
       this.#hasTables = !this.wasEmpty && this.#hasTable();
     }

@@ -1,8 +1,8 @@
 /**
  * Legacy sessions on Durable Objects.
  *
- * `initialize` seals an id and calls no object. The first use of the id creates the object. DELETE stores a tombstone,
- * which is deleted when the id would have expired anyway.
+ * `initialize` seals a session id without calling an object. The first use of the id creates the object. DELETE stores a
+ * tombstone, which is deleted once the id has expired anyway.
  *
  * @module
  */
@@ -25,32 +25,32 @@ export type { StreamLimits } from "./stream-host.ts";
 /** Options of {@link sessions}. */
 export interface SessionsOptions<Env> extends Partial<SessionLimits> {
   /**
-   * The time, in milliseconds, for which a session id is valid, from 1 second to 1 year. Use in the last third renews
-   * it, which costs a row, so a session lasts at least a third of this time after its last use. Afterwards its id is
-   * answered with 404.
+   * How long a session id is valid, in milliseconds, from 1 second to 1 year. Using the id in the last third of this
+   * time renews it and writes a row, so a session lasts at least a third of this time after its last use. An expired id
+   * is answered with 404.
    *
    * @default 14 days
    */
   readonly ttlMs?: number;
   /**
-   * The time without use, in milliseconds, after which a session ends, instead of `ttlMs`, from 1 second to 1 year.
-   * Every request with the id and every open stream count as use. The session may last up to a quarter longer, so that
-   * not every request costs a row. Most clients do not recover from the 404 that follows.
+   * How long a session lasts without being used, in milliseconds, from 1 second to 1 year. Replaces `ttlMs`. Each request
+   * with the id and each open stream count as use. The session may last up to a quarter longer, so that not every
+   * request writes a row. Most clients do not recover from the 404 that follows.
    *
    * @default none
    */
   readonly idleTimeoutMs?: number;
-  /** The time, in milliseconds, for which a stream can be resumed after its last event. @default 5 minutes */
+  /** How long a stream can be resumed after its last event, in milliseconds. @default 5 minutes */
   readonly resumeMs?: number;
   /**
-   * The time, in milliseconds, for which progress and log messages are stored on a stream that is still open.
+   * How long progress and log messages are stored on a stream that is still open, in milliseconds.
    *
    * @default 1 hour
    */
   readonly progressRetentionMs?: number;
   /**
-   * Returns a key of the principal, such as its user or team. Sessions with the same key share one object, and so its
-   * memory and its location. Without the option, or if it returns undefined, each session has its own object.
+   * Returns a key for the principal, such as a user or team id. Sessions with the same key share one Durable Object, with
+   * its memory and location. Without this option, or if it returns undefined, each session has its own object.
    */
   readonly key?: SessionKey<Env>;
 }
@@ -72,9 +72,8 @@ const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
- * eviction, restart and deploy. Needs the exported class `McpObject`, and sealing keys: those of `keys()`, or the secret
- * `MCP_KEYS`.
+ * Keeps each session of a legacy client (2024-11-05 to 2025-11-25) in its own Durable Object. Sessions survive evictions,
+ * restarts and deploys. Requires the exported class `McpObject`, and sealing keys from `keys()` or the secret `MCP_KEYS`.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * One stream of a session, while the object is in memory. Its messages are written to the log first, and then sent to the
+ * One stream of a session while the object is in memory. Messages are first written to the log, and then sent to the
  * Worker that holds the response.
  *
  * @module
@@ -9,19 +9,19 @@ import { encodeCursor, type TagOf } from "./event-id.ts";
 import { type CallRequests, EventKind, type EventLog, type EventRow, encodeRequests, StreamKind } from "./event-log.ts";
 import type { StreamSender } from "./stream-sender.ts";
 
-/** The stream on which a call sends its messages. */
+/** The stream to which a call writes its messages. */
 export interface CallStream extends Pick<LoggedStream, "id" | "hasBegun" | "begun" | "begin" | "write" | "end"> {
-  /** Absent on a stream that a client cannot resume. */
+  /** Absent if the client cannot resume the stream. */
   disconnect?(retryMs: number): void;
 }
 
 export interface LoggedStreamOptions {
-  /** Undefined for a new stream, which gets its number on first use. */
+  /** Undefined for a new stream, which is numbered on first use. */
   readonly id: number | undefined;
-  /** Number of the last event that the client has. The log may have deleted it. */
+  /** Number of the last event that the client has received. The event may have been deleted from the log. */
   readonly after: number;
   readonly session: number;
-  /** The requests of the call. Null for a stream that belongs to no call. */
+  /** The requests of the call. Null for a stream without a call. */
   readonly requests: CallRequests | null;
   readonly kind: StreamKind;
   readonly tagOf: TagOf;
@@ -31,25 +31,25 @@ export interface LoggedStreamOptions {
 
 /** The owner of a stream. */
 export interface StreamOwner {
-  /** UTF-16 units of waiting progress and logs that are written without waiting longer. */
+  /** The size of buffered progress and log messages, in UTF-16 code units, at which they are written immediately. */
   readonly gatherMax: number;
   /** Called when the stream begins. */
   begun(stream: LoggedStream): void;
-  /** Called when rows were stored. @returns The size of older rows of this stream that were deleted to make room. */
+  /** Called when rows have been stored. @returns The size of older rows of this stream that were deleted to make room. */
   stored(stream: number, streamSize: number, added: number): number;
-  /** Returns the senders of a stream, one for each open socket. */
+  /** Returns the senders of a stream: one for each open socket. */
   sendersOf(stream: number): readonly StreamSender[];
-  /** Called when messages could not be stored, and were not sent. */
+  /** Called when messages could not be stored and were therefore not sent. */
   report(error: unknown): void;
 }
 
 /**
- * Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte.
- * @limit characters Events that are stored together in one row of the log. A longer event takes several rows.
+ * The maximum size of a row in UTF-16 code units. With up to three bytes per unit, a row stays below one megabyte.
+ * @limit characters The events that one row of the log stores together. A longer event is split into several rows.
  */
 export const ROW_MAX = 256 * 1024;
 
-/** Progress and logs that follow earlier ones within this many milliseconds wait for the rest of that time. */
+/** How long progress and log messages that soon follow an earlier write are buffered, in milliseconds. */
 const GATHER_MS = 10;
 
 interface Frame {
@@ -63,21 +63,21 @@ export class LoggedStream {
   #id: number | undefined;
   #tag: string | undefined;
   #seq = 0;
-  /** Size of the stored rows. */
+  /** Size of the stored rows of this stream. */
   #size = 0;
   #frames: Frame[] = [];
-  /** Size of the frames. */
+  /** Size of the buffered frames. */
   #waiting = 0;
-  /** Whether the frames are written at the end of this turn. */
+  /** Whether the buffered frames are written at the end of this turn. */
   #isDue = false;
   #flushedAtMs = 0;
-  /** The timer that writes the gathered frames. */
+  /** The timer that writes the buffered frames. */
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #hasBegun = false;
   #isOver = false;
   #begun: Promise<void> | undefined;
   #announce: () => void = () => undefined;
-  /** Set if the connection must be closed as soon as there is one: milliseconds after which the client reconnects. */
+  /** The client's reconnection delay in milliseconds. If it is set, the next connection is closed immediately. */
   retryMs: number | undefined;
 
   constructor(options: LoggedStreamOptions) {
@@ -98,7 +98,7 @@ export class LoggedStream {
     return this.#options.kind;
   }
 
-  /** The scopes that are needed to read the stream. */
+  /** The scopes that a client needs to read the stream. */
   get scopes(): readonly string[] {
     return this.#options.requests?.scopes ?? [];
   }
@@ -107,7 +107,7 @@ export class LoggedStream {
     return this.#hasBegun;
   }
 
-  /** Resolves when the stream begins, so that the response must be a stream. */
+  /** Resolves when the stream begins. From then on the response must be an SSE stream. */
   get begun(): Promise<void> {
     this.#begun ??= new Promise((resolve) => {
       this.#announce = resolve;
@@ -115,7 +115,7 @@ export class LoggedStream {
     return this.#begun;
   }
 
-  /** Stores the stream. From now on it can be resumed, even if nothing was written to it. */
+  /** Stores the stream. From then on it can be resumed, even if it is empty. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -126,23 +126,23 @@ export class LoggedStream {
   }
 
   /**
-   * Sends one message. Messages of one turn share a row and a message to the Worker, and so do the progress and logs of a
-   * call within {@link GATHER_MS}.
+   * Sends one message. Messages written in one turn share a row and a message to the Worker. So do progress and log messages
+   * that a call writes within {@link GATHER_MS}.
    *
-   * @param isNews Whether the message may be deleted when the log is full, such as progress.
+   * @param isNews Whether the message, such as progress, may be deleted when the log is full.
    */
   write(text: string, isNews: boolean): void {
     if (this.#isOver) return;
     this.begin();
     const kind = isNews ? EventKind.News : EventKind.Kept;
-    // If progress cannot be stored, a question that follows it still can.
+    // Messages of another kind are stored separately: if progress cannot be stored, a question after it still can be.
     if (this.#frames[0] && this.#frames[0].kind !== kind) this.#flushOrReport();
     this.#add(text, kind);
     if (isNews && this.#gathers) this.#gathering ??= setTimeout(() => this.#flushOrReport(), GATHER_MS);
     else this.#flushAfterTurn();
   }
 
-  /** Sends one message immediately. @throws {Error} when it cannot be stored. Then it is not sent either. */
+  /** Sends one message immediately. @throws {Error} when it cannot be stored. It is then not sent. */
   say(text: string): void {
     this.begin();
     this.#flushOrReport();
@@ -150,7 +150,7 @@ export class LoggedStream {
     this.#flush();
   }
 
-  /** Sends the last message and ends the stream. @param text Undefined if the request was cancelled and needs no answer. */
+  /** Sends the last message and ends the stream. @param text Undefined if the request was cancelled: it has no response. */
   end(text: string | undefined): void {
     if (this.#isOver) return;
     this.begin();
@@ -166,12 +166,12 @@ export class LoggedStream {
     for (const sender of owner.sendersOf(this.id)) sender.over(this.#seq);
   }
 
-  /** Called when rows of the stream with this size were deleted. */
+  /** Called when rows of the stream have been deleted. @param by Their size. */
   shrunk(by: number): void {
     this.#size -= by;
   }
 
-  /** Closes the connection that carries the stream now, or else the next one. */
+  /** Closes the connection that carries the stream. If there is none, closes the next connection instead. */
   disconnect(retryMs: number): void {
     if (this.#isOver) return;
     this.begin();
@@ -190,8 +190,8 @@ export class LoggedStream {
   }
 
   /**
-   * Whether progress and logs wait for further ones. They wait if the last ones were written a moment ago, because each
-   * row and each message to the Worker has a cost. Standalone streams write immediately, so that nothing waits in
+   * Whether progress and log messages are buffered. They are buffered if others were written a moment ago, because each
+   * row and each message to the Worker has a cost. Standalone streams write immediately, so that no messages remain in
    * memory when another Worker takes over.
    */
   get #gathers(): boolean {
@@ -221,7 +221,7 @@ export class LoggedStream {
     this.#waiting = 0;
     this.#flushedAtMs = Date.now();
     const rows = toRows(this.#frames.splice(0));
-    // Store all rows before sending any, so that no client gets a part of an event whose rest could not be stored.
+    // Store all rows before sending any. Otherwise a client could receive part of an event whose rest could not be stored.
     log.append(this.id, rows);
     let added = 0;
     for (const row of rows) {
@@ -233,7 +233,7 @@ export class LoggedStream {
   }
 }
 
-/** Groups frames into as few rows as possible. All frames of a row have the same kind, and no row is too long. */
+/** Groups frames into as few rows as possible. All frames in a row have the same kind. */
 export function toRows(frames: readonly Frame[]): EventRow[] {
   const rows: EventRow[] = [];
   let held: EventRow | undefined;
@@ -248,11 +248,11 @@ export function toRows(frames: readonly Frame[]): EventRow[] {
   return held ? [...rows, held] : rows;
 }
 
-/** Splits a frame that is too long for one row. Only the last part can have the kind `Final`. */
+/** Splits a frame that is too long for one row. Only its last part can have the kind `Final`. */
 function parts(seq: number, text: string, kind: EventKind): EventRow[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
-    // Do not split a surrogate pair: half of one cannot be stored.
+    // Do not split a surrogate pair, because half of it cannot be stored.
     const end = at + ROW_MAX - (isHighSurrogate(text.charCodeAt(at + ROW_MAX - 1)) ? 1 : 0);
     pieces.push(text.slice(at, end));
     at = end;

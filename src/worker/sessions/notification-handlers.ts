@@ -1,6 +1,6 @@
 /**
- * The handlers of custom notifications that run in a session, and the list of roots. They have no stream of their own, so they
- * use a GET stream.
+ * Runs the handlers of custom notifications in a session, and listens for changes of the client's roots. These do not have
+ * a stream of a call, so their messages are sent on a GET stream.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export class NotificationHandlers {
     });
   }
 
-  /** Returns a refusal if a POST would start more handlers than `inFlightMax`. */
+  /** Returns a refusal if a POST would cause more than `inFlightMax` handlers to run. */
   refuse({ messages }: SessionPost, { registry }: LegacyContext): Refusal | undefined {
     const { inFlightMax } = this.#host.caps;
     const asked = messages.filter(
@@ -53,7 +53,7 @@ export class NotificationHandlers {
     return tooMany(`${this.#running} of ${inFlightMax} notification handlers are running (sessions(): inFlightMax)`, 1);
   }
 
-  /** Passes a notification to what listens for changes of the roots. */
+  /** Passes a notification to the listener for changes of the client's roots. */
   take(registry: Registry, message: JSONRPCNotification, context: LegacyContext): void {
     this.#roots.take(registry, message, () => this.#callOf(context));
   }

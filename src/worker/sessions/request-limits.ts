@@ -2,7 +2,7 @@ import type { Refusal } from "../../http/refusal.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { SessionHost } from "./session-host.ts";
 
-/** Returns the refusal if a session cannot serve this many more requests now, or undefined if it can. */
+/** Returns the refusal if a session cannot serve this many additional requests now, or undefined if it can. */
 export function refuseRequests(
   { caps, resumeMs }: SessionHost,
   running: number,

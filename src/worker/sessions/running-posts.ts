@@ -1,5 +1,5 @@
 /**
- * The POSTs of one session whose requests are being served, and the cancellation of their requests.
+ * The POSTs of one session that are being served, and the cancellation of their requests.
  *
  * @module
  */
@@ -18,21 +18,21 @@ export interface PostRun {
   readonly httpSse?: HttpSseRun | undefined;
   readonly post: SessionPost;
   readonly stream: CallStream;
-  /** The part of the call that survives a restart of its object. Undefined if the call does not. */
+  /** The part of the call that survives a restart of its object. Undefined if the call does not survive it. */
   readonly durable: DurableCall | undefined;
 }
 
-/** A POST whose requests are being served, from the moment it was accepted. */
+/** A POST that has been accepted and is being served. */
 export interface RunningPost extends PostRun {
-  /** Hash of the principal that sent it. */
+  /** Hash of the principal that sent the POST. */
   readonly by: string;
-  /** Resolves when its handlers are about to run. Rejects, as the outcome does, when there is no server for the request. */
+  /** Resolves when the handlers are about to run. Rejects, like `outcome`, if there is no server for the request. */
   readonly ready: Promise<unknown>;
   readonly outcome: Promise<Outcome>;
   over?: Outcome;
 }
 
-/** Cancels a request. It is in flight from the moment the request was accepted. */
+/** A request in flight, which can be cancelled. The request is in flight from the moment it is accepted. */
 export class Slot extends Cancellation {
   readonly #inFlight: Map<RequestId, Set<Slot>>;
   readonly #id: RequestId;
@@ -52,7 +52,7 @@ export class Slot extends Cancellation {
 }
 
 export class RunningPosts extends Set<RunningPost> {
-  /** The requests in flight. A client may reuse an id after its answer, so each id has a set. */
+  /** The requests in flight. A client may reuse an id once it has the response, so each id has a set. */
   readonly #inFlight = new Map<RequestId, Set<Slot>>();
 
   /** Reserves a slot for a request that was accepted. */
@@ -60,7 +60,7 @@ export class RunningPosts extends Set<RunningPost> {
     return new Slot(this.#inFlight, id);
   }
 
-  /** The POSTs that contain a request with an id. */
+  /** Returns the POSTs that contain a request with this id. */
   of(id: RequestId): RunningPost[] {
     return [...this].filter(({ post }) => requestIds(post.messages).includes(id));
   }
@@ -70,7 +70,7 @@ export class RunningPosts extends Set<RunningPost> {
     return [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Cancels the requests of an id. */
+  /** Cancels all requests with this id. */
   cancel(id: RequestId, reason: Error): void {
     for (const slot of this.#inFlight.get(id) ?? []) slot.abort(reason);
   }
@@ -80,7 +80,7 @@ export class RunningPosts extends Set<RunningPost> {
     for (const id of this.#inFlight.keys()) this.cancel(id, reason);
   }
 
-  /** Finds the same request of the same principal: a client that got no answer has sent it again. */
+  /** Finds a running POST with the same request and principal: a client repeats a request if it received no response. */
   findRepeated(
     { principalHash }: Caller,
     { messages, isBatch, form }: SessionPost,
@@ -94,7 +94,7 @@ export class RunningPosts extends Set<RunningPost> {
   }
 }
 
-/** The ids of the requests among messages. */
+/** Returns the ids of the requests among the messages. */
 export function requestIds(messages: readonly ParsedMessage[]): RequestId[] {
   return messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message.id] : []));
 }

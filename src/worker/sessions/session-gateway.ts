@@ -1,9 +1,9 @@
 /**
- * The Worker's side of sessions. It seals and opens session ids, and calls the objects of sessions.
+ * The Worker's side of sessions. It seals and opens session ids, and calls the Durable Objects of sessions.
  *
- * An id passes three checks before its object is called: the seal, which opens only at the endpoint that created it, the
- * principal, and the tag that the platform puts into object ids. The object checks the expiry, since it may have renewed
- * the id.
+ * Three checks precede the call of an object: the seal of the id, which opens only at the endpoint that created it, the
+ * principal, and the tag that the platform puts into object ids. The object checks the expiry, because it may have
+ * renewed the id.
  *
  * @module
  */
@@ -41,27 +41,28 @@ export interface GatewayOptions {
 }
 
 /**
- * Returns the key that all sessions of one object share, as a non-empty string, or undefined for a session with its own
- * object. Any other result, such as a Promise or null, refuses the session with 500 and is reported to `onError`.
+ * Returns the key of the Durable Object that a session shares with others, as a non-empty string, or undefined to give the
+ * session its own object. For any other result, such as a Promise or null, the session is refused with 500 and the
+ * mistake is reported to `onError`.
  */
 export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
-/** Keys are derived for this purpose, so they cannot open anything else. */
+/** The purpose for which the keys are derived, so that they cannot open anything else. */
 const PURPOSE = "session id";
 
-/** Maximum number of opened ids in the cache. Each takes less than a kilobyte. @limit internal */
+/** The maximum number of cached session ids. Each takes less than a kilobyte. @limit internal */
 const KNOWN_MAX = 4096;
 
-/** Milliseconds for which a session is new. */
+/** How long a session counts as new, in milliseconds. */
 const NEW_MS = 60_000;
 
-/** The facts of an opened id, and the only endpoint where it is valid. */
+/** The content of an opened session id, and the endpoint for which it is valid. */
 interface KnownId {
   readonly endpoint: string;
   readonly facts: SessionFacts;
 }
 
-/** Opens and finds sessions in Durable Objects. */
+/** Creates and finds sessions in Durable Objects. */
 export class DurableSessionGateway implements SessionGateway {
   readonly #options: GatewayOptions;
   readonly #objects: RoleObjects<SessionRpc>;
@@ -77,7 +78,7 @@ export class DurableSessionGateway implements SessionGateway {
   }
 
   async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace): Promise<string> {
-    // The namespace is looked up before the keys, so that a missing one is reported first.
+    // The namespace is looked up before the keys, so that a missing namespace is reported first.
     const namespace = this.#objects.namespace(env);
     const ring = await this.#keys(env);
     const { key, period } = this.#options;
@@ -100,7 +101,7 @@ export class DurableSessionGateway implements SessionGateway {
 
   async find(id: string, { principal, env, endpoint }: SessionPlace): Promise<FoundSession | undefined> {
     const { ring, ids } = this.#known;
-    // Opening an id is as expensive as the rest of a call, so its facts are cached while the keys are the same.
+    // Opening an id is as expensive as the rest of a call, so its content is cached until the keys change.
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
     const facts = known?.endpoint === endpoint ? known.facts : await this.#unseal(id, env, endpoint);
     if (!facts) return undefined;
@@ -118,7 +119,7 @@ export class DurableSessionGateway implements SessionGateway {
       const id = namespace.idFromString(objectId);
       return new DurableSession(caller, isNew, objects, () => objects.get(namespace, id));
     } catch {
-      // The id is from another class or account that shares the key, so it is not a session of this server.
+      // The id belongs to another class or account with the same key, so it is not a session of this server.
       return undefined;
     }
   }
@@ -136,7 +137,7 @@ export class DurableSessionGateway implements SessionGateway {
     return facts;
   }
 
-  /** Returns the text that an id is bound to by its seal. The class distinguishes endpoints with the same path. */
+  /** Returns the string to which the seal binds an id. The class name distinguishes endpoints with the same path. */
   #boundTo(endpoint: string): string {
     return `${this.#options.reference.className} ${endpoint}`;
   }
@@ -148,7 +149,7 @@ export class DurableSessionGateway implements SessionGateway {
   }
 }
 
-/** A session in its object. Each request uses a new stub. */
+/** A session in its Durable Object. Each request uses a new stub. */
 class DurableSession implements FoundSession {
   readonly client: ClientFacts;
   readonly isNew: boolean;
@@ -168,7 +169,7 @@ class DurableSession implements FoundSession {
     return this.#objects.call(this.#stub(), "admit", this.#caller);
   }
 
-  /** Sends the post as text, which is faster than as an object. The principal may have members without a JSON form. */
+  /** Sends the POST as a string, which is faster. The principal is separate, since its members may not have a JSON form. */
   async post(post: SessionPost): Promise<PostOutcome | undefined> {
     const { principal, ...caller } = this.#caller;
     const outcome = await this.#objects.call(this.#stub(), "post", JSON.stringify({ caller, post }), principal);
@@ -193,8 +194,8 @@ class DurableSession implements FoundSession {
 }
 
 /**
- * Checks the result of the option `key`. Converted to text, a Promise or null would put sessions of strangers into one
- * object.
+ * Checks the result of the option `key`. A Promise or null, converted to a string, would put the sessions of unrelated
+ * principals into one object.
  *
  * @throws {KitError} `options-invalid`.
  */
@@ -204,7 +205,7 @@ function checkName(name: unknown): string | undefined {
   throw new KitError("options-invalid", `sessions(): key returned ${what}. Return a non-empty string, or undefined.`);
 }
 
-/** Returns a random session number of 48 bits that is not 0, and differs from all others in practice. */
+/** Returns a random session number of 48 bits. It is not 0, and collisions are improbable. */
 function randomNumber(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (high >>> 16) * 2 ** 32 + low || 1;

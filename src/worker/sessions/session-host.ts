@@ -1,5 +1,5 @@
 /**
- * The services that a session gets from its object.
+ * The services that a session receives from its Durable Object.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import type { StreamLimits } from "./stream-host.ts";
 /** The limits of one session. */
 export interface SessionLimits extends StreamLimits {
   /**
-   * The maximum number of requests that a session serves at once, 1 to 10,000. A further one is refused with 429.
+   * The maximum number of requests that a session serves at once, 1 to 10,000. Any more are refused with 429.
    * @default 64
    */
   readonly inFlightMax: number;
 }
 
-/** The object of a session. */
+/** The Durable Object of a session, as the session uses it. */
 export interface SessionHost {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
@@ -25,9 +25,9 @@ export interface SessionHost {
   readonly log: EventLog;
   readonly period: Period;
   readonly caps: SessionLimits;
-  /** Milliseconds a stream can be resumed after its last event. */
+  /** How long a stream can be resumed after its last event, in milliseconds. */
   readonly resumeMs: number;
-  /** When the object was started last (epoch). */
+  /** When the object was last started, in epoch milliseconds. */
   readonly bornAtMs: number;
   /** Requests an alarm at this time or earlier. */
   wakeAt(atMs: number): Promise<void>;

@@ -1,19 +1,19 @@
 /**
- * The content of a session id. A session without streams consists of its id only; no row is stored.
+ * The content of a session id. A session without streams consists only of its id; no rows are stored.
  *
  * | bytes | content |
  * | --- | --- |
- * | 32 | id of the object |
+ * | 32 | id of the Durable Object |
  * | 1 | protocol version, as its index in the version table |
  * | 2 | capabilities of the client, as bits |
  * | 16 | hash of the principal and its client; zeros if the session was opened anonymously |
  * | 4 | when the id was created, in seconds since 1970 |
  * | 4 | when the id expires, in seconds since 1970 |
- * | 6 | number of the session within its object; zeros if the object has no other session |
+ * | 6 | number of the session within its object; zeros if the object has only this session |
  * | 1 | length of the client's name in bytes; absent, like the next field, if the client is unknown |
  * | 0 to 94 | name and version of the client in UTF-8, each truncated to fit |
  *
- * Sealed (32 bytes more) and in base64url, that is 130 to 256 characters.
+ * Sealing adds 32 bytes. In base64url, an id has 130 to 256 characters.
  *
  * @module
  */
@@ -24,11 +24,11 @@ import { VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;
 const FIXED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 4 + 6;
-/** Sealed and in base64url, these are 256 characters. @limit internal */
+/** The maximum number of bytes, which become 256 characters when they are sealed and in base64url. @limit internal */
 const BYTES_MAX = 160;
-/** Bytes of a client's name and version together. @limit internal */
+/** The maximum number of bytes for a client's name and version together. @limit internal */
 const INFO_MAX = BYTES_MAX - FIXED_BYTES - 1;
-/** Bytes that a long name leaves for the version. @limit internal */
+/** The maximum number of bytes reserved for the version when the name is long. @limit internal */
 const VERSION_MAX = 32;
 const SECOND_MS = 1000;
 
@@ -44,17 +44,17 @@ export interface SessionFacts {
   readonly capabilityBits: number;
   /** 32 hexadecimal digits; see {@link hashCaller}. */
   readonly principalHash: string;
-  /** Epoch milliseconds, kept to the second. */
+  /** Epoch milliseconds, encoded with a precision of one second. */
   readonly openedAtMs: number;
-  /** Epoch milliseconds, kept to the second. */
+  /** Epoch milliseconds, encoded with a precision of one second. */
   readonly expiresAtMs: number;
-  /** Below 2^48. */
+  /** Less than 2^48. */
   readonly session: number;
   /** Name and version of the client, truncated by {@link fitInfo}. Undefined if the client is unknown. */
   readonly info?: Implementation | undefined;
 }
 
-/** Encodes facts as bytes, to be sealed. */
+/** Encodes the content of a session id as bytes, which are then sealed. */
 export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
   const { name, version } = facts.info ? fitInfo(facts.info) : EMPTY;
   const info = encodeText(name + version);
@@ -77,7 +77,7 @@ export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
 
 const EMPTY: Implementation = { name: "", version: "" };
 
-/** Decodes facts. Returns undefined if the bytes have a wrong length or a protocol version unknown to this build. */
+/** Decodes the bytes of a session id. Returns undefined if their length is wrong or this build lacks the protocol version. */
 export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   const { length } = bytes;
   if (length < FIXED_BYTES || length > BYTES_MAX) return undefined;
@@ -98,7 +98,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   };
 }
 
-/** Returns name and version, truncated between characters to fit into a session id. */
+/** Returns the name and the version of a client, each truncated after a whole character to fit into a session id. */
 export function fitInfo({ name, version }: Implementation): Implementation {
   const kept = Math.min(encodeText(version).length, VERSION_MAX);
   const fitted = cut(name, INFO_MAX - kept);
@@ -106,10 +106,10 @@ export function fitInfo({ name, version }: Implementation): Implementation {
 }
 
 const encoder = new TextEncoder();
-// A byte order mark at the beginning is part of the name.
+// A byte order mark at the beginning belongs to the name.
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
-/** Returns as much of a text as fits into `bytesMax` bytes of UTF-8. */
+/** Returns the longest prefix of a string that fits into `bytesMax` bytes of UTF-8. */
 function cut(text: string, bytesMax: number): string {
   const bytes = new Uint8Array(bytesMax);
   // encodeInto writes only whole characters.
@@ -118,8 +118,8 @@ function cut(text: string, bytesMax: number): string {
 }
 
 /**
- * Returns a short hash of issuer, subject and client, or {@link ANONYMOUS} without a principal. A session belongs to the
- * client that opened it, if tokens name their client.
+ * Returns a short hash of issuer, subject and client id, or {@link ANONYMOUS} without a principal. If tokens contain a
+ * client id, a session belongs to the client that opened it.
  */
 export function hashCaller(principal: Principal | undefined): Promise<string> {
   return hashPrincipal(principal, principal?.clientId);
@@ -128,7 +128,7 @@ export function hashCaller(principal: Principal | undefined): Promise<string> {
 /** Returns a short hash of issuer and subject, or {@link ANONYMOUS} without a principal. */
 export async function hashPrincipal(principal: Principal | undefined, clientId?: string): Promise<string> {
   if (!principal) return ANONYMOUS;
-  // As JSON, so that different issuers, subjects and clients never give the same text.
+  // JSON gives different strings for different issuers, subjects and clients.
   const named = clientId === undefined ? [] : [clientId];
   const text = encodeText(JSON.stringify([principal.issuer, principal.subject, ...named]));
   const digest = await crypto.subtle.digest("SHA-256", text);

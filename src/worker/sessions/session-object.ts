@@ -1,8 +1,8 @@
 /**
- * The Durable Object of one session, or of several sessions that share a key, such as those of a user. It forwards each
- * request to its session. It has one alarm for all sessions, which deletes expired data.
+ * The Durable Object of one session, or of several sessions that share a key, such as all sessions of a user. It forwards
+ * each request to its session. One alarm deletes the expired data of all sessions.
  *
- * For the stored data see session-state.ts and event-log.ts. When none is left, the whole database is deleted.
+ * The stored data is described in session-state.ts and event-log.ts. When no data remains, the whole database is deleted.
  *
  * @module
  */
@@ -28,34 +28,34 @@ export interface SessionRpc {
   /**
    * @param sent A {@link SentPost} as JSON.
    *
-   * @returns A text is a JSON answer with status 200.
+   * @returns The outcome. A string is a JSON response with status 200.
    */
   post(sent: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   end(caller: Caller): Promise<boolean>;
 }
 
-/** A POST as it is sent to the object, as JSON. */
+/** A POST in the form in which it is sent to the object, encoded as JSON. */
 interface SentPost {
   readonly caller: Caller;
   readonly post: SessionPost;
 }
 
 export interface SessionObjectOptions extends Pick<SessionHost, "period" | "caps" | "resumeMs"> {
-  /** Milliseconds that progress and logs are kept on a stream that is still open. */
+  /** How long progress and log messages are kept on a stream that is still open, in milliseconds. */
   readonly progressRetentionMs: number;
 }
 
-/** Number of sessions in memory from which on idle ones are removed. */
+/** The minimum number of sessions in memory at which idle sessions are removed. */
 const HELD_MIN = 32;
 
-/** An object with the role "session": one session, or several that share the object. */
+/** An object with the role "session". It contains one session, or several that share a key. */
 export class SessionObject implements RoleObject, SessionRpc {
   readonly #ctx: DurableObjectState;
   readonly #options: SessionObjectOptions;
   readonly #host: SessionHost;
   readonly #log: EventLog;
   readonly #sessions = new Map<number, Session>();
-  /** Number of sessions in memory at which idle ones are removed. It grows with the sessions, so that checks stay rare. */
+  /** Number of sessions in memory at which idle sessions are removed. It grows with their number, so that checks are rare. */
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
@@ -101,7 +101,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const { stream } = readAttachment(socket);
     await this.#held(this.#sessionOf(socket), (session) => session.closed(socket, code === GONE));
-    // The alarm did not collect this stream while the socket was open.
+    // The alarm did not delete this stream while its socket was open.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
   }
 
@@ -113,7 +113,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     for (const number of SessionState.stored(this.#ctx.storage.kv)) {
       await this.#held(this.#session(number), (session) => session.expire(nowMs));
     }
-    // From here on nothing waits: hooks of the author ran above, and other sessions may have stored something meanwhile.
+    // While the hooks above ran, sessions may have stored data, so it is listed again. No await follows until the alarm.
     const stored = [...SessionState.stored(this.#ctx.storage.kv)];
     const due = stored.map((number) => this.#session(number).goodUntilMs);
     for (const number of SessionState.withCalls(this.#ctx.storage.kv)) {
@@ -134,7 +134,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   // Internal
 
   async #forget(): Promise<void> {
-    // This deletes the alarm too.
+    // deleteAll() deletes the alarm too.
     this.#alarmAtMs = undefined;
     await this.#ctx.storage.deleteAll();
     this.#log.reset();
@@ -150,7 +150,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     return session;
   }
 
-  /** Removes idle sessions from memory. Their stored state is read again when it is needed. */
+  /** Removes idle sessions from memory. Their stored state is read again when needed. */
   #letGo(): void {
     for (const [number, session] of this.#sessions) if (session.isIdle) this.#sessions.delete(number);
     this.#heldMax = Math.max(HELD_MIN, this.#sessions.size * 2);
@@ -161,7 +161,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     return this.#sessions.size;
   }
 
-  /** Uses a session and keeps it in memory until then. */
+  /** Calls a function with a session, which stays in memory until the function has finished. */
   async #held<T>(session: Session, use: (session: Session) => Promise<T>): Promise<T> {
     session.users += 1;
     try {
@@ -171,7 +171,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     }
   }
 
-  /** Uses the session of a caller. Resolves undefined if the session has ended or does not belong to the caller. */
+  /** Calls a function with the caller's session. Resolves to undefined if the session has ended or has another owner. */
   async #use<T>(caller: Caller, use: (session: Session) => T | Promise<T>, isStream = false): Promise<T | undefined> {
     const session = this.#session(caller.session);
     session.users += 1;
@@ -187,12 +187,12 @@ export class SessionObject implements RoleObject, SessionRpc {
     return this.#session(Number(tag?.slice(1)));
   }
 
-  /** Sets the alarm unless an earlier one is set. Setting it writes a row. */
+  /** Sets the alarm unless an earlier alarm is set, because setting it writes a row. */
   async #wakeAt(atMs: number): Promise<void> {
-    // In an object that stored nothing before, the alarm is set in this turn, and becomes durable with the rows.
+    // If the database was empty, there is no alarm. It is set in this turn, so that it becomes durable together with the rows.
     const isUnknown = this.#alarmAtMs === undefined && !this.#log.wasEmpty;
     const stored = isUnknown ? await this.#ctx.storage.getAlarm() : undefined;
-    // Assigned after the await, since a concurrent call may have set the alarm.
+    // Assigned after the await, because a concurrent call may have set the alarm meanwhile.
     this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;

@@ -1,15 +1,15 @@
 /**
- * The stored state of a session, except its log: one key in the object's key-value store. Each write is one row, plus one
- * for the alarm that deletes the state when the session id expires.
+ * The stored state of a session, except its log. It is the value of one key in the object's key-value store. Each write is
+ * one row, plus one row for the alarm that deletes the state when the session id expires.
  *
- * | event | written |
+ * | event | stored data |
  * | --- | --- |
- * | DELETE | the session has ended |
+ * | DELETE | that the session has ended |
  * | the id is used in the last part of its validity | the new expiry |
  * | `logging/setLevel`, `resources/subscribe`, a URL elicitation | the notifications that the client wants |
  * | a principal uses an anonymous session for the first time | the hash of the principal |
  *
- * Nothing else is written: a session that was only opened, or whose calls were all answered with JSON, stores nothing.
+ * A session that was only opened, or whose calls all had JSON responses, does not store any state.
  *
  * @module
  */
@@ -19,48 +19,51 @@ import { ClientFacts, type Implementation, type Principal } from "../../core/pro
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import { VERSIONS } from "../../core/protocol/versions.ts";
 
-/** The caller, read by the Worker from the sealed id and the request. Plain data, since it is sent to the object. */
+/** The caller, as the Worker reads it from the sealed id and the request. Plain data, because it is sent to the object. */
 export interface Caller {
-  /** Name of the endpoint. An app that is mounted at several paths may have several. */
+  /** Name of the endpoint. An app that is mounted at several paths may have several names. */
   readonly endpoint: string;
-  /** Number of the session within its object. 0 if the object has no other session. */
+  /** Number of the session within its object. 0 if the object has only this session. */
   readonly session: number;
   readonly versionIndex: number;
   readonly capabilityBits: number;
-  /** Name and version of the client, truncated to fit. Undefined if unknown. */
+  /** Name and version of the client, truncated to fit into the id. Undefined if they are unknown. */
   readonly info?: Implementation | undefined;
   readonly principal: Principal | undefined;
-  /** Hash of the request's principal. The Worker has compared it with the id, unless the session was opened anonymously. */
+  /** Hash of the request's principal. The Worker has checked it against the id, unless the session was opened anonymously. */
   readonly principalHash: string;
   readonly isOpenedAnonymously: boolean;
-  /** When the id expires (epoch). The session may have stored a later time. */
+  /** When the id expires, in epoch milliseconds. The session may have stored a later time. */
   readonly expiresAtMs: number;
 }
 
 export interface StoredState {
   readonly isEnded?: boolean;
-  /** When the id expires (epoch), if it was renewed. */
+  /** When the id expires, in epoch milliseconds, if it was renewed. */
   readonly goodUntilMs?: number;
-  /** Hash of the principal that an anonymous session was bound to. */
+  /** Hash of the principal to which an anonymously opened session is bound. */
   readonly boundTo?: string;
   /** The level set by `logging/setLevel`. */
   readonly logLevel?: LoggingLevel;
   /** URIs of the subscribed resources. */
   readonly uris?: readonly string[];
-  /** Ids of the latest URL elicitations. */
+  /** Ids of the most recent URL elicitations. */
   readonly elicitations?: readonly string[];
   /** The client of an HTTP+SSE session, from its handshake. */
   readonly handshake?: Pick<Caller, "versionIndex" | "capabilityBits" | "info">;
   readonly caller?: Caller;
 }
 
-/** The validity of a session id. */
+/** How long a session id is valid, and when it is renewed. */
 export interface Period {
-  /** Milliseconds for which an id is valid when it is created or renewed. */
+  /** Validity of an id after it is created or renewed, in milliseconds. */
   readonly lengthMs: number;
-  /** An id is renewed when it is used with less than this left, so it is valid for at least this long after its last use. */
+  /**
+   * The remaining validity, in milliseconds, below which using an id renews it. An id is therefore valid for at least this
+   * long after its last use.
+   */
   readonly renewBelowMs: number;
-  /** Whether opening a stream always renews the id, because the period is short. */
+  /** Whether opening a stream always renews the id, as with `idleTimeoutMs`. */
   readonly countsStreams: boolean;
 }
 
@@ -77,12 +80,12 @@ export class SessionState {
     this.#key = session === 0 ? PREFIX : `${PREFIX}:${session}`;
   }
 
-  /** Returns the numbers of the sessions of an object that have stored state. */
+  /** Returns the numbers of all sessions of an object that have stored state. */
   static stored(kv: SyncKvStorage): number[] {
     return [...kv.list({ prefix: PREFIX })].map(([key]) => Number(key.slice(PREFIX.length + 1)));
   }
 
-  /** Returns the numbers of the sessions of an object that have stored calls: see replay/durable-calls.ts. */
+  /** Returns the numbers of all sessions of an object that have stored calls: see replay/durable-calls.ts. */
   static withCalls(kv: SyncKvStorage): Set<number> {
     return new Set([...kv.list({ prefix: "call:" })].map(([key]) => Number(key.split(":")[1])));
   }
@@ -92,13 +95,13 @@ export class SessionState {
     return this.#state;
   }
 
-  /** Adds to the stored state. The last caller is stored without its principal, for hooks that run without a request. */
+  /** Merges into the stored state. The caller is stored without its principal, for hooks that run without a request. */
   put(state: StoredState, caller: Caller): void {
     this.#state = { ...this.get(), ...state, caller: { ...caller, principal: undefined } };
     this.#kv.put(this.#key, this.#state);
   }
 
-  /** Replaces the stored state, except a renewed expiry. */
+  /** Replaces the stored state, but keeps a renewed expiry. */
   replace(state: StoredState, caller: Caller): void {
     const { goodUntilMs } = this.get();
     this.#state = goodUntilMs === undefined ? {} : { goodUntilMs };
@@ -111,7 +114,7 @@ export class SessionState {
   }
 }
 
-/** Returns the client of a caller. @throws {Error} when the Worker runs a later deploy than the object. */
+/** Returns the client of a caller. @throws {Error} if this object runs an older deploy without its protocol version. */
 export function toClient({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
   if (!rules) throw new Error("This object runs an older deploy without that protocol version.");

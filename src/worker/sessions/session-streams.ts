@@ -1,6 +1,6 @@
 /**
- * The streams of one session in its object: the streams being written, the sockets that carry them, and the events that a
- * reconnecting client receives.
+ * The streams of one session in its Durable Object: the streams being written, the sockets that carry them, and the events
+ * that a reconnecting client receives.
  *
  * @module
  */
@@ -29,26 +29,26 @@ import { StreamSockets } from "./stream-sockets.ts";
 import { findStart, type Start } from "./stream-start.ts";
 
 /**
- * Size of the messages that may wait for a client to open a stream, or for others that follow.
- * @limit characters Notifications that wait for a client to open a stream. Further ones are dropped.
+ * The maximum size of the messages that wait for a client to open a stream, or that are buffered before they are written.
+ * @limit characters The notifications that wait for a client to open a stream. Notifications that exceed it are dropped.
  */
 const WAITING_MAX = 64 * 1024;
-/** Fraction of a limit that is freed at once, so that pruning does not run for each event. */
+/** The fraction of a limit that pruning frees, so that it does not run for each event. */
 const FREED = 0.25;
 
 export class SessionStreams implements StreamOwner {
   readonly #host: StreamHost;
   readonly #tagOf: TagOf;
-  /** Streams of the calls that are running. */
+  /** Streams of running calls, by number. */
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
-  /** Calls of an HTTP+SSE client that are running. */
+  /** Record numbers of running calls of an HTTP+SSE client. */
   readonly #httpSseCalls = new Set<number>();
-  /** Streams whose client has left for good. */
+  /** Numbers of streams to which their client cannot return. */
   readonly #gone = new Set<number>();
-  /** When a socket of the session was last lost. */
+  /** When a socket of the session was last lost, in epoch milliseconds. */
   #lostAtMs = 0;
-  /** Called when a Worker attaches to a stream. */
+  /** Called when a Worker connects to a standalone stream. */
   readonly #onReconnect = new Set<() => void>();
   readonly #sockets: StreamSockets;
   #bytes: number | undefined;
@@ -59,7 +59,7 @@ export class SessionStreams implements StreamOwner {
     this.#tagOf = createTags(`${host.ctx.id}`, host.session);
   }
 
-  /** Creates the stream of a call. Nothing is stored before it begins. @param id The number of an existing stream. */
+  /** Creates the stream of a call. It is not stored until it begins. @param id The number of an existing stream. */
   forCall(requests: CallRequests, id?: number): LoggedStream {
     return this.#make(id, StreamKind.Call, requests);
   }
@@ -71,15 +71,15 @@ export class SessionStreams implements StreamOwner {
 
   // HTTP+SSE clients: see http-sse/
 
-  /** The stream that the client reads: the latest standalone stream. */
+  /** The number of the stream that the client reads: the latest standalone stream. */
   get speaking(): number | undefined {
     const socket = this.#sockets.latestOwn();
     return socket && this.#sockets.senderOf(socket).attached.stream;
   }
 
   /**
-   * Milliseconds in which a Worker may still reconnect to the stream of the client. At most 0 if the client has left: a
-   * Worker that holds its response would have reconnected by now.
+   * The remaining time, in milliseconds, in which a Worker may reconnect to the client's stream. 0 or negative if the
+   * client has left: a Worker that still holds its response would have reconnected by now.
    */
   get reconnectWithinMs(): number {
     if (this.#gone.size > 0) return 0;
@@ -91,12 +91,12 @@ export class SessionStreams implements StreamOwner {
     return this.#lostAtMs + RECONNECT_MS > Date.now();
   }
 
-  /** Number of messages that wait in {@link reconnected}. */
+  /** Number of messages that wait for {@link reconnected}. */
   get awaiting(): number {
     return this.#onReconnect.size;
   }
 
-  /** Resolves when a Worker attaches to a stream, or when none is expected to any more. */
+  /** Resolves when a Worker connects to a standalone stream, or when this is no longer expected. */
   reconnected(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -109,7 +109,7 @@ export class SessionStreams implements StreamOwner {
     });
   }
 
-  /** Stores that a call was accepted, whose answer will be sent on the stream `own`. @returns The number of the record. */
+  /** Stores that a call was accepted. Its response will be sent on the stream `own`. @returns The number of the record. */
   accept(own: number, requests: readonly RequestId[]): number {
     const { log, session, onBegin } = this.#host;
     const id = log.nextStream("call");
@@ -120,15 +120,15 @@ export class SessionStreams implements StreamOwner {
     return id;
   }
 
-  /** Deletes the record of an accepted call that has been answered. */
+  /** Deletes the record of an accepted call. Called when its response has been sent. */
   answered(id: number): void {
     this.#httpSseCalls.delete(id);
     this.#host.log.drop(id);
   }
 
   /**
-   * Sends the answer of a call on the stream that the client reads. If the answer cannot be stored, an error is sent
-   * instead, without storing it, because the client would wait forever otherwise.
+   * Sends the response of a call on the stream that the client reads. If the response cannot be stored, sends an error
+   * instead without storing it, so that the client does not wait forever.
    */
   answerOn(own: number, text: string, requests: readonly RequestId[]): void {
     if (this.#gone.has(own)) return;
@@ -141,7 +141,7 @@ export class SessionStreams implements StreamOwner {
     }
   }
 
-  /** Sends a message on the stream that the client reads, even if no Worker is attached now. */
+  /** Sends a message on the stream that the client reads, even if no Worker is connected to it now. */
   sayOn(own: number, text: string, isNews: boolean): void {
     if (!this.#gone.has(own)) this.#ownOf(own).write(text, isNews);
   }
@@ -151,7 +151,7 @@ export class SessionStreams implements StreamOwner {
     return this.#own(sender?.attached ?? { stream: own }, StreamKind.Own);
   }
 
-  /** Ends a call with an error because its answer could not be stored. */
+  /** Ends a call with an error, because its response could not be stored. */
   fail(stream: CallStream, requests: readonly RequestId[], error: unknown): void {
     this.#host.onError(error);
     this.settle(stream);
@@ -178,25 +178,25 @@ export class SessionStreams implements StreamOwner {
     return this.#sockets.own.length > 0;
   }
 
-  /** Whether the logs of the session have reached their limit. */
+  /** Whether the logs of the session have reached their maximum size. */
   get isFull(): boolean {
     return this.#size() >= this.#host.caps.sessionBytesMax;
   }
 
-  /** Sends a message that belongs to no call, on the latest GET stream. */
+  /** Sends a message that does not belong to a call, on the latest GET stream. */
   say(text: string, whenNobodyListens: "wait" | "drop"): void {
     const socket = this.#sockets.latestOwn();
     if (socket) this.#own(this.#sockets.senderOf(socket).attached, StreamKind.Own).write(text, false);
     else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
-  /** Sends the filter of the session to the Worker of the latest GET stream. Resolves when it is in effect. */
+  /** Sends the filter of the session to the Worker of the latest GET stream. Resolves when the filter is in effect. */
   async tell(filter: ChangeFilter): Promise<void> {
     const socket = this.#sockets.latestOwn();
     if (socket) await this.#sockets.tell(socket, filter);
   }
 
-  /** Called when a socket was closed. If it delivered the notifications, the latest remaining GET stream takes over. */
+  /** Called when a socket has been closed. If it delivered the notifications, the latest remaining GET stream takes over. */
   async closed(socket: WebSocket, filter: ChangeFilter, isGone: boolean): Promise<void> {
     const { stream, order } = this.#sockets.senderOf(socket).attached;
     if (isGone) this.#gone.add(stream);
@@ -207,7 +207,7 @@ export class SessionStreams implements StreamOwner {
     if (speaker && this.#sockets.senderOf(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);
   }
 
-  /** Processes a message of a Worker: a report of read units, a receipt, or the acknowledgement of a filter. */
+  /** Handles a message from a Worker: a report of read units, a receipt, or the acknowledgement of a filter. */
   received(socket: WebSocket, message: string): void {
     const [kind, number] = decodeReport(message);
     const sender = this.#sockets.senderOf(socket);
@@ -217,7 +217,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   /**
-   * Opens a socket for a Worker, or answers 400, 403 or 405, which the Worker returns to the client.
+   * Opens a socket for a Worker, or returns 400, 403 or 405, which the Worker forwards to the client.
    *
    * @param scopes The scopes of the client's token.
    */
@@ -248,7 +248,7 @@ export class SessionStreams implements StreamOwner {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Returns the scopes that are needed to read a stream. */
+  /** Returns the scopes that a client needs to read a stream. */
   #scopesOf({ stream, row }: Start): readonly string[] {
     const requests = row ? decodeRequests(row.requests) : { scopes: [] };
     return this.#running.get(stream)?.scopes ?? ("scopes" in requests ? requests.scopes : []);
@@ -263,7 +263,7 @@ export class SessionStreams implements StreamOwner {
     this.#owned.clear();
   }
 
-  /** Called when the session ends. Ends every stream except those of running calls, and deletes the logs. */
+  /** Called when the session ends. Ends all streams except the streams of running calls, and deletes their logs. */
   end(): void {
     this.endOwn();
     const { log, session } = this.#host;
@@ -276,7 +276,7 @@ export class SessionStreams implements StreamOwner {
     return this.#running.has(stream) || this.#httpSseCalls.has(stream);
   }
 
-  /** Answers a call that was interrupted by a restart of the object with an error. */
+  /** Ends a call that a restart of the object has interrupted, with an error. */
   interrupt({ id, requests }: StreamRow): void {
     if (this.isRunning(id)) return;
     const lost = decodeRequests(requests);
@@ -288,7 +288,7 @@ export class SessionStreams implements StreamOwner {
     this.#conclude(id, lost.ids.map(interrupted));
   }
 
-  /** Ends the stream of a call that does not run. The client gets the messages even if they cannot be stored. */
+  /** Ends the stream of a call that is not running. The messages are sent to the client even if they cannot be stored. */
   #conclude(id: number, texts: readonly string[]): void {
     let { seq } = this.#host.log.last(id);
     let frames = "";
@@ -310,7 +310,7 @@ export class SessionStreams implements StreamOwner {
     for (const sender of this.sendersOf(stream)) sender.row(row);
   }
 
-  /** Answers the interrupted calls of an HTTP+SSE client whose Worker has reconnected. */
+  /** Ends the interrupted calls of an HTTP+SSE client whose Worker has reconnected, with errors. */
   #interruptOn(own: number): void {
     for (const row of this.#host.log.unfinished()) {
       if (row.session === this.#host.session && row.requests?.startsWith(`{"own":${own},`)) this.interrupt(row);
@@ -323,7 +323,7 @@ export class SessionStreams implements StreamOwner {
     if (this.#bytes !== undefined) this.#bytes -= freed;
   }
 
-  /** Discards cached sizes. Called when rows were deleted. */
+  /** Clears the cached sizes. Called when rows have been deleted. */
   forgetSizes(): void {
     this.#bytes = undefined;
     for (const [id] of this.#owned) if (this.#sockets.of(id).length === 0) this.#owned.delete(id);
@@ -334,18 +334,18 @@ export class SessionStreams implements StreamOwner {
     return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }
 
-  /** The log deletes whole rows, so a row must be small compared with the limits. */
+  /** The maximum size of buffered messages. The log deletes whole rows, so a row must be small compared to the limits. */
   get gatherMax(): number {
     const { streamBytesMax, sessionBytesMax } = this.#host.caps;
     return Math.min(WAITING_MAX, FREED * Math.min(streamBytesMax, sessionBytesMax));
   }
 
-  /** Enforces the limits. Returns the size of the rows of this stream that were deleted. */
+  /** Enforces the size limits. Returns the size of the deleted rows of this stream. */
   stored(stream: number, streamSize: number, added: number): number {
     const { log, session, caps } = this.#host;
     const all = this.#size(added);
     let freed = 0;
-    // The rest of an event that was partly sent must not be deleted.
+    // The rest of a partly sent event must not be deleted.
     const isNeeded = (...event: [number, number]) => this.sendersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
       freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), isNeeded, stream);
@@ -358,14 +358,14 @@ export class SessionStreams implements StreamOwner {
     return freed;
   }
 
-  /** Returns the size of the logs of this session, including what was just added. Queried once, then counted in memory. */
+  /** Returns the size of the logs of this session, including `added`. It is queried once and then updated in memory. */
   #size(added = 0): number {
     if (this.#bytes === undefined) this.#bytes = this.#host.log.size(this.#host.session);
     else this.#bytes += added;
     return this.#bytes;
   }
 
-  /** Returns the writer of a GET stream. After a restart it continues at the end of the log, or where its reader began. */
+  /** Returns the writer of a GET stream. After a restart it continues after the last event that is logged or was received. */
   #own({ stream: id, after }: Pick<SocketAttachment, "stream" | "after">, kind: StreamKind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
@@ -382,7 +382,7 @@ export class SessionStreams implements StreamOwner {
       this.#own({ stream: id }, StreamKind.Waiting).write(text, false);
   }
 
-  /** Returns whether the stream of a call has or may still get events after the position. */
+  /** Returns whether the stream of a call has events after the position, or may still receive some. */
   #isHeld({ stream, seq, row, end }: Start): boolean {
     if (this.#running.has(stream)) return true;
     if (!row) return false;

@@ -1,6 +1,6 @@
 /**
- * One session in its object. It stores whether the session has ended. It runs the calls of its client, because in the
- * legacy era a disconnect does not cancel a call.
+ * One session in its Durable Object. The calls of its client run here, because a disconnect does not cancel a call in the
+ * legacy protocol versions.
  *
  * Each request that reaches the object and each open stream count as use of the session.
  *
@@ -31,7 +31,7 @@ import { type Caller, SessionState, type StoredState, toClient } from "./session
 import { SessionStreams } from "./session-streams.ts";
 import { WantedNotifications } from "./wanted-notifications.ts";
 
-/** The answer to a POST whose messages need no answer, or are answered on another stream. */
+/** The outcome of a POST without requests, or whose results are sent on another stream. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
 
 export class Session implements HttpSseSession {
@@ -41,14 +41,14 @@ export class Session implements HttpSseSession {
   readonly streams: SessionStreams;
   readonly #notifications: WantedNotifications;
   readonly #posts = new RunningPosts();
-  /** The questions that runs in memory wait for. */
+  /** The open questions of the calls that run in memory. */
   readonly #questions = new PendingQuestions();
   readonly #handlers: NotificationHandlers;
   /** The calls that survive a restart of the object. Undefined without `replay()`. */
   readonly #durableCalls: DurableCalls | undefined;
   /** The last caller. */
   #caller!: Caller;
-  /** Number of requests and socket events that are using the session now. */
+  /** Number of requests and socket events that currently use the session. */
   users = 0;
   readonly #subscribing = subscribeMethods({
     read: () => this.#state.get().uris ?? [],
@@ -85,7 +85,7 @@ export class Session implements HttpSseSession {
     const binds = caller.isOpenedAnonymously && caller.principalHash !== ANONYMOUS && boundTo === undefined;
     const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
-    // The open streams may belong to another client, which must not receive the questions and answers of the principal.
+    // The open streams may belong to another client, which must not receive the questions and results of the principal.
     if (binds) this.streams.endOwn();
     if (binds || renews) {
       const renewed = renews && { goodUntilMs: nowMs + lengthMs };
@@ -101,7 +101,7 @@ export class Session implements HttpSseSession {
     return !isEnded && goodUntilMs > Date.now() && (!isOpenedAnonymously || boundTo === principalHash);
   }
 
-  /** Returns undefined if an HTTP+SSE client has no open stream for the answer. */
+  /** Serves a POST. Resolves to undefined if an HTTP+SSE client has no open stream for the response. */
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
     return post.form === "own" ? this.#host.services.deliver?.(this, caller, post) : this.runPost(caller, post);
   }
@@ -123,9 +123,7 @@ export class Session implements HttpSseSession {
     return this.#answer(this.#startPost(caller, ids, { post, stream, durable, httpSse }));
   }
 
-  /**
-   * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
-   */
+  /** Serves the requests of a POST. They are in flight before the first await, so that repeated requests are recognized. */
   #startPost(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
     const { post, stream, durable, httpSse } = run;
     const slots = ids.map((id) => this.#posts.slot(id));
@@ -172,7 +170,7 @@ export class Session implements HttpSseSession {
     return this.streams.tell(this.#notifications.filter);
   }
 
-  /** Keeps the object in memory until a run ends, except while it waits for a person. */
+  /** Keeps the object in memory until a run ends, except while the run waits for its client's answer to a question. */
   #holdRun({ durable, outcome }: RunningPost): void {
     if (durable) durable.begin((rest) => this.hold(Promise.race([outcome, rest])));
     else this.hold(outcome);
@@ -183,7 +181,7 @@ export class Session implements HttpSseSession {
     this.#host.ctx.waitUntil(work);
   }
 
-  /** Ends the session permanently. Returns true when that is stored. */
+  /** Ends the session permanently. Resolves to true once this is stored. */
   async end(caller: Caller): Promise<true> {
     const { uris = [] } = this.#state.get();
     this.#state.replace({ isEnded: true }, caller);
@@ -196,7 +194,7 @@ export class Session implements HttpSseSession {
   }
 
   attach(caller: Caller, target: Attach["target"]): Response {
-    // A client of HTTP+SSE gets no notifications before its handshake, so that a stream that it never uses costs no other object.
+    // An HTTP+SSE client receives notifications only after its handshake, so that an unused stream does not call the hub.
     const isSilent = target.kind === "standalone" && target.isHttpSse;
     const filter = isSilent ? { lists: [], uris: [] } : this.#notifications.filter;
     return this.streams.attach(target, toClient(caller).rules, filter, caller.principal?.scopes);
@@ -206,23 +204,23 @@ export class Session implements HttpSseSession {
     this.streams.received(socket, message);
   }
 
-  /** Called when a socket was closed. @param isGone Whether the client has left for good, which ends its session. */
+  /** Called when a socket has been closed. @param isGone Whether the client cannot return, which ends its session. */
   async closed(socket: WebSocket, isGone: boolean): Promise<void> {
     await this.streams.closed(socket, this.#notifications.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
-  /** Continues a call that was interrupted by a restart of the object, or answers it with an error. */
+  /** Continues a call that a restart of the object has interrupted, or ends it with an error. */
   interrupt(row: StreamRow): void {
     if (!this.streams.isRunning(row.id) && !this.#durableCalls?.tryResume(row)) this.streams.interrupt(row);
   }
 
-  /** Times out the questions that have expired. @returns When the next question expires. */
+  /** Times out expired questions. @returns When the next question expires, in epoch milliseconds; Infinity if none does. */
   expireQuestions(nowMs: number): number {
     return this.#durableCalls?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs an interrupted call again, on the same stream. */
+  /** Runs an interrupted call again on its stream. */
   async #rerun(durable: DurableCall): Promise<void> {
     const { caller, post, stream: id } = durable;
     const ids = requestIds(post.messages);
@@ -234,7 +232,7 @@ export class Session implements HttpSseSession {
     await running.ready;
   }
 
-  /** Deletes the stored state if the session has expired. A session with an open stream is renewed instead. */
+  /** Deletes the stored state of an expired session. A session with an open stream is renewed instead. */
   async expire(nowMs: number): Promise<void> {
     const { caller, isEnded } = this.#state.get();
     if (!caller || this.#goodUntil(caller) > nowMs) return;
@@ -242,13 +240,13 @@ export class Session implements HttpSseSession {
     else this.#state.put({ goodUntilMs: nowMs + this.#host.period.lengthMs }, caller);
   }
 
-  /** When the session expires; Infinity if nothing is stored for it. */
+  /** When the session expires, in epoch milliseconds. Infinity if it has no stored state. */
   get goodUntilMs(): number {
     const { caller } = this.#state.get();
     return caller ? this.#goodUntil(caller) : Number.POSITIVE_INFINITY;
   }
 
-  /** Deletes everything that is stored for the session. */
+  /** Ends the streams of the session and deletes its stored state. */
   async #forget(): Promise<void> {
     const { caller, uris = [] } = this.#state.get();
     if (caller) await this.#notifications.release(uris, { ...caller, principal: undefined });
@@ -265,10 +263,10 @@ export class Session implements HttpSseSession {
     return openSockets(this.#host.ctx, `n${this.#number}`).length > 0;
   }
 
-  /** Whether the session can be removed from memory: nothing runs, no socket is open, and its whole state is stored. */
+  /** Whether the session can be removed from memory: it is not in use, has no open sockets, and its state is stored. */
   get isIdle(): boolean {
     const isUsed = this.users + this.#posts.size > 0 || this.#handlers.isRunning;
-    // The sampling requests to a client are counted in memory while its session id is valid.
+    // The number of sampling requests to the client is counted in memory as long as its session id is valid.
     const isCounting = this.#questions.isCounting && this.#isOf(this.#caller);
     return !isUsed && !isCounting && !this.#isHeld && !this.streams.isAwaited;
   }
@@ -284,9 +282,7 @@ export class Session implements HttpSseSession {
 
   // Calls
 
-  /**
-   * Sends the answer of a finished run, or an error if it cannot be stored. Otherwise the client would wait forever.
-   */
+  /** Sends the response of a finished run. If it cannot be stored, sends an error, so that the client does not wait forever. */
   #end({ post, stream, over }: RunningPost): void {
     try {
       stream.end(over?.text);
@@ -295,11 +291,11 @@ export class Session implements HttpSseSession {
     }
   }
 
-  /** Returns the answer to a POST: JSON, or the number of the stream that will carry it. */
+  /** Returns the outcome of a POST: a JSON response, or the number of the stream that will carry the response. */
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
     const { stream, post, outcome } = running;
-    // Only for runs that are pending, because waitUntil is expensive.
+    // The run is held only while it is pending, because waitUntil is expensive.
     const finished = await untilStreaming(outcome, stream, post.form, this.#host.services.limits, () =>
       this.#holdRun(running),
     );
@@ -309,7 +305,7 @@ export class Session implements HttpSseSession {
       return TAKEN;
     }
     stream.begin();
-    // The run may have finished before the stream began. Then the stream must be ended here.
+    // If the run finished before the stream began, the stream must be ended here.
     if (running.over) {
       this.#end(running);
       this.streams.settle(stream);
@@ -317,13 +313,13 @@ export class Session implements HttpSseSession {
     return { stream: stream.id };
   }
 
-  /** Returns the refusal if this many more requests cannot be served now, or undefined if they can. */
+  /** Returns the refusal if this many additional requests cannot be served now, or undefined if they can. */
   tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
     return refuseRequests(this.#host, this.#posts.requests + this.streams.awaiting, asked, this.streams.isFull);
   }
 
-  /** @param slots The slots of the requests of the post, in their order. */
+  /** @param slots The slots of the POST's requests, in the same order. */
   async #context(
     caller: Caller,
     { post, stream, durable }: Partial<PostRun> & Pick<PostRun, "post">,
@@ -348,7 +344,7 @@ export class Session implements HttpSseSession {
       principal,
       endpoint,
       client,
-      // The handshake of HTTP+SSE declares only these methods.
+      // The handshake of HTTP+SSE does not declare tasks, so their methods are added only for other clients.
       methods: (stream?.disconnect && services.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
@@ -362,7 +358,7 @@ export class Session implements HttpSseSession {
       awaitElicitations: (ids) => this.#notifications.awaitElicitations(ids, caller),
       replay: services.replay?.rounds,
       once: services.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
-      // Only clients of these versions reconnect.
+      // Only clients of versions with priming events reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => this.#handlers.count(handled),
       onNotification: (message) => {
@@ -374,7 +370,7 @@ export class Session implements HttpSseSession {
     return context;
   }
 
-  /** Returns the scopes that the messages of a POST need. */
+  /** Returns the scopes that the messages of a POST require. */
   #scopesOf({ messages }: SessionPost): readonly string[] {
     const known = messages.flatMap((parsed) => (parsed.kind === "request" ? [{ ...parsed.message }] : []));
     return this.#host.services.scopesOf?.(known) ?? [];
@@ -383,11 +379,11 @@ export class Session implements HttpSseSession {
   #cancel({ method, params }: JSONRPCNotification, { principal }: Caller): void {
     if (method !== "notifications/cancelled") return;
     const id = params?.requestId as RequestId;
-    // Nobody cancels a call that its token could not have made.
+    // A caller must not cancel calls that its token does not allow it to make.
     const isAllowed = (post: SessionPost) => this.#scopesOf(post).every((scope) => principal?.scopes?.includes(scope));
     if (!this.#posts.of(id).every(({ post }) => isAllowed(post))) return;
     const lost = this.#durableCalls?.cancelled(id, isAllowed) ?? [];
-    // These calls are not running, so their streams are ended here, without an answer.
+    // These calls are not running, so their streams are ended here, without a response.
     for (const number of lost) {
       const stream = this.streams.forCall({ ids: [id], scopes: [] }, number);
       stream.end(undefined);

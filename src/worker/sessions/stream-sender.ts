@@ -1,6 +1,6 @@
 /**
- * One socket to a Worker, and its position in the stream. The log is the queue: a slow reader is sent at most a window
- * beyond what it has read, and the rest stays in the log.
+ * One socket to a Worker, and its position in the stream. The log serves as the queue of a slow reader: at most one window
+ * of unread data is sent, and the rest stays in the log.
  *
  * @module
  */
@@ -12,21 +12,21 @@ import { OVER } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
 
-/** UTF-16 units that may be sent but not yet read by the client. */
+/** The maximum amount of data that is sent before the client has read it, in UTF-16 code units. */
 export const WINDOW = 1024 * 1024;
 
-/** The state of a socket that survives hibernation: it is attached to the socket. */
+/** The state that is attached to a socket and survives hibernation. */
 export interface SocketAttachment {
   readonly stream: number;
-  /** Number of the event after which its client began. */
+  /** Number of the event after which its client began to read. */
   readonly after?: number;
-  /** Higher for sockets that were attached later. */
+  /** Increases with each socket that is accepted. */
   readonly order: number;
-  /** The position up to which events were sent. Undefined if the log has no more events. */
+  /** The position up to which events were sent. Undefined if all events in the log were sent. */
   readonly behind?: Position | undefined;
 }
 
-/** Returns the state that is attached to the socket of a sender. */
+/** Returns the state that is attached to a socket. */
 export function readAttachment(socket: WebSocket): SocketAttachment {
   return socket.deserializeAttachment();
 }
@@ -36,11 +36,11 @@ export class StreamSender {
   readonly #log: EventLog;
   #attached: SocketAttachment;
   #position: Position;
-  /** Units sent but not yet read by the client. Starts at 0 again after hibernation. */
+  /** Units sent but not yet read by the client. Restarts at 0 after hibernation. */
   #inFlight = 0;
   #retryMs: number | undefined;
 
-  /** Creates the sender of a new socket. @param position The client has everything up to this position. */
+  /** Creates the sender of a new socket. @param position The position up to which the client has received events. */
   static create(socket: WebSocket, log: EventLog, attached: SocketAttachment, position: Position): StreamSender {
     const sender = new StreamSender(socket, log, attached, position);
     sender.#keep(position);
@@ -64,24 +64,24 @@ export class StreamSender {
     return this.#attached;
   }
 
-  /** Returns whether only a part of this event was sent, so that its rest must follow. */
+  /** Returns whether this event was sent only in part, so that the rest must follow. */
   isWithin(stream: number, seq: number): boolean {
     return this.#position.rank < 0 && this.#position.seq === seq && this.#attached.stream === stream;
   }
 
-  /** Sends a row that was just stored, unless the reader is behind. */
+  /** Sends a row that was just stored, unless earlier rows must be sent first. */
   row(row: EventRow): void {
     if (this.#attached.behind) return;
     if (this.#inFlight < WINDOW) this.#send(row, row.frames);
     else this.#keep(this.#position);
   }
 
-  /** Reports the end of the stream. A reader that is behind finds it in the log. */
+  /** Reports the end of the stream. A reader that is behind receives it later from the log. */
   over(seq: number): void {
     if (!this.#attached.behind) this.#say(encodeBridge({ kind: "final", seq, frames: "" }));
   }
 
-  /** Ends the response when everything before it was sent. */
+  /** Ends the response once all earlier events have been sent. */
   retry(retryMs: number): void {
     if (this.#attached.behind) this.#retryMs = retryMs;
     else this.#say(encodeBridge({ kind: "retry", retryMs }));
@@ -93,7 +93,7 @@ export class StreamSender {
     const { behind } = this.#attached;
     if (!behind) return;
     this.pump();
-    // The log was deleted with the session. Its client would wait forever.
+    // The log was deleted together with the session. Without the close, the client would wait forever.
     if (this.#position === behind && !this.#attached.behind) this.#socket.close(OVER);
   }
 
@@ -108,7 +108,7 @@ export class StreamSender {
       this.#send(row, this.#fitting(row));
     }
     if (this.#position.rank < 0) {
-      // The rest of a partly sent event was deleted. The client drops that event, and resumes after the last complete one.
+      // The rest of a partly sent event was deleted. The client drops the event and resumes after the last complete event.
       this.#socket.close(OVER);
       return;
     }
@@ -117,8 +117,8 @@ export class StreamSender {
   }
 
   /**
-   * Returns the frames of a row without those that the client already has. If events before the row were deleted, a
-   * warning for the client comes first.
+   * Returns the frames of a row that the client does not have yet. If events before the row were deleted, a warning to the
+   * client precedes them.
    */
   #fitting({ rank, frames }: EventRow): string {
     const { seq } = this.#position;
@@ -149,7 +149,7 @@ export class StreamSender {
   }
 }
 
-/** Returns the number of the first event in the frames, or undefined if they begin in the middle of an event. */
+/** Returns the number of the first event in the frames, or undefined if the frames begin in the middle of an event. */
 function eventNumber(frames: string): number | undefined {
   const [, number] = /^id: \S+-(\w+)\n/.exec(frames) ?? [];
   return number === undefined ? undefined : Number.parseInt(number, 36);

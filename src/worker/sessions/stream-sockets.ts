@@ -1,5 +1,5 @@
 /**
- * The open sockets of one session's streams. They are found by their tags, because they survive hibernation.
+ * The open sockets of one session's streams. They survive hibernation, so they are found by their tags.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import type { Position } from "./event-log.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { StreamSender } from "./stream-sender.ts";
 
-/** Milliseconds to wait until a Worker confirms a filter. Afterwards the answer is sent without the confirmation. */
+/** How long to wait for a Worker to confirm a filter, in milliseconds. The call then continues without the confirmation. */
 const FILTER_WAIT_MS = 2_000;
 
 /** The open sockets of the streams of one session. */
 export class StreamSockets {
   readonly #host: StreamHost;
   readonly #senders = new Map<WebSocket, StreamSender>();
-  /** Filters that a Worker has not confirmed yet. */
+  /** Callbacks for filters that have not been confirmed yet, by filter number. */
   readonly #waiting = new Map<string, () => void>();
   #order = 0;
 
@@ -27,7 +27,7 @@ export class StreamSockets {
     this.#host = host;
   }
 
-  /** Returns the socket of the latest GET stream, which delivers the notifications. */
+  /** Returns the socket of the latest GET stream, which is the stream that delivers notifications. */
   latestOwn(except?: WebSocket): WebSocket | undefined {
     const order = (socket: WebSocket) => this.senderOf(socket).attached.order;
     const sockets = this.own.filter((socket) => socket !== except);
@@ -44,7 +44,6 @@ export class StreamSockets {
     return openSockets(this.#host.ctx, socketTag(this.#host.session, stream));
   }
 
-  /** Returns the sender of a socket. */
   senderOf(socket: WebSocket): StreamSender {
     let sender = this.#senders.get(socket);
     if (!sender) {
@@ -55,8 +54,8 @@ export class StreamSockets {
   }
 
   /**
-   * Accepts a socket for a stream. It replaces the stream's earlier sockets, and the oldest GET stream if there are too
-   * many.
+   * Accepts a socket for a stream. It replaces the earlier sockets of the stream. If there are too many GET streams, it
+   * also replaces the oldest.
    */
   accept(socket: WebSocket, stream: number, position: Position, isOwn: boolean): StreamSender {
     const { ctx, caps, session, log } = this.#host;
@@ -92,14 +91,14 @@ export class StreamSockets {
     this.#waiting.get(number)?.();
   }
 
-  /** Called when a socket was closed. */
+  /** Called when a socket has been closed. */
   forget(socket: WebSocket): void {
     this.#senders.delete(socket);
   }
 
   /**
-   * Makes a new GET stream deliver the notifications in place of the others, since each notification is sent on exactly one stream.
-   * The new stream starts before the others stop, so that no notification is lost.
+   * Makes a new GET stream deliver the notifications instead of the existing streams, because each notification is sent on
+   * only one stream. The new stream starts before the existing streams stop, so that notifications are not lost.
    */
   async takeOver(socket: WebSocket, filter: ChangeFilter): Promise<void> {
     const others = this.own.filter((other) => other !== socket);
@@ -110,8 +109,8 @@ export class StreamSockets {
 }
 
 /**
- * Returns the tag of the sockets that carry a stream. It contains the session, because stream numbers can be reused once
- * the log has deleted them.
+ * Returns the tag of the sockets that carry a stream. It contains the number of the session, because the number of a
+ * deleted stream can be reused.
  */
 export function socketTag(session: number, stream: number): string {
   return `s${session} ${stream}`;

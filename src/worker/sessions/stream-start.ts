@@ -1,5 +1,5 @@
 /**
- * Finds the position in a stream where a socket begins.
+ * Finds the position in a stream from which a socket receives events.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { decodeCursor, type TagOf } from "./event-id.ts";
 import type { Position, StreamEnd, StreamRow } from "./event-log.ts";
 import type { StreamHost } from "./stream-host.ts";
 
-/** The position where a socket begins, and the row of its stream if there is one. */
+/** The position from which a socket receives events, and the row of its stream if it is stored. */
 export interface Start extends Position {
   readonly stream: number;
   readonly row?: StreamRow | undefined;
@@ -17,9 +17,9 @@ export interface Start extends Position {
 }
 
 /**
- * Returns where a target begins, or undefined if it names a stream or event that this session never had.
+ * Returns the position where a target begins, or undefined if its stream or event never existed in this session.
  *
- * @param running The streams of the calls that are running.
+ * @param running The streams of running calls, by number.
  */
 export function findStart(
   target: Attach["target"],
@@ -27,7 +27,7 @@ export function findStart(
   tagOf: TagOf,
   running: ReadonlyMap<number, unknown>,
 ): Start | undefined {
-  /** Returns a position. Returns undefined for a stream of another session in the same object. */
+  /** Returns a position, or undefined for a stream of another session in the same object. */
   const startAt = (stream: number, seq = 0, rank = 0): Start | undefined => {
     const row = running.has(stream) ? undefined : log.find(stream);
     return row && row.session !== session ? undefined : { stream, seq, rank, row };
@@ -41,9 +41,9 @@ export function findStart(
     const end = log.last(start.stream);
     return start.seq > end.seq ? undefined : { ...start, end };
   }
-  // A Worker of another release may ask for a kind that this one does not know.
+  // A Worker that runs another release may send a kind that is unknown here.
   if (target.kind !== "standalone") return undefined;
-  // A new stream takes over the messages that wait for one.
+  // A new stream takes over the waiting messages.
   const waiting = log.waiting(session);
   if (waiting !== undefined) log.adopt(waiting);
   return { stream: waiting ?? log.nextStream("own"), seq: 0, rank: 0 };

@@ -1,6 +1,6 @@
 /**
- * The notifications that the client of one session wants: list changes, subscribed resources, completed URL elicitations, and
- * log messages. They are stored in the state of the session.
+ * The notifications that the client of one session receives: list changes, updates of subscribed resources, completed URL
+ * elicitations, and log messages. The selection is part of the stored state of the session.
  *
  * @module
  */
@@ -13,14 +13,15 @@ import type { SessionHost } from "./session-host.ts";
 import { type Caller, type SessionState, type StoredState, toClient } from "./session-state.ts";
 import type { SessionStreams } from "./session-streams.ts";
 
-/** The session, which stores members of its state. */
+/** The session, which stores the selection in its state. */
 interface StateStore {
   store(state: StoredState, caller: Caller): Promise<void>;
 }
 
 /**
- * Maximum number of URL elicitations of whose completion a client is notified. Beyond it the oldest is dropped.
- * @limit count URL elicitations of whose end a client is told. The oldest is dropped.
+ * The maximum number of URL elicitations whose completion is reported to a client. When it is exceeded, the oldest is
+ * dropped.
+ * @limit count URL elicitations whose completion is reported to a client. When it is exceeded, the oldest is dropped.
  */
 const ELICITATIONS_MAX = 32;
 
@@ -42,18 +43,18 @@ export class WantedNotifications {
     return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
   }
 
-  /** Stores the notifications that the client wants. Resolves once they are delivered to it. */
+  /** Stores a change of the selection. Resolves once it is in effect. */
   async want(state: StoredState, caller: Caller): Promise<void> {
     await this.#session.store(state, caller);
     await this.#streams.tell(this.filter);
   }
 
-  /** Sets the log level. Some clients set it before each call, so an unchanged level writes no row. */
+  /** Sets the log level. Some clients set it before each call, so an unchanged level is not written again. */
   async setLevel(logLevel: LoggingLevel, caller: Caller): Promise<void> {
     if (logLevel !== this.#state.get().logLevel) await this.want({ logLevel }, caller);
   }
 
-  /** If a message is a URL elicitation, remembers it, so that the client is notified when it is complete. */
+  /** If a message is a URL elicitation, stores its id, so that the client is notified of its completion. */
   watch(message: JSONRPCNotification | JSONRPCRequest, caller: Caller): void {
     const id = readElicitationId(message);
     if (id !== undefined) this.#host.ctx.waitUntil(this.awaitElicitations([id], caller));
@@ -68,7 +69,7 @@ export class WantedNotifications {
     await this.want({ elicitations }, caller);
   }
 
-  /** Calls `onUnsubscribe` for resources that no client of this session watches any more. */
+  /** Calls `onUnsubscribe` for resources to which this session is no longer subscribed. */
   async release(uris: readonly string[], caller: Caller): Promise<void> {
     if (uris.length === 0) return;
     const { env, services } = this.#host;
