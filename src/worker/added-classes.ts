@@ -1,5 +1,5 @@
 /**
- * The classes that the entries of `use` add to the app, for the Worker to export. Types only.
+ * The types of the classes that entries of the option `use` add to the app, for the Worker to export.
  *
  * @module
  */
@@ -10,7 +10,7 @@ declare const CLASSES: unique symbol;
 
 /** An entry of the option `use` that adds classes to the app. */
 export interface AddsClasses<Classes> {
-  /** Declares the classes. Only the type has this member. */
+  /** Declares the classes. The member exists only in the type. */
   readonly [CLASSES]?: Classes;
 }
 
@@ -29,7 +29,7 @@ export type AddedBy<Env, Entry> = ([Entry] extends [AddsClasses<{ readonly McpOb
   : unknown) &
   ([Entry] extends [AddsClasses<{ readonly McpTaskWorkflow: unknown }>] ? WithWorkflow : unknown);
 
-/** The members that the entries of the option `use` add to the app. Entries of which the number is unknown add none. */
+/** The members that the entries of the option `use` add to the app. A list of unknown length does not add members. */
 export type AddedClasses<Env, P extends readonly unknown[]> = P extends readonly [infer First, ...infer Rest]
   ? AddedBy<Env, First> & AddedClasses<Env, Rest>
   : P extends readonly [...infer Rest, infer Last]

@@ -1,5 +1,5 @@
 /**
- * Access to the objects of an endpoint. All of them belong to the one class that the Worker exports.
+ * Access to the Durable Objects of an endpoint. They all belong to one class, which the Worker exports.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { KitError } from "../core/protocol/errors.ts";
 import { lacksFlag, type Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
-/** Where the objects of an endpoint are, and under which name the Worker exports their class. */
+/** Where the Durable Objects of an endpoint are, and under which name the Worker exports their class. */
 export interface ObjectsOptions {
   /**
-   * The name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its
-   * own, so a second endpoint needs another name, such as "AdminObject". Session ids and tasks are bound to this name,
-   * and become unknown when it changes.
+   * The name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has its own class, so a
+   * second endpoint needs another name, such as "AdminObject". Session ids and tasks are bound to this name and become
+   * invalid when it changes.
    *
    * @default "McpObject"
    */
@@ -25,8 +25,8 @@ export interface ObjectsOptions {
    */
   readonly binding?: string | undefined;
   /**
-   * The jurisdiction in which objects are created, for data that must stay there. Objects that were created elsewhere
-   * are no longer found.
+   * The jurisdiction in which objects are created, for data that must not leave it. Existing objects that were created
+   * elsewhere are no longer found.
    */
   readonly jurisdiction?: DurableObjectJurisdiction | undefined;
   /** The region near which objects should be created. @default near the client whose request creates the object */
@@ -35,22 +35,22 @@ export interface ObjectsOptions {
 
 /** The location of the objects of one endpoint. */
 export interface ObjectReference {
-  /** Name under which the Worker exports the class. It identifies the endpoint in every isolate and every deploy. */
+  /** The name under which the Worker exports the class. It identifies the endpoint in all isolates and deploys. */
   readonly className: string;
-  /** Name of a binding to use if the Worker has it. Undefined: the exported class is used. */
+  /** The name of a binding to use if the Worker has it. If undefined, the exported class is used. */
   readonly binding: string | undefined;
-  /** The jurisdiction in which objects are created, if there is one. */
+  /** The jurisdiction in which objects are created. */
   readonly jurisdiction: DurableObjectJurisdiction | undefined;
-  /** The region near which objects should be created, if the author has chosen one. */
+  /** The region near which objects should be created. */
   readonly locationHint: DurableObjectLocationHint | undefined;
 }
 
-/** The RPC interface of the class. */
+/** The RPC interface of the Durable Object class. */
 export interface ObjectRpc {
   /**
    * Calls a method of the object's role.
    *
-   * @param target The role and endpoint that are called: see {@link toTarget}.
+   * @param target The role and the endpoint that are called: see {@link toTarget}.
    */
   callRole(target: string, method: string, ...args: unknown[]): Promise<unknown>;
 }
@@ -60,7 +60,7 @@ export type ObjectNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & 
 type ArgumentsOf<Method> = Method extends (...args: infer A) => unknown ? A : never;
 type ResultOf<Method> = Method extends (...args: never) => infer R ? Awaited<R> : never;
 
-/** Calls the objects of one role of the endpoint. */
+/** Calls the objects of an endpoint that have a given role. */
 export class RoleObjects<Rpc> {
   readonly #reference: ObjectReference;
   readonly #target: string;
@@ -76,7 +76,7 @@ export class RoleObjects<Rpc> {
     return getNamespace(env, this.#reference);
   }
 
-  /** Returns the object with a name. Each role has names of its own. */
+  /** Returns the object with a name. The names of each role are distinct. */
   named(env: unknown, name: string): ObjectStub {
     const namespace = this.namespace(env);
     return this.get(namespace, namespace.idFromName(name));
@@ -87,21 +87,21 @@ export class RoleObjects<Rpc> {
     return namespace.get(id, locationHint && { locationHint });
   }
 
-  /** Calls a method. @throws {KitError} `binding-crossed` if the object has another endpoint, role or class. */
+  /** Calls a method. @throws {KitError} `binding-crossed` if the object belongs to another endpoint, role or class. */
   async call<K extends keyof Rpc & string>(
     stub: ObjectStub,
     method: K,
     ...args: ArgumentsOf<Rpc[K]>
   ): Promise<ResultOf<Rpc[K]>> {
     try {
-      // The result is a plain copy, so it does not need to be disposed of.
+      // The result is a plain copy, so it does not need to be disposed.
       return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
     } catch (error) {
       throw translateError(error, this.#reference);
     }
   }
 
-  /** Requests a WebSocket. Throws like {@link call}. */
+  /** Requests a WebSocket. Throws the same errors as {@link call}. */
   async dial(stub: ObjectStub, headers: Readonly<Record<string, string>>): Promise<Response> {
     let response: Response;
     try {
@@ -116,7 +116,7 @@ export class RoleObjects<Rpc> {
 
 export type ObjectStub = ReturnType<ObjectNamespace["get"]>;
 
-/** Returns the target of a call: the role and the endpoint, as text. */
+/** Returns the target of a call: the role and the endpoint, as a string. */
 export function toTarget(role: string, className: string): string {
   return `${role}/${className}`;
 }
@@ -126,10 +126,10 @@ export function toUrl(target: string): string {
   return `https://object/${target}`;
 }
 
-/** Status with which an object answers a request that was meant for another role or endpoint. */
+/** The status with which an object refuses a request for another role or endpoint. */
 export const MISDIRECTED = 421;
 
-/** Returns the namespace of an endpoint's objects. @throws {KitError} `binding-missing` when there is none. */
+/** Returns the namespace of an endpoint's objects. @throws {KitError} `binding-missing` if it does not exist. */
 export function getNamespace(env: unknown, reference: ObjectReference): ObjectNamespace {
   const namespace = foundIn(env, reference);
   if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, reference).join("\n"));
@@ -138,13 +138,13 @@ export function getNamespace(env: unknown, reference: ObjectReference): ObjectNa
   try {
     return namespace.jurisdiction(jurisdiction);
   } catch (error) {
-    // Local development has no jurisdictions. Only there, the namespace is used without one.
+    // Local development does not support jurisdictions. Only there, the namespace is used without a jurisdiction.
     if (error instanceof Error && error.message.includes("not implemented in workerd")) return namespace;
     throw error;
   }
 }
 
-/** Returns whether a value is a namespace, possibly wrapped. A service binding is not: it has a method of every name. */
+/** Returns whether a value is a namespace, possibly wrapped. A service binding, which has methods of all names, is not. */
 function isNamespace(found: unknown): found is ObjectNamespace {
   const { idFromName, noSuchMethod } = (found ?? {}) as Readonly<Record<string, unknown>>;
   return idFromName !== undefined && noSuchMethod === undefined;
@@ -158,10 +158,10 @@ function boundIn(env: unknown, { binding }: ObjectReference): unknown {
   return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
 }
 
-/** What several endpoints of this isolate may not share, and the owner of each name. Undefined if several claim the name. */
+/** Names that endpoints of this isolate must not share, with their owners. Undefined if several endpoints claim the name. */
 export type Owners = Map<string, object | undefined>;
 
-/** The endpoint of each class name in this isolate. */
+/** The endpoint that owns each class name in this isolate. */
 const owners: Owners = new Map();
 
 /** Finds problems in the configuration of an endpoint's objects. */
@@ -192,8 +192,8 @@ export function findProblems(env: unknown, reference: ObjectReference): Problem[
 }
 
 /**
- * Reserves a name for an endpoint. If another one has it, neither may use it, since either class may be exported. During a
- * request the other one is running, so it keeps the name.
+ * Reserves a name for an endpoint. If two endpoints claim a name, neither may use it, because the Worker may export either
+ * class. During a request, the first endpoint is already running, so it keeps the name.
  */
 export function claim(owners: Owners, name: string, owner: object): void {
   if (!owners.has(name)) owners.set(name, owner);
@@ -205,7 +205,7 @@ export function claimClass(reference: ObjectReference): void {
   claim(owners, reference.className, reference);
 }
 
-/** Returns whether a request or event is being handled, rather than a module being loaded. */
+/** Returns whether a request or event is being handled. Returns false while modules are loading. */
 export function isInRequest(): boolean {
   try {
     waitUntil(Promise.resolve());
@@ -215,12 +215,12 @@ export function isInRequest(): boolean {
   }
 }
 
-/** Returns whether an endpoint is the only one that claims its class name. */
+/** Returns whether an endpoint owns its class name. */
 export function ownsClass(reference: ObjectReference): boolean {
   return owners.get(reference.className) === reference;
 }
 
-/** Returns the error to throw: `binding-crossed` if the object is of a foreign class, or else the error itself. */
+/** Returns the error to throw: `binding-crossed` if `edge()` did not create the object's class, or else the error itself. */
 function translateError(error: unknown, { className, binding }: ObjectReference): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;

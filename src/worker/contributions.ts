@@ -1,5 +1,5 @@
 /**
- * Creates plugins, and joins what those of an endpoint contribute. Bundled only with plugins.
+ * Creates plugins, and joins the contributions of an endpoint's plugins. This module is bundled only if plugins are used.
  *
  * @module
  */
@@ -17,17 +17,20 @@ import type {
 } from "./plugin.ts";
 import type { Problem } from "./problems.ts";
 
-/** Serves every caller. Compared by identity, since requests that need no authentication are served without waiting for it. */
+/** Admits all callers. It is compared by identity, so that requests without authentication do not await a hook. */
 const everyone: AuthHook<unknown> = () => "anonymous";
 
-/** Says that everyone may call, as a plugin of `edge()`. Without it, the log of a Worker that is reached beyond this machine warns. */
+/**
+ * Declares that all callers are admitted without authentication, as a plugin of `edge()`. Without this plugin or a plugin
+ * that authenticates, the Worker logs a warning when it receives a request for a host other than loopback.
+ */
 export function anonymous(): Plugin<unknown> {
   return definePlugin({ name: "anonymous()", attach: () => ({ authenticate: everyone }) });
 }
 
 /**
- * Authenticates callers with a function of yours, as a plugin of `edge()`: it returns the principal that a request acts for,
- * or refuses the request.
+ * Authenticates callers with your own function, as a plugin of `edge()`. The function returns the principal on whose behalf
+ * a request acts, or refuses the request.
  *
  * @example
  * ```ts
@@ -44,7 +47,7 @@ export function authenticate<Env = unknown>(hook: AuthHook<Env>): Plugin<Env> {
 }
 
 /**
- * Creates a plugin of your own.
+ * Creates a plugin from your own definition.
  *
  * @example
  * ```ts
@@ -59,7 +62,7 @@ export function definePlugin<Env = unknown>(definition: PluginDefinition<Env>): 
   return createPlugin(definition);
 }
 
-/** Creates a plugin of the kit. */
+/** Creates a plugin that is part of this package. */
 export function createPlugin<Env = unknown, Classes = unknown>(
   definition: KitPluginDefinition<Env>,
 ): Plugin<Env, Classes> {
@@ -68,7 +71,7 @@ export function createPlugin<Env = unknown, Classes = unknown>(
 
 /** Joins the contributions of all plugins of an endpoint. */
 function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices): JoinedPlugins {
-  // The endpoint erases the type of its `env`.
+  // The endpoint does not know the type of its `env`.
   const added = plugins.map((plugin) => plugin.attach(endpoint)) as readonly KitContribution[];
   const given = <K extends keyof KitContribution>(member: K) =>
     added.flatMap((each) => (each[member] ? [each[member] as NonNullable<KitContribution[K]>] : []));
@@ -107,7 +110,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
   };
 }
 
-/** Returns the problems that a plugin finds. A plugin that cannot look for them has one. */
+/** Returns the problems that a plugin finds. If `findProblems` itself fails, that is the problem. */
 function listProblems(name: string, find: Contribution["findProblems"], env: unknown): readonly Problem[] {
   if (!find) return [];
   try {
@@ -120,7 +123,7 @@ function listProblems(name: string, find: Contribution["findProblems"], env: unk
   }
 }
 
-/** Returns a function that passes a value through all functions, or undefined if there are none. */
+/** Returns a function that passes a value through all functions in order, or undefined if there are none. */
 function chain<Value, Given extends unknown[]>(
   wraps: readonly ((value: Value, ...given: Given) => Value)[],
 ): ((value: Value, ...given: Given) => Value) | undefined {

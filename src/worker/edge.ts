@@ -1,5 +1,5 @@
 /**
- * The Worker: a Hono app that serves an MCP server at one path, for both eras.
+ * The Worker: a Hono app that serves an MCP server at one path, for clients of modern and legacy protocol versions.
  *
  * @module
  */
@@ -28,19 +28,19 @@ import { toRequestFacts } from "./services.ts";
 import { readUse, type Used } from "./used.ts";
 
 /**
- * The Hono app that {@link edge} returns, with the Durable Object class to export. It is the Worker's default export,
- * or it is mounted with `parent.route()`.
+ * The Hono app that {@link edge} returns, with the classes for the Worker to export. The app is the Worker's default
+ * export, or is mounted in another app with `parent.route()`.
  */
 export type EdgeApp<Env, Objects = unknown> = Hono<HonoEnv<Env>> & Objects;
 
-/** The purpose of the keys that seal request states, which clients send back in the next round. */
+/** The purpose of the keys that seal request states, which clients return in the next round. */
 const STATE = "request state";
 
 /**
  * Serves an MCP server as a Worker.
  *
- * @param source The server, or a server function: it gets request, env and principal, and returns the server for this
- *   request.
+ * @param source The server, or a server function, which receives the request, env and principal, and returns the server
+ *   for the request.
  * @example
  * ```ts
  * const app = edge(server, { use: [durable()] }); // from "mcp-edge/worker/durable"
@@ -59,9 +59,9 @@ export function edge<Env, const P extends readonly Use<Env>[]>(
   const objects = [sessions, notifications, once, keys, tasks, ...plugins].find((each) => each?.objects)?.objects;
   const mistakes = [...findOptionProblems(source, options), ...used.problems];
   let known: Problem[] | undefined;
-  /** Whether the log says that everyone may call, once the server is reached by a host that is not this machine. */
+  /** Whether to log a warning about missing authentication when a request for a host that is not loopback arrives. */
   let isOpen: boolean | undefined;
-  /** Answers every request while the configuration has problems. It is not checked again once it has none. */
+  /** Refuses all requests while the configuration has problems. Once it is correct, it is not checked again. */
   const guard: Guard = (env, request) => {
     isOpen ??= joined?.isOpen ?? true;
     if (isOpen && !isLoopback(splitUrl(request.url).hostname)) {
@@ -82,7 +82,7 @@ export function edge<Env, const P extends readonly Use<Env>[]>(
   };
   const { app, roles, joined }: Assembled<Env> =
     mistakes.length > 0 ? refusing(options ?? {}, guard) : assemble(source, { ...options, ...used }, guard);
-  // The members are those of the type: see added-classes.ts. Object.assign ignores undefined.
+  // The type of the members is declared in added-classes.ts. Object.assign ignores undefined.
   const classes = [objects?.makeClass(roles, reference), tasks?.runner?.makeClasses(reference)];
   return Object.assign(app, ...classes) as EdgeApp<Env, AddedClasses<Env, P>>;
 }
@@ -90,7 +90,7 @@ export function edge<Env, const P extends readonly Use<Env>[]>(
 /** The options of an endpoint, and the entries of its option `use`. */
 type Given<Env> = Omit<EdgeOptions<Env>, "use"> & Used<Env>;
 
-/** Returns the response to a request if the configuration of the endpoint has problems. */
+/** Returns an error response if the configuration of the endpoint has problems. */
 type Guard = (env: unknown, request: Request) => Response | undefined;
 
 interface Assembled<Env> {
@@ -99,7 +99,7 @@ interface Assembled<Env> {
   readonly joined?: JoinedPlugins | undefined;
 }
 
-/** Returns an app that refuses every request, because the options of its endpoint are wrong. */
+/** Returns an app that refuses all requests, because the options of its endpoint are invalid. */
 function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard): Assembled<Env> {
   const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
   return { app, roles: [] };
@@ -115,7 +115,7 @@ function assemble<Env>(source: ServerSource<Env>, given: Given<Env>, guard: Guar
   return { app: createApp(given, { endpoint, path, gateway }, joined, onRequest), roles, joined };
 }
 
-/** Joins the plugins of an endpoint, and then its parts, which receive what the plugins contribute. */
+/** Joins the plugins of an endpoint, and then attaches its parts, which receive the plugins' contributions. */
 function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>, path: string) {
   const { sessions, notifications, httpSse, once, keys, tasks, replay, reference, plugins } = given;
   const calls = once?.attach(reference);
@@ -173,7 +173,7 @@ function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>, path: st
   };
 }
 
-/** Returns the source of compiled servers. @param onServer Called with each server that a server function returns. */
+/** Returns the source of server registries. @param onServer Called with each server that a server function returns. */
 function toRegistrySource<Env>(source: ServerSource<Env>, onServer: (registry: Registry) => void): RegistrySource {
   if (typeof source !== "function") return source[REGISTRY];
   return async (request, env, principal) => {
@@ -184,7 +184,7 @@ function toRegistrySource<Env>(source: ServerSource<Env>, onServer: (registry: R
   };
 }
 
-/** Creates the app, with the routes of the endpoint and of its parts and plugins. */
+/** Creates the app with the routes of the endpoint, its parts and its plugins. */
 function createApp<Env>(
   { middleware, httpSse, page }: Used<Env>,
   mounted: MountedEndpoint,
@@ -206,8 +206,8 @@ function createApp<Env>(
 }
 
 /**
- * Serves a POST of the endpoint's path without Hono's router. The endpoint is the first route of the app, so the router
- * would choose it too, at about 5 of the 60 microseconds of a call (decision 014).
+ * Serves POST requests to the endpoint's path without Hono's router. The router would choose the same route, because it is
+ * the app's first, but would take about 5 of the 60 microseconds of a call (decision 014).
  */
 function skipRouter<Env>(app: Hono<HonoEnv<Env>>, path: string, handle: Endpoint["handle"]): void {
   const { fetch: route } = app;
@@ -217,12 +217,12 @@ function skipRouter<Env>(app: Hono<HonoEnv<Env>>, path: string, handle: Endpoint
   };
 }
 
-/** The request that a server factory gets when there is none, such as when a session expires. */
+/** The request that a server function receives if there is no request, such as when a session expires. */
 const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => null } };
 
 /**
- * Writes an error to the Worker's log, with the reference that the client received. The message of an exception of an authentication hook may
- * contain the token, so only the place where it was thrown is logged.
+ * Logs an error with the reference that the client received. The message of an exception of an authentication hook may
+ * contain the token, so only its stack trace is logged.
  */
 const logError: ErrorReporter = (error, where) => {
   const isSafe = where.method !== "(auth)" || KitError.is(error);

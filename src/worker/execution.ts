@@ -1,11 +1,11 @@
 /**
- * The execution context of a request that Hono has routed.
+ * Access to the execution context of a Hono request.
  *
  * @module
  */
 import type { Execution } from "../core/protocol/execution.ts";
 
-/** Returns the execution context, or undefined if the app was called without one. Hono throws in that case. */
+/** Returns the execution context, or undefined if the app was called without one. Hono throws an error in this case. */
 export function findExecution(context: { readonly executionCtx: Execution }): Execution | undefined {
   try {
     return context.executionCtx;

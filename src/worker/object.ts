@@ -1,9 +1,10 @@
 /**
- * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once, proof, rates, task or user.
+ * The only Durable Object class of an endpoint. Each object has one role: session, hub, keys, once, proof, rates, task or
+ * user.
  *
- * Each call names the role that it is meant for. The object compares it with its own role, which follows from the prefix
- * of its name or from what it stores. Alarms and WebSocket events have no caller, and the name of the object is unknown in
- * them: there the role follows from what is stored or from the tag of the WebSocket. No row is written for a role.
+ * Each call names the role that it is meant for. The object compares this with its own role, which it derives from the
+ * prefix of its name or from its stored data. In alarms and WebSocket events, there is no caller and the name of the object
+ * is unknown, so the role is derived from the stored data or from the tag of the WebSocket. The role itself is not stored.
  *
  * @module
  */
@@ -12,19 +13,19 @@ import { KitError } from "../core/protocol/errors.ts";
 import { claimClass, findProblems, MISDIRECTED, type ObjectReference, ownsClass, toTarget, toUrl } from "./bindings.ts";
 import { type RoleName, storedRole } from "./roles.ts";
 
-/** The behavior of an object in its role. The Worker calls its other methods. */
+/** The behavior of an object in its role: its event handlers. The Worker calls its other methods by RPC. */
 export interface RoleObject {
-  /** Answers a request for a WebSocket. */
+  /** Accepts or refuses a WebSocket. */
   fetch?(request: Request): Promise<Response>;
   alarm?(info?: { readonly retryCount: number }): Promise<void>;
   webSocketMessage?(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
   webSocketClose?(socket: WebSocket, code: number): Promise<void>;
 }
 
-/** A role that objects of an endpoint can have. Provided by the part that needs it. */
+/** A role that objects of an endpoint can have. It is provided by the part that needs it. */
 export interface ObjectRole<Env> {
   readonly name: RoleName;
-  /** Creates a {@link RoleObject} with the methods that the Worker calls. */
+  /** Creates a {@link RoleObject} that also has the methods that the Worker calls. */
   create(ctx: DurableObjectState, env: Env): object;
 }
 
@@ -42,7 +43,7 @@ export interface WithMcpObject<Env> {
   readonly McpObject: McpObjectClass<Env>;
 }
 
-/** The functions for objects. Each part that needs objects passes them to `edge()`; otherwise they are not bundled. */
+/** The functions for objects. Parts that need objects pass them to `edge()`, so that they are not bundled otherwise. */
 export const OBJECTS = { makeClass, findProblems };
 
 /** Creates the object class of an endpoint. */
@@ -61,25 +62,25 @@ type Roles<Env> = readonly ObjectRole<Env>[];
 /** Roles whose WebSockets are tagged with the name of the role. */
 const TAGGED: readonly string[] = ["hub", "once"];
 
-/** Milliseconds until the next alarm of an object whose role this deploy does not have. They double up to the maximum. */
+/** The first delay, in milliseconds, of the alarm of an object whose role is missing in this deploy. It doubles each time. */
 const UNSERVED_MS = 60_000;
-/** @limit internal */
+/** The maximum delay in milliseconds. @limit internal */
 const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 
-/** The key of these milliseconds while the object waits. It is after all other keys: see `storedRole`. */
+/** The storage key of the current delay. It is sorted after all other keys: see `storedRole`. */
 const UNSERVED = "~unserved";
 
 /** Finds the event log, which only sessions have. */
 const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
 
-/** Finds tables that are not those of the platform. */
+/** Finds tables other than the platform's own tables. */
 const TABLES = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
 
-/** The object of one session, hub, key ring, call, client key or task. `edge()` creates the class to export. */
+/** The Durable Object of one session, task or other role of an endpoint. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> {
   readonly #roles: Roles<Env>;
   readonly #className: string;
-  /** The target and the role object, once the role is known. */
+  /** The target of this object. Undefined, like the role object, until the role is known. */
   #target: string | undefined;
   #role: RoleObject | undefined;
 
@@ -106,7 +107,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     return role[method]?.(...args);
   }
 
-  /** Serves a request of the Worker for a WebSocket. */
+  /** Serves a request for a WebSocket from the Worker. */
   override async fetch(request: Request): Promise<Response> {
     const target = request.url.slice(toUrl("").length);
     try {
@@ -120,18 +121,18 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     }
   }
 
-  /** Called by the platform when the alarm of the object is due. */
+  /** Called by the platform when the object's alarm is due. */
   override async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const { kv, sql } = this.ctx.storage;
     const name = storedRole(kv) ?? (sql.exec(LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.(info);
     else if (name) await this.#wait(name);
-    // Its role has deleted everything, but an empty database is stored too. The object may be called for any role later.
+    // The role has deleted its data. The empty database is deleted too, because the object may later get another role.
     else if (sql.exec(TABLES).toArray().length === 0) await this.ctx.storage.deleteAll();
   }
 
-  /** Keeps what is stored, for a later deploy that has the role again. */
+  /** Keeps the stored data for a later deploy that has the role again, and sets the next alarm. */
   async #wait(name: string): Promise<void> {
     const { storage } = this.ctx;
     const waitMs = Math.min((storage.kv.get<number>(UNSERVED) ?? UNSERVED_MS / 2) * 2, UNSERVED_MAX_MS);
@@ -148,14 +149,15 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
   /** Called by the platform when a WebSocket of the object is closed. */
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     await this.#roleOf(socket)?.webSocketClose?.(socket, code);
-    // The platform does not answer the close of an accepted socket. Without an answer, an object at the other end stays in memory.
+    // The platform does not answer a close frame on an accepted socket. Without the answer, an object at the other end would
+    // stay in memory.
     socket.close();
   }
 
   /**
    * Returns the role object for a call.
    *
-   * @throws {KitError} `binding-crossed` when this object has another role, or belongs to another endpoint.
+   * @throws {KitError} `binding-crossed` if this object has another role or belongs to another endpoint.
    */
   #enter(target: string): RoleObject {
     if (target === this.#target && this.#role) return this.#role;
@@ -167,7 +169,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     return role;
   }
 
-  /** Returns whether a call is meant for a task but this object stores none: a client can send any object id as a task id. */
+  /** Returns whether a call is meant for a task but this object is not a task. Clients can send any object id as a task id. */
   #isNoTask(target: string, method: string): boolean {
     return method !== "create" && target === toTarget("task", this.#className) && this.#knownRole() !== "task";
   }
@@ -181,7 +183,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> {
     return name === undefined ? storedRole(this.ctx.storage.kv) : name.slice(0, name.indexOf(":"));
   }
 
-  /** Creates the role object. Returns undefined if the endpoint has no such role. */
+  /** Creates and returns the role object. Returns undefined if the endpoint does not have the role. */
   #play(name: string): RoleObject | undefined {
     const role: RoleObject | undefined = this.#roles.find((each) => each.name === name)?.create(this.ctx, this.env);
     if (role) {

@@ -1,5 +1,5 @@
 /**
- * Where the objects of an endpoint are, for endpoints that list their parts one by one.
+ * Configures the Durable Objects of an endpoint, for endpoints that list their parts individually.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { ObjectsPart, Part } from "./parts.ts";
 const OPTIONS: OptionTable<ObjectsOptions> = { className: null, binding: null, jurisdiction: null, locationHint: null };
 
 /**
- * Says where the objects of an endpoint are, and under which name the Worker exports their class. `durable()` has the same
- * options, so an endpoint with `durable()` does not need this part.
+ * Configures where the Durable Objects of an endpoint are, and under which name the Worker exports their class. `durable()`
+ * has the same options, so an endpoint with `durable()` does not need this part.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example

@@ -1,15 +1,15 @@
 /**
- * The WebSockets of an object that are open. The platform also returns those that are closing.
+ * Access to the open WebSockets of a Durable Object. The platform also returns WebSockets that are closing.
  *
  * @module
  */
 
-/** Returns the open WebSockets of an object. @param tag Only those with this tag. */
+/** Returns the open WebSockets of an object. @param tag If given, only WebSockets with this tag are returned. */
 export function openSockets(ctx: Pick<DurableObjectState, "getWebSockets">, tag?: string): WebSocket[] {
   return ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
 }
 
-/** Sends a text on a WebSocket unless it is closed. */
+/** Sends a message on a WebSocket if it is open. */
 export function sendIfOpen(socket: WebSocket | undefined, text: string): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(text);
 }

@@ -1,42 +1,42 @@
 /**
- * Problems in the configuration of an endpoint. All of them are reported together: once in the log, and in the answer
- * to each request for a loopback host.
+ * Problems in the configuration of an endpoint. They are reported together: once in the log, and in the response to each
+ * request for a loopback host.
  *
  * @module
  */
 import { isLoopback, splitUrl } from "../http/origin.ts";
 
-/** Identifies a problem in the log and in answers. */
+/** Identifies a problem in the log and in responses. */
 export type ProblemCode =
-  /** `edge()` got an option that does not exist. */
+  /** An option of `edge()` does not exist. */
   | "option-unknown"
-  /** An option has a value that it does not take. */
+  /** An option has an invalid value. */
   | "option-invalid"
-  /** Two endpoints of the Worker have the same class, or the same Workflow binding. */
+  /** Two endpoints of the Worker use the same class or the same Workflow binding. */
   | "name-taken"
   /** The Worker does not export the class. */
   | "export-missing"
-  /** The configuration does not create the class. */
+  /** The Wrangler configuration does not create the class. */
   | "migration-missing"
-  /** A binding is missing, or has the wrong type. */
+  /** A binding is missing or has the wrong type. */
   | "binding-wrong"
-  /** The class is not the one that `edge()` created. */
+  /** The class was not created by `edge()`. */
   | "class-wrong"
   /** There are no sealing keys. */
   | "keys-missing"
   /** The compatibility date is too old for Durable Objects. */
   | "date-too-old";
 
-/** A problem, as a line of text that says what to write. */
+/** A problem: one line with its code, its cause, and what to write instead. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
-/** Returns whether a compatibility flag of the Worker is not set. False on a platform that does not report its flags. */
+/** Returns whether a compatibility flag of the Worker is not set. Returns false if the platform does not report its flags. */
 export function lacksFlag(name: string): boolean {
   const platform = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   return platform.Cloudflare?.compatibilityFlags?.[name] === false;
 }
 
-/** Logs a missing flag. Without request signals, which report disconnects, an endpoint works. */
+/** Warns if request signals, which report disconnects, are not enabled. The endpoint works without them. */
 export function warnOfMissingFlag(): void {
   if (lacksFlag("enable_request_signal"))
     console.warn(
@@ -45,10 +45,10 @@ export function warnOfMissingFlag(): void {
 }
 
 /**
- * Returns the answer to every request while there are problems. Only a loopback host gets one line for each, since they
- * name classes and bindings of the Worker.
+ * Returns the response to requests while there are problems. Only responses for a loopback host list the problems, because
+ * they name classes and bindings of the Worker.
  *
- * @param isNew Whether the problems are logged.
+ * @param isNew Whether to log the problems.
  */
 export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Response {
   const wrong = "This server is not configured correctly.";

@@ -1,6 +1,6 @@
 /**
- * A WebSocket from the Worker to an object that reconnects when it is lost. Deploys, moves and crashes reset objects
- * while the Worker's response to its client continues.
+ * A WebSocket from the Worker to a Durable Object, which reconnects when the connection is lost. Deploys, migrations to
+ * other machines and crashes reset objects while the Worker's response to its client continues.
  *
  * @module
  */
@@ -8,35 +8,35 @@
 import { pause } from "../core/basics/pause.ts";
 import { sendIfOpen } from "./open-sockets.ts";
 
-/** Close code: the other side is finished. Do not reconnect. */
+/** Close code: the other side has finished. Do not reconnect. */
 export const OVER = 4000;
 
-/** Close code: a later socket has replaced this one. Do not reconnect. */
+/** Close code: a later socket has replaced this socket. Do not reconnect. */
 export const SUPERSEDED = 4001;
 
 /** Close code: the client of the stream has left and cannot return to it. */
 export const GONE = 4002;
 
-/** Attempts to reconnect. Before each one is a random pause, whose upper limit doubles from one attempt to the next. */
+/** The maximum number of attempts to reconnect. Each follows a random pause, whose upper limit doubles each time. */
 const TRIES = 24;
-/** Upper limit in milliseconds of the first pause, and of all pauses. */
+/** The upper limit of the first pause, in milliseconds. */
 const PAUSE_MS = 100;
-/** @limit internal */
+/** The upper limit of all pauses, in milliseconds. @limit internal */
 const PAUSE_MAX_MS = 250;
 
 /**
- * Milliseconds within which a lost connection is restored, counted from the moment its object is reachable again: the longest
+ * The maximum time, in milliseconds, in which a lost connection is restored once its object is reachable again: the longest
  * pause, plus time for the network.
  */
 export const RECONNECT_MS = 700;
 
 export interface ReconnectingSocketOptions {
-  /** Requests a WebSocket from the object. A response without one is a refusal. */
+  /** Requests a WebSocket from the object. A response without a WebSocket is a refusal. */
   dial(): Promise<Response>;
   onMessage(text: string): void;
-  /** Called after it has reconnected. */
+  /** Called after each reconnection. */
   onReconnect?(): void;
-  /** Called when the other side is finished or can no longer be reached. Nothing is called afterwards. */
+  /** Called when the other side has finished or can no longer be reached. It is the last callback. */
   onEnd(): void;
 }
 
@@ -49,19 +49,19 @@ export class ReconnectingSocket {
     this.#options = options;
   }
 
-  /** Returns a connected socket, or the response that refuses it. @throws {Error} when the object cannot be reached. */
+  /** Returns a connected socket, or the response that refused it. @throws {Error} if the object cannot be reached. */
   static async open(options: ReconnectingSocketOptions): Promise<ReconnectingSocket | Response> {
     const socket = new ReconnectingSocket(options);
     const refusal = await socket.#dial();
     return refusal ?? socket;
   }
 
-  /** Sends the text if it is connected, or else drops it. The caller sends it again in `onReconnect` if it matters. */
+  /** Sends a message, or drops it while disconnected. Callers send required messages again in `onReconnect`. */
   send(text: string): void {
     sendIfOpen(this.#socket, text);
   }
 
-  /** Closes it from this side. `onEnd` is not called. */
+  /** Closes the socket from this side. `onEnd` is not called. */
   close(code = 1000): void {
     this.#isOver = true;
     this.#socket?.close(code);
@@ -99,7 +99,7 @@ export class ReconnectingSocket {
       const refusal = await this.#dial().catch(() => "unreachable" as const);
       if (refusal === "unreachable") continue;
       if (refusal) {
-        // An object does not hibernate while its answer is not read.
+        // An object does not hibernate until its response has been read or cancelled.
         await refusal.body?.cancel();
         break;
       }

@@ -1,4 +1,4 @@
-/** Calls an object, and once more if the object was reset during the call, but not if it is overloaded. For idempotent calls. */
+/** Makes an idempotent call to a Durable Object. Retries once if the object was reset, but not if it is overloaded. */
 export async function retryOnReset<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

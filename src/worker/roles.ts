@@ -1,21 +1,20 @@
 /**
- * The roles of objects, and how the role of an object is found.
+ * The roles of Durable Objects, and the function that derives the role of an object from its stored data.
  *
  * @module
  */
 
-/** The role of an object. */
 export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates" | "user";
 
-/** Returns the name of an object of a hub's shard. Object 0 is the root. */
+/** Returns the name of an object in a shard of the hub. Object 0 is the root. */
 export function hubName(shard: number, object = 0): string {
   return `hub:${shard}${object ? `.${object}` : ""}`;
 }
 
-/** Name of the object that creates the sealing keys. */
+/** The name of the object that creates the sealing keys. */
 export const KEYS_NAME = "keys:sealing";
 
-/** Prefixes of the first stored key, and the role they identify. Any other key is of a session. */
+/** Prefixes of the first stored key, with the roles that they identify. An object with any other key is a session. */
 const STORED: Readonly<Record<string, RoleName>> = {
   claim: "once",
   "entry/": "task",
@@ -27,12 +26,12 @@ const STORED: Readonly<Record<string, RoleName>> = {
   "user/": "user",
 };
 
-/** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the types of Workers. */
+/** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the Workers types. */
 interface Stored {
   list(options: { limit: number }): Iterable<readonly [string, unknown]>;
 }
 
-/** Returns the role of an object from its stored keys. Undefined if it stores none, like most hubs and sessions. */
+/** Returns the role of an object by its stored keys. Undefined if it has no stored keys, like most hubs and sessions. */
 export function storedRole(kv: Stored): RoleName | undefined {
   const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
   if (first === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The services of an endpoint, as the parts with objects receive them. Parts import this module and not parts.ts, whose
- * interfaces refer to them.
+ * The services of an endpoint that parts with Durable Objects receive. Parts import this module instead of parts.ts,
+ * because the interfaces in parts.ts refer to the parts.
  *
  * @module
  */
@@ -21,34 +21,34 @@ import type { Problem } from "./problems.ts";
 import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
-/** The services that a part (sessions, hub, tasks) receives when it joins an endpoint. */
+/** The services that a part (sessions, hub, tasks) receives when it is attached to an endpoint. */
 export interface ObjectServices extends AddedServices {
-  /** Where the objects of the endpoint are. */
+  /** The location of the endpoint's objects. */
   readonly reference: ObjectReference;
-  /** The limits of the endpoint and the times of its responses. */
+  /** The limits of the endpoint, including the times of its responses. */
   readonly limits: HttpLimits;
-  /** Receives exceptions when the server has no `onError`. */
+  /** Receives exceptions if the server does not have `onError`. */
   readonly onError: ErrorReporter;
-  /** Whether the server depends on the request. */
+  /** Whether the server is created for each request by a server function. */
   readonly isPerRequest: boolean;
-  /** Whether notifications reach the clients of this endpoint. */
+  /** Whether notifications are delivered to the clients of this endpoint. */
   readonly hasNotifications: boolean;
-  /** Serves messages of HTTP+SSE clients; undefined without `httpSse()`. */
+  /** Serves messages of HTTP+SSE clients. Undefined without `httpSse()`. */
   readonly deliver: Deliver | undefined;
-  /** Lets calls survive a restart of their object; undefined without `replay()`. */
+  /** Lets calls survive a restart of their object. Undefined without `replay()`. */
   readonly replay: ReplayPart | undefined;
-  /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
+  /** Returns the keys for a purpose. Undefined if the keys come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
-  /** Adds the methods of tasks to those of a client. Undefined without `tasks()`, and for `tasks()` itself. */
+  /** Adds the methods of tasks to a client's methods. Undefined without `tasks()`, and for `tasks()` itself. */
   readonly extend?: HttpOptions["extend"];
   /**
-   * Runs calls once.
+   * Returns the function that runs each call only once. Undefined without `once()`.
    *
-   * @param session The session that they belong to. Undefined without a session.
-   * @param stream The stream of a call that runs again after its object was lost, so that it is not taken for a repetition.
+   * @param session The session of the calls. Undefined without a session.
+   * @param stream The stream of a durable call, so that its rerun after a reset does not count as a repeated call.
    */
   readonly once: ((env: unknown, session: string | undefined, stream?: number) => Once) | undefined;
-  /** Returns the server for a stored request. Without a request, the server function receives an empty one. */
+  /** Returns the server for a stored request. Without a request, the server function receives an empty request. */
   serverFor(
     request: PlainRequest | undefined,
     env: unknown,
@@ -56,24 +56,24 @@ export interface ObjectServices extends AddedServices {
   ): Registry | Promise<Registry>;
 }
 
-/** The services that plugins contribute. Each is undefined if no plugin contributes it. */
+/** The services that plugins contribute. A service is undefined if no plugin contributes it. */
 export interface AddedServices {
-  /** The hooks of the plugins around calls. */
+  /** The hooks that plugins run around calls. */
   readonly hooks?: EndpointHooks | undefined;
-  /** Returns the scopes that messages of a client require. Contributed by a plugin that authenticates with scopes. */
+  /** Returns the scopes that the messages of a client require. Contributed by plugins that authenticate with scopes. */
   readonly scopesOf?: ((messages: readonly JsonObject[]) => readonly string[]) | undefined;
-  /** Limits the number of tasks that a principal has. */
+  /** Wraps a task backend to limit the number of tasks per principal. */
   readonly boundTasks?: ((tasks: LegacyTaskBackend, env: unknown) => LegacyTaskBackend) | undefined;
-  /** Returns a gateway that notices which sessions are opened and which have ended. */
+  /** Wraps a session gateway to observe which sessions are opened and which have ended. */
   readonly watchSessions?: ((gateway: SessionGateway) => SessionGateway) | undefined;
 }
 
-/** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are requested again. */
+/** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are loaded again. */
 export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
 
-/** A part that seals values which clients store. */
+/** A part that seals values for clients to store. */
 export interface SealingPart {
-  /** Finds missing keys. Called if there is no part for keys. */
+  /** Finds missing keys. Called if the endpoint does not have `keys()`. */
   findProblems(env: unknown): Problem[];
 }
 
@@ -85,7 +85,7 @@ export interface ReplayPart extends SealingPart {
   calls(host: DurableCallsHost): DurableCalls;
 }
 
-/** Returns a request in the form that functions of the author receive. */
+/** Converts a stored request to the form that the author's functions receive. */
 export function toRequestFacts({ url, headers }: PlainRequest): RequestFacts {
   return { url, headers: new Headers(headers as [string, string][]) };
 }

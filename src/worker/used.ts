@@ -1,5 +1,5 @@
 /**
- * Reads the option `use` of `edge()`: sorts its entries into parts of the kit, plugins and middleware.
+ * Reads the option `use` of `edge()` and sorts its entries into parts of this package, plugins and middleware.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import type { Plugin } from "./plugin.ts";
 import type { Problem } from "./problems.ts";
 import type { ReplayPart } from "./services.ts";
 
-/** The parts of the kit that an endpoint has, by their slot. */
+/** The parts of an endpoint, by slot. */
 export interface Slots<Env> {
   readonly sessions?: SessionsPart<Env>;
   readonly httpSse?: HttpSsePart;
@@ -36,7 +36,7 @@ export interface Slots<Env> {
   readonly replay?: ReplayPart;
 }
 
-/** The entries of the option `use`. */
+/** The sorted entries of the option `use`. */
 export interface Used<Env> extends Slots<Env> {
   readonly plugins: readonly Plugin<Env>[];
   readonly middleware: readonly MiddlewareHandler<HonoEnv<Env>>[];
@@ -55,11 +55,11 @@ export function readUse<Env>(use: unknown = []): Used<Env> {
   const entries = [use].flat() as (Plugin<Env> | AnyPart<Env> | MiddlewareHandler<HonoEnv<Env>>)[];
   entries.forEach((each, at) => {
     if (typeof each === "function") {
-      // A plugin that was not called is a function too, and would take every request.
+      // A plugin that was not called is a function too, and as middleware it would handle all requests.
       if (each.length < 2) wrong(`[${at}] is a function without (context, next); ${WRITE}`);
       middleware.push(each);
     } else if (!isObject(each as unknown) || !each.slot) {
-      // Only the type is named, because clients receive this text and the value may be a misplaced secret.
+      // Only the type is named, because clients receive this message and the value may be a misplaced secret.
       if (Array.isArray(use)) wrong(`[${at}] is ${describeType(each)}; ${WRITE}`);
     } else if (each.slot === "plugin") plugins.push(each);
     else {
@@ -70,7 +70,7 @@ export function readUse<Env>(use: unknown = []): Used<Env> {
   const { durable, ...own } = slots;
   const contained =
     durable?.slot === "durable" ? Object.fromEntries(durable.parts.map((part) => [part.slot, part])) : {};
-  // Any other part beside durable() replaces the one that durable() contains.
+  // Any other part that is listed beside durable() replaces the same part of durable().
   if (own.objects && contained.objects) wrong(": write objects() as options of durable().");
   const all = { ...contained, ...own } as Slots<Env> & { readonly objects?: ObjectsPart };
   if (all.httpSse && !all.sessions) wrong(": httpSse() needs sessions().");

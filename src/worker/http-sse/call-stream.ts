@@ -1,7 +1,7 @@
 /**
- * The stream of one call of an HTTP+SSE client. It has no HTTP response of its own: its messages go to the only stream
- * that the client reads. When a call takes longer than its POST, it is stored as accepted, so that its client gets an
- * outcome even if the object is reset.
+ * The stream of one call of an HTTP+SSE client. It does not have its own HTTP response. Its messages are sent on the only
+ * stream that the client reads. A call that outlasts its POST is stored as accepted, so that the client receives a response
+ * even if the Durable Object is reset.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface HttpSseCallStreamOptions {
   /** Number of the stream that the client reads. */
   readonly own: number;
   readonly requests: readonly RequestId[];
-  /** Called before the answer is sent. */
+  /** Called before the response is sent. */
   readonly onEnd: (text: string | undefined) => void;
 }
 
@@ -35,12 +35,12 @@ export class HttpSseCallStream implements CallStream {
     return this.#id !== undefined;
   }
 
-  /** Resolves immediately: only a stream that can become the response to a POST has to begin. */
+  /** Resolves immediately, because this stream does not become the response to a POST. */
   get begun(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Stores that the call was accepted. */
+  /** Stores that the call has been accepted. */
   begin(): void {
     const { streams, own, requests } = this.#options;
     this.#id ??= streams.accept(own, requests);
@@ -51,7 +51,7 @@ export class HttpSseCallStream implements CallStream {
     streams.sayOn(own, text, isNews);
   }
 
-  /** Sends the answer and deletes the record of the call, synchronously, so that both are stored or neither. */
+  /** Sends the response and deletes the record of the call. Synchronous, so that both are stored or neither is. */
   end(text: string | undefined): void {
     const { streams, own, requests, onEnd } = this.#options;
     onEnd(text);

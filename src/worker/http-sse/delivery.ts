@@ -1,7 +1,7 @@
 /**
- * Serves the messages of HTTP+SSE clients in the object of their session. The client introduces itself in its handshake,
- * and receives every answer on its only stream. Everything else (limits, repeated requests, hooks) works as for a POST
- * of Streamable HTTP.
+ * Serves the messages of HTTP+SSE clients in the Durable Object of their session. The client describes itself in its
+ * handshake, and receives all responses on its only stream. Limits, repeated requests and hooks work as for a POST of
+ * Streamable HTTP.
  *
  * @module
  */
@@ -22,11 +22,11 @@ import { HttpSseCallStream } from "./call-stream.ts";
 export const deliver: Deliver = async (session, caller, post) => {
   const { streams } = session;
   if (streams.speaking === undefined && streams.reconnectWithinMs > 0) {
-    // A waiting message uses memory, so it counts as a request in flight.
+    // A message that waits for the stream uses memory, so it counts as a request in flight.
     const refusal = session.tooMany(1);
     if (refusal) return { refusal };
     await streams.reconnected();
-    // The session may have ended during the wait, or another principal may own it now.
+    // During the wait, the session may have ended or been bound to another principal.
     if (!(await session.admit(caller))) return undefined;
   }
   const own = streams.speaking;
@@ -44,7 +44,7 @@ export const deliver: Deliver = async (session, caller, post) => {
   return session.runPost(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
 };
 
-/** `initialize` of a client that already has a session id. Runs all hooks. Stores the client when it succeeds. */
+/** Serves `initialize` of a client that already has a session id, with all hooks. Stores the client if it succeeds. */
 class Handshake {
   readonly #session: HttpSseSession;
   readonly #caller: Caller;
@@ -57,14 +57,14 @@ class Handshake {
     this.#request = request;
   }
 
-  /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
+  /** Returns the context of the handshake's call, in which hooks receive the client that the handshake describes. */
   adapt(context: LegacyContext): LegacyContext {
     const { client } = this.#tryNegotiate(context.registry) ?? context;
     const initialize: Method = { serve: ({ registry }) => this.#initialize(registry) };
     return { ...context, client, methods: { ...context.methods, initialize } };
   }
 
-  /** Stores the client, unless a hook or the handshake itself has refused it. */
+  /** Stores the client unless the response is an error, from a hook or from the handshake itself. */
   onAnswer(text: string | undefined): void {
     const client = this.#client;
     if (!client || text === undefined || "error" in JSON.parse(text)) return;
@@ -94,7 +94,7 @@ class Handshake {
     try {
       return this.#negotiate(registry);
     } catch {
-      // The answer to the handshake will be this error: `#initialize` throws it again.
+      // `#initialize` throws this error again, so that it becomes the response to the handshake.
       return undefined;
     }
   }

@@ -1,6 +1,5 @@
 /**
- * Serves clients that use HTTP+SSE, the transport of 2024-11-05, at the URL that serves all
- * other clients.
+ * Serves clients that use HTTP+SSE, the transport of 2024-11-05, at the same URL as all other clients.
  *
  * @module
  */
@@ -18,33 +17,33 @@ import { deliver } from "./delivery.ts";
 /** Options of {@link httpSse}. */
 export interface HttpSseOptions {
   /**
-   * A further path for the stream, such as "/sse", for clients that are configured with that path.
+   * An additional path for the stream, such as "/sse", for clients that are configured with that path.
    *
    * @default none, or "/sse" if `messagesPath` is given
    */
   readonly path?: string;
-  /** The path to which clients of `path` send messages. @default none, or "/messages" if `path` is given */
+  /** The path to which clients of `path` send their messages. @default none, or "/messages" if `path` is given */
   readonly messagesPath?: string;
   /**
-   * The maximum number of streams of HTTP+SSE clients that one isolate holds open at once. A further one is answered
-   * with 429 before an object is created for it. A stream counts until the runtime reports that its client has
-   * disconnected. The runtime notices that when it writes to the stream, so a client that has left counts until the
-   * next message or heartbeat (`heartbeatMs`), and one whose network was lost until the connection times out.
+   * The maximum number of streams of HTTP+SSE clients that one isolate holds open at once. Additional streams are refused
+   * with 429 before a Durable Object is created. A stream counts until the runtime reports that its client has
+   * disconnected. The runtime detects this when it writes to the stream, so a client that has left counts until the next
+   * message or heartbeat (`heartbeatMs`), and a client that has lost its network counts until the connection times out.
    *
    * @default 1000
    */
   readonly streamsMax?: number;
   /**
    * The maximum number of these streams that one principal may hold open in one isolate, so that a single caller cannot
-   * take all of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server that
-   * authenticates nobody.
+   * use all of them. All anonymous callers together count as one principal. For a server without authentication, set this
+   * option to `streamsMax`.
    *
    * @default half of `streamsMax`, rounded up
    */
   readonly streamsPerPrincipalMax?: number;
   /**
-   * The time, in milliseconds, in which a client must begin its handshake after it has opened its stream. Then the
-   * stream ends. Some clients of Streamable HTTP open a stream that they never use.
+   * How long a stream stays open without a handshake, in milliseconds. Some clients of Streamable HTTP open a stream that
+   * they never use.
    *
    * @default 5 minutes
    */
@@ -62,8 +61,9 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
 /**
  * Serves clients that use HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Requires `sessions()`.
  *
- * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the
- * stream. Its first event names the same path, with the session in the query, to which the client sends its messages.
+ * A GET that accepts `text/event-stream` (or any type) and has neither `Mcp-Session-Id` nor `Last-Event-ID` opens the
+ * stream. Its first event contains the URL to which the client sends its messages: the same path, with the session in the
+ * query.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -92,12 +92,12 @@ export function httpSse(options: HttpSseOptions = {}): Part {
     slot: "httpSse",
     deliver,
     mount: (app, { endpoint, gateway }) => {
-      // edge() refuses every request to an endpoint with httpSse() and without sessions().
+      // The gateway exists, because edge() refuses all requests to an endpoint with httpSse() but without sessions().
       const responder = createResponders(endpoint, gateway as SessionGateway, open);
       const addRoute = (method: "GET" | "POST", own: string, other: string) =>
         app.all(own, (context) => {
           const { raw } = context.req;
-          // The app may be mounted under a path of another app.
+          // The app may be mounted at a path of another app.
           const base = new URL(raw.url).pathname.slice(0, -own.length);
           return responder(method, base + other)(raw, context.env, findExecution(context));
         });
@@ -113,8 +113,8 @@ export function httpSse(options: HttpSseOptions = {}): Part {
 }
 
 /**
- * Returns a function that creates responders: one opens a stream for a GET, the other accepts the message of a POST. Both
- * apply the checks of the endpoint first.
+ * Returns a function that creates responders. The responder for GET opens a stream, and the responder for POST accepts a
+ * message. Both first apply the checks of the endpoint.
  */
 function createResponders(endpoint: Endpoint, gateway: SessionGateway, open: OpenStreams) {
   /** @param other The path of the other route. Undefined if the stream and its messages have the same path. */
@@ -127,7 +127,7 @@ function createResponders(endpoint: Endpoint, gateway: SessionGateway, open: Ope
           ? openHttpSse(gateway, admitted, services, open, other)
           : postHttpSse(gateway, admitted, services);
       });
-    // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
+    // Both paths belong to one endpoint, so the session id from the stream is valid at the path of the messages.
     return endpoint.serve(request, env, execution, method, reply, isStream ? undefined : other);
   };
 }

@@ -1,12 +1,12 @@
 /**
- * An object of the hub, which connects all isolates of a server. Each stream that wants notifications has a WebSocket
- * to one object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores
- * how many there are, and nothing else is stored. Objects hibernate between notifications. The filter of each socket is
- * attached to the socket and survives hibernation. See docs/decisions/005-notifications.md.
+ * A Durable Object of the hub, which connects all isolates of a server. Each stream that receives notifications has a
+ * WebSocket to one object of a shard, which is the root or a branch. Publishing calls the root, which calls the branches.
+ * The only stored data is the number of objects, in the root. Objects hibernate between notifications. The filter of each
+ * socket is attached to the socket and survives hibernation.
  *
- * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a
- * Worker that reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch;
- * then a Worker that reconnects receives a notification for each list, resource and task in its filter. See
+ * Publications are numbered. While the object is in memory, it keeps the last number of each subject, so a Worker that
+ * reconnects receives only the notifications that it missed. Hibernation or a reset begins a new epoch. A Worker that
+ * reconnects then receives a notification for each list, resource and task in its filter. See
  * docs/decisions/005-notifications.md.
  *
  * @module
@@ -27,70 +27,70 @@ import {
 import { describeSubject } from "./shards.ts";
 
 /**
- * Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes.
- * @limit characters A filter of subscriptions that an object keeps in its socket. A longer one is sent again after
- * hibernation.
+ * The maximum length, in characters, of a filter that is attached to a socket. An attachment can hold 16,384 bytes.
+ * @limit characters A subscription filter that the hub attaches to a WebSocket. With a longer filter, the hub sends all
+ * notifications and the Worker filters them.
  */
 const FILTER_MAX = 5_000;
 
 /**
- * The maximum number of subjects that are remembered. A Worker that reconnects is also sent notifications for forgotten
- * subjects, even if it missed none.
+ * The maximum number of subjects whose last number is kept. A Worker that reconnects also receives notifications for
+ * removed subjects, even if it did not miss any.
  * @limit internal
  */
 const SUBJECTS_MAX = 4_096;
 
 /**
- * The filter of a socket. True if it is too large to attach: then everything is sent, since the Worker filters again
- * anyway.
+ * The filter of a socket. True if the filter is too large to attach. All notifications are then sent, because the Worker
+ * filters them again anyway.
  */
 type Attachment = ChangeFilter | true;
 
 /** The methods that are called by the Worker, and `publish` of branches by the root. */
 export interface HubRpc {
   /**
-   * Sends the notifications to every Worker whose filter admits one of them, through the branches too. They are sent
-   * when it returns, not acknowledged.
+   * Sends the notifications to each Worker whose filter matches, including the Workers of branches. When it returns, they
+   * have been sent but not acknowledged.
    *
-   * @param notifications Each as JSON, which is forwarded unchanged.
-   * @returns The number of sockets that failed. Their Workers reconnect and receive the notifications then.
+   * @param notifications Notifications encoded as JSON, which are forwarded unchanged.
+   * @returns The number of sockets that failed. Their Workers receive the notifications when they have reconnected.
    */
   publish(notifications: readonly string[]): Promise<number>;
 
   /**
-   * Doubles the number of objects of the shard, unless it is higher already. Only the root is asked.
+   * Doubles the number of objects of the shard, unless it is already higher. Called only on the root.
    *
-   * @param seen The number that the caller knows.
-   * @param max The number is not raised beyond this.
-   * @returns The number, which is stored before the caller receives it.
+   * @param seen The number of objects that the caller knows of.
+   * @param max The maximum number of objects.
+   * @returns The number of objects. It is stored before the caller receives it.
    */
   grow(shard: number, seen: number, max: number): number;
 }
 
-/** Publishes through a branch of the root's shard. */
+/** Publishes notifications through a branch of a shard. */
 type Forward = (shard: number, object: number, notifications: readonly string[]) => Promise<number>;
 
-/** The start of the first tag of a socket. The size of the stream follows. */
+/** The prefix of the first tag of a socket. The size of the stream follows. */
 const SIZE_TAG = "size ";
 
-/** The key of the root's shard and of the number of its objects. */
+/** The storage key of the shard's number and its number of objects. */
 const OBJECTS = "objects";
 
 export class HubObject implements RoleObject, HubRpc {
   readonly #ctx: DurableObjectState;
   readonly #forward: Forward;
-  /** The shard, and the number of its objects. Only the root knows them. */
+  /** The number of the shard and its number of objects. Known only to the root. */
   #size: readonly [shard: number, objects: number];
-  /** At least the number of open streams and at least their characters. Counted when a limit seems to be exceeded. */
+  /** Upper bounds for the number and the characters of the open streams. Recounted when they exceed a limit. */
   #streams = Number.POSITIVE_INFINITY;
   #chars = 0;
   readonly #epoch = crypto.randomUUID();
   #number = 0;
-  /** The number of the last publication about each subject, in ascending order. */
+  /** The number of the last publication of each subject, in ascending order. */
   readonly #lastNumbers = new Map<number, number>();
-  /** No subject that is missing in `#lastNumbers` was published after this number. */
+  /** Subjects that are not in `#lastNumbers` were last published at this number or earlier. */
   #floor = 0;
-  /** Compiled filters, while the object is in memory. */
+  /** Compiled filters by socket. Lost on hibernation. */
   readonly #ready = new WeakMap<WebSocket, (notification: ChangeNotification) => boolean>();
 
   constructor(ctx: DurableObjectState, forward: Forward) {
@@ -102,7 +102,7 @@ export class HubObject implements RoleObject, HubRpc {
   async publish(notifications: readonly string[]): Promise<number> {
     const [shard, objects] = this.#size;
     const branches = Array.from({ length: objects - 1 }, (_, at) => this.#forward(shard, at + 1, notifications));
-    // The calls leave before the sockets of this object take their time.
+    // The calls to the branches are sent first, because sending on the sockets of this object takes time.
     const own = branches.length ? pause(0).then(() => this.#send(notifications)) : this.#send(notifications);
     return (await Promise.all([own, ...branches])).reduce((sum, failed) => sum + failed);
   }
@@ -116,7 +116,7 @@ export class HubObject implements RoleObject, HubRpc {
     return this.#size[1];
   }
 
-  /** Sends the notifications on the sockets of this object, and returns how many of them failed. */
+  /** Sends the notifications on the sockets of this object. Returns the number of sockets that failed. */
   #send(notifications: readonly string[]): number {
     this.#number += 1;
     const all = notifications.map((text) => ({
@@ -125,7 +125,7 @@ export class HubObject implements RoleObject, HubRpc {
     }));
     const position = JSON.stringify(this.#position);
     let failed = 0;
-    // The Worker of any other socket has closed it, or will reconnect.
+    // Sockets that are not open were closed by their Workers, or their Workers will reconnect.
     for (const socket of openSockets(this.#ctx)) {
       try {
         const admits = this.#filterOf(socket);
@@ -133,7 +133,7 @@ export class HubObject implements RoleObject, HubRpc {
         if (wanted.length === 0) continue;
         socket.send(`{"place":${position},"notifications":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
-        // Closing with an error makes the Worker reconnect and receive what it missed.
+        // Closing with an error makes the Worker reconnect and receive the notifications that it missed.
         failed += 1;
         socket.close(1011);
       }
@@ -141,7 +141,7 @@ export class HubObject implements RoleObject, HubRpc {
     return failed;
   }
 
-  /** Accepts a WebSocket, or answers 429 with a text that names the exceeded limit. */
+  /** Accepts a WebSocket, or returns 429 with a message that names the exceeded limit. */
   async fetch(request: Request): Promise<Response> {
     const claim = JSON.parse(request.headers.get(CLAIM_HEADER) ?? "") as HubClaim;
     const { owner, ownerMax, size, charsMax } = claim;
@@ -150,13 +150,13 @@ export class HubObject implements RoleObject, HubRpc {
     const excess = isOver
       ? `${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`
       : this.#findExcess(claim);
-    // Without the number the refusal is final: no other object may take the stream.
+    // A refusal without this header is final, because no other object may accept the stream.
     const headers: HeadersInit = isOver || size > charsMax ? {} : { [OBJECTS_HEADER]: String(this.#size[1]) };
     if (excess) return new Response(excess, { status: 429, headers });
     this.#streams += 1;
     this.#chars += size;
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    // Tags survive hibernation. The size is the first tag.
+    // The size is stored in the first tag, because tags survive hibernation.
     this.#ctx.acceptWebSocket(ours, [SIZE_TAG + size, "hub", ...(owner ? [owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs, headers });
   }
@@ -174,7 +174,7 @@ export class HubObject implements RoleObject, HubRpc {
     socket.send(JSON.stringify(answer));
   }
 
-  /** Synchronous, like the accept that follows, so that concurrent requests cannot all pass the check. */
+  /** Returns a description of the limit that a stream would exceed. Synchronous, so that check and accept are atomic. */
   #findExcess({ size, streamsMax, charsMax }: HubClaim): string | undefined {
     if (this.#streams >= streamsMax || this.#chars + size > charsMax) {
       const sockets = openSockets(this.#ctx);
@@ -206,12 +206,12 @@ export class HubObject implements RoleObject, HubRpc {
     return notification;
   }
 
-  /** Returns a notification for each subject in the filter that may have been published since the position. */
+  /** Returns a notification for each subject of the filter that may have been published after the position. */
   #missed(
     { lists, uris, elicitations = [], tasks = [] }: ChangeFilter,
     { epoch, number }: HubPosition,
   ): readonly ChangeNotification[] {
-    // A Worker that knows another epoch has received nothing of this one.
+    // A Worker whose position is in another epoch has not received any notifications of this epoch.
     const after = epoch === this.#epoch ? number : -1;
     const wanted: readonly ChangeNotification[] = [
       ...lists.map((kind) => ({ kind })),
@@ -220,7 +220,7 @@ export class HubObject implements RoleObject, HubRpc {
       ...tasks.map((id) => ({ kind: "task", id }) as const),
     ];
     return wanted.filter((notification) => {
-      // "elicitation" says that an elicitation is complete, and clients act on it: it is only sent if known to be true.
+      // "elicitation" reports that an elicitation is complete, which clients act on, so it is sent only if that is certain.
       const otherwise = notification.kind === "elicitation" ? -1 : this.#floor;
       return (this.#lastNumbers.get(describeSubject(notification)) ?? otherwise) > after;
     });

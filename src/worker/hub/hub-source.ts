@@ -1,6 +1,6 @@
 /**
- * The Worker's side of the hub. A stream that wants notifications has one WebSocket to each shard that may publish them: to one
- * object of that shard.
+ * The Worker's side of the hub. A stream that receives notifications has one WebSocket to each shard that may publish them.
+ * The WebSocket leads to one object of the shard.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import { ReconnectingSocket, type ReconnectingSocketOptions } from "../reconnect
 import type { FromHub, HubPosition, ToHub } from "./hub-messages.ts";
 import { splitFilter } from "./shards.ts";
 
-/** Returns a function that asks a shard for a WebSocket of one stream, whenever the stream needs one. */
+/** Returns a function that requests a WebSocket from a shard each time a stream connects or reconnects. */
 type Connect = (shard: number) => () => Promise<Response>;
 
-/** Returns a source of the notifications that are published in any isolate. */
+/** Returns a source of the notifications that all isolates publish. */
 export function hubSource(connectOf: (claim: Claim) => Promise<Connect>, shards: number): ChangeSource {
   return {
     open: async (filter, listener, claim) => {
@@ -54,7 +54,7 @@ function openSubscription(connect: Connect, shards: number, listener: ChangeList
     try {
       await Promise.all(wanted);
     } catch (error) {
-      // A filter that only some shards have received must not stay in effect.
+      // A filter that only some of the shards have received must not stay in effect.
       stop();
       throw error;
     }
@@ -70,9 +70,9 @@ class ShardSubscription {
   #admits!: ReturnType<typeof compileFilter>;
   #socket: Promise<ReconnectingSocket> | undefined;
   #asks = 0;
-  /** Callers that wait for a filter to take effect, by its number. */
+  /** Callers that wait until a filter is in effect, by the number of the filter. */
   readonly #waiting = new Map<number, () => void>();
-  /** The last position received: nothing before it was missed. */
+  /** The last position that was received. All earlier notifications have been received too. */
   #position: HubPosition | undefined;
 
   constructor(options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">, listener: ChangeListener) {
@@ -80,7 +80,7 @@ class ShardSubscription {
     this.#listener = listener;
   }
 
-  /** Resolves when the filter is in effect at the shard. @throws {Error} when the shard cannot be reached. */
+  /** Sends a filter. Resolves when the shard has applied it. @throws {Error} when the shard cannot be reached. */
   async want(filter: ChangeFilter): Promise<void> {
     this.#filter = filter;
     this.#admits = compileFilter(filter);
@@ -92,7 +92,7 @@ class ShardSubscription {
   }
 
   stop(): void {
-    // If the socket could not be opened, `want` has already rejected.
+    // If the socket could not be opened, `want` has already rejected, so the error is ignored here.
     this.#socket?.then(
       (socket) => socket.close(),
       () => undefined,
@@ -118,8 +118,8 @@ class ShardSubscription {
   }
 
   /**
-   * A new epoch on an unbroken socket means that the hub hibernated, not that notifications were missed: a socket delivers
-   * everything that was sent on it.
+   * Handles a message of the hub. A new epoch on a connected socket means that the hub hibernated. It does not mean that
+   * notifications were missed, because a socket delivers everything that is sent on it.
    */
   #receive({ place: position, heard, notifications }: FromHub): void {
     this.#position = position;
@@ -127,7 +127,7 @@ class ShardSubscription {
     this.#resolveUpTo(heard);
   }
 
-  /** Resolves the callers whose filter is in effect or was superseded by a later one. */
+  /** Resolves the callers whose filters are in effect or were superseded by later filters. */
   #resolveUpTo(upTo = 0): void {
     for (const [number, resolve] of this.#waiting) {
       if (number > upTo) return;

@@ -1,5 +1,5 @@
 /**
- * Notifications that reach every client of every isolate.
+ * Notifications that reach the clients of all isolates.
  *
  * @module
  */
@@ -23,44 +23,45 @@ import { describeSubject } from "./shards.ts";
 /** Options of {@link hub}. */
 export interface HubOptions {
   /**
-   * The number of shards, 1 to 32. Each is responsible for some list kinds and resource URIs. One shard publishes some
-   * hundred notifications a second. A stream has a WebSocket to each shard that it needs. Streams that are open while
+   * The number of shards, 1 to 32. Each shard is responsible for some list kinds and resource URIs, and can publish a few
+   * hundred notifications per second. A stream has a WebSocket to each shard that it needs. Streams that are open while
    * this number changes may miss notifications until their Worker is replaced.
    *
    * @default 1
    */
   readonly shards?: number;
   /**
-   * The maximum number of objects over which the streams of one shard are spread, 1 to 512. A shard begins with one
-   * object, and the number doubles when they are full. It is stored, and never falls. Publishing costs one request for
-   * each object. When all are full, a further stream is refused with 429.
+   * The maximum number of Durable Objects over which the streams of one shard are distributed, 1 to 512. A shard starts
+   * with one object, and the number doubles when they are full. The number is stored and never decreases. Publishing costs
+   * one request per object. When all objects are full, additional streams are refused with 429.
    *
    * @default 256
    */
   readonly objectsMax?: number;
   /**
-   * The maximum number of streams that one object serves. The platform allows an object 32,768 WebSockets.
+   * The maximum number of streams per object. The platform allows 32,768 WebSockets per object.
    *
    * @default 10,000
    */
   readonly streamsMax?: number;
   /**
-   * The maximum number of characters that the subscriptions of all streams of one object may have, with 64 added for
-   * each URI. A stream that exceeds it alone is refused with 429.
+   * The maximum number of characters in the subscriptions of all streams of one object, plus 64 for each URI. A stream
+   * that exceeds this limit on its own is refused with 429.
    *
    * @default 33,554,432
    */
   readonly charsMax?: number;
 }
 
-/** A stream may open one socket for each shard, so the number of shards is limited. */
+/** The ranges of the options. A stream may open one socket per shard, so the number of shards is limited. */
 const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512], streamsMax: SIZE, charsMax: SIZE };
 
 /**
- * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
- * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy
- * ones. Delivery is at least once, and one notification may stand for several. Needs the exported class `McpObject`.
- * Each endpoint has its own hub; a server at several endpoints publishes to each.
+ * Delivers notifications such as `toolsChanged()` and `resourceUpdated(uri)` to all clients that listen, on
+ * `subscriptions/listen` of modern clients and the GET stream of legacy clients. They can be sent from any isolate: a
+ * handler, another route, a cron trigger, a queue consumer. Delivery is at least once, and one notification may stand for
+ * several. Requires the exported class `McpObject`. Each endpoint has its own hub, and a server at several endpoints
+ * publishes to all of them.
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @example
@@ -111,9 +112,9 @@ export function hub<Env>(options: HubOptions = {}): Part<Env, WithMcpObject<Env>
         watch: (registry) => {
           const failed = (error: unknown) =>
             registry.report(error, { correlationId: crypto.randomUUID(), method: "(notifications)" }, onError);
-          // The key avoids duplicate subscriptions when a server factory returns the same server again.
+          // The key prevents duplicate subscriptions when a server function returns the same server again.
           registry.changes.subscribe((notifications) => {
-            // While modules are loading, no object can be called, and no client of this isolate can be listening.
+            // While modules are loading, objects cannot be called, and clients of this isolate cannot be listening.
             if (!isInRequest()) return;
             const parts = Map.groupBy(notifications, (notification) => describeSubject(notification) % shards);
             for (const [shard, part] of parts) waitUntil(publishAll(shard, part).catch(failed));

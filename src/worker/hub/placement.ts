@@ -8,32 +8,32 @@ import { type HubClaim, OBJECTS_HEADER } from "./hub-messages.ts";
 
 /** The requests to the objects of one shard. */
 export interface ShardLinks {
-  /** Asks an object for a WebSocket. */
+  /** Requests a WebSocket from an object. */
   dial(object: number): Promise<Response>;
-  /** Asks the root to double this number of objects unless it is higher already. Returns the number. */
+  /** Makes the root double this number of objects, unless its number is already higher. Returns the root's number. */
   grow(objects: number): Promise<number>;
 }
 
-/** The number of objects of one shard, as one isolate knows it. It is never higher than what the root has stored. */
+/** Places streams on the objects of one shard. The number known here is never higher than the number stored by the root. */
 export class Placement {
   readonly #max: number;
   #known = 1;
 
-  /** @param max The shard is not asked to grow beyond this number of objects. */
+  /** @param max The maximum number of objects. */
   constructor(max: number) {
     this.#max = max;
   }
 
   /**
-   * Returns a function that connects one stream to an object that has room, or returns the refusal if none was found.
-   * Called again, it tries the same object first, because that object knows what the stream has missed.
+   * Returns a function that connects one stream to an object with room, or returns the refusal if there is none. When it
+   * is called again, it tries the same object first, because that object knows which notifications the stream missed.
    */
   connector(
     { owner, ownerMax, streamsMax }: Pick<HubClaim, "owner" | "ownerMax" | "streamsMax">,
     { dial, grow }: ShardLinks,
   ): () => Promise<Response> {
     const random = Math.random();
-    // The streams of a principal meet in one object, which can count them, if they fit into it.
+    // If the streams of a principal fit into one object, they share an object, which can count them.
     const preferred = owner && ownerMax <= streamsMax ? fingerprint(owner) / 2 ** 32 : random;
     let last: number | undefined;
     return async () => {
@@ -46,12 +46,12 @@ export class Placement {
           Math.floor(fraction * older),
         ]);
         for (const object of new Set(last === undefined ? places : [last, ...places])) {
-          // An object does not hibernate while its answer is not read.
+          // An object does not hibernate until its response has been read or cancelled.
           await response?.body?.cancel();
           response = await dial(object);
           const told = Number(response.headers.get(OBJECTS_HEADER));
           this.#learn(told);
-          // A refusal that does not tell the number is final, as are those of an older release.
+          // A refusal without the number of objects is final. Older releases send only such refusals.
           if (response.webSocket || !told) {
             last = object;
             return response;

@@ -1,6 +1,6 @@
 /**
- * The subject of a notification is a number derived from what the notification is about. It selects the shard of the hub that
- * publishes the notification.
+ * Computes the subject of a notification: a number that identifies the list, resource, elicitation or task, or the log. The
+ * subject selects the shard of the hub that publishes the notification.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { fingerprint } from "../../core/basics/bytes.ts";
 import type { ChangeFilter, ChangeNotification } from "../../core/protocol/change-notifications.ts";
 import { uriKey } from "../../core/protocol/uri.ts";
 
-/** Returns the subject of a notification: the fingerprint of a list kind, a URI, the id of an elicitation or task, or "log". */
+/** Returns the subject: the fingerprint of a list kind, a URI, the id of an elicitation or task, or "log". */
 export function describeSubject(notification: ChangeNotification): number {
   const { uri, id, kind } = notification as { readonly kind: string; readonly uri?: string; readonly id?: string };
-  // Two texts may have the same fingerprint. Then a Worker that missed one of them is sent a notification for both.
+  // If two subjects have the same fingerprint, a Worker that missed a notification for one receives notifications for both.
   return fingerprint(uri === undefined ? (id ?? kind) : uriKey(uri));
 }
 
-/** Splits a filter into the part for each shard. Shards with nothing to publish for it are absent. */
+/** Splits a filter by shard. Shards that do not publish any notifications of the filter are absent. */
 export function splitFilter(filter: ChangeFilter, shards: number): Map<number, ChangeFilter> {
   const { lists, uris, elicitations = [], tasks = [], logLevel } = filter;
   const parts = new Map<number, ChangeFilter>();

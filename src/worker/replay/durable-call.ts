@@ -1,10 +1,10 @@
 /**
- * One call of a session that survives a restart of its object. Its journal and its open questions are recorded by one run
- * and read by the next.
+ * One call of a session that survives a restart of its Durable Object. Each run records its journal and its open questions
+ * for the next run.
  *
- * They are stored in rows of limited size, so that the cost of a change does not depend on how much was recorded before.
- * The first row contains the whole call and is rewritten while the call is small. Once the call is larger, the first row
- * stays unchanged, and each further row contains as many of the later changes as fit. Each change writes one row.
+ * They are stored in rows of limited size, so that the cost of a change does not depend on the amount of recorded data.
+ * The first row contains the whole call and is rewritten while the call is small. When the call grows larger, the first
+ * row stays unchanged, and additional rows contain as many of the later changes as fit. Each change writes one row.
  *
  * @module
  */
@@ -19,22 +19,23 @@ import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 
 /**
- * Characters that one call may store: its request, journal and questions. The platform allows twice as much in one row.
- * @limit characters What a legacy call stores to survive its object. Beyond it the call does not continue after a loss.
+ * The maximum size of a stored call in characters: its request, journal and questions. The platform allows rows of twice
+ * this size.
+ * @limit characters The stored data of a legacy call. A larger call does not continue after a reset of its object.
  */
 const CALL_MAX = 900_000;
-/** Characters in one row. A change that would exceed them starts a new row. @limit internal */
+/** The maximum size of a row in characters. A change that would exceed it starts a new row. @limit internal */
 const ROW_MAX = 4_096;
 
 interface OpenQuestion {
   readonly key: string;
   readonly digest: string;
   readonly untilMs: number;
-  /** When the run that asks has to end, in milliseconds since 1970. Absent without a time limit. */
+  /** When the run that asks must end, in epoch milliseconds. Absent without a time limit. */
   readonly endMs?: number | undefined;
 }
 
-/** The content of the first row. */
+/** The content of the first row of a call. */
 export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;
@@ -42,15 +43,15 @@ export interface StoredCall {
   /** The `endMs` of the latest question. */
   readonly endMs?: number | undefined;
   readonly journal: JournalData;
-  /** Open questions, by the request ids with which they were sent. */
+  /** Open questions, by the ids of the requests that carried them. */
   readonly questions: Readonly<Record<string, OpenQuestion>>;
-  /** Whether the call may be run again although it has no open question, because its tool is idempotent or read-only. */
+  /** Whether the call may be run again without an open question, because its tool is idempotent or read-only. */
   readonly isRepeatable: boolean;
-  /** How often the call was run again since the journal last grew. */
+  /** Number of reruns since the journal last grew. */
   readonly reruns: number;
 }
 
-/** One change in a further row. */
+/** One change in an additional row. */
 export type StoredChange =
   | { readonly entry: JournalEntry }
   | { readonly id: string; readonly question: OpenQuestion }
@@ -59,47 +60,47 @@ export type StoredChange =
 export interface DurableCallHost {
   /** Stores a row of the call. The first row is row 0. */
   put(row: number, value: StoredCall | readonly StoredChange[]): void;
-  /** Returns the part of the message that may be stored. */
+  /** Returns the part of the POST that may be stored. */
   storable(post: SessionPost): SessionPost;
-  /** Called when a question is sent, with the time at which it expires. */
+  /** Called when a question is sent. @param atMs When the question expires. */
   wakeAt(atMs: number): void;
 }
 
-/** Keeps the object in memory until the run ends or waits for its client. */
+/** Keeps the object in memory until the run ends. @param rest Resolves earlier, when the run waits for its client. */
 type Hold = (rest: Promise<void>) => void;
 
 export class DurableCall implements AskedBefore {
   readonly #host: DurableCallHost;
   #call: StoredCall;
   readonly #entries: JournalEntry[];
-  /** The entries of questions, by key. */
+  /** The journal entries of questions, by key. */
   readonly #answers = new Map<string, QuestionEntry>();
-  /** Number of the row being written. */
+  /** Number of the current row, to which changes are written. */
   #row = 0;
-  /** The changes in that row, unless it is the first. */
+  /** The changes in the current row, unless it is the first row. */
   #changes: StoredChange[] = [];
-  /** Characters in that row. */
+  /** Size of the current row in characters. */
   #rowUnits = 0;
-  /** Characters in all rows. */
+  /** Size of all rows in characters. */
   #units = 0;
-  /** Whether any row has been stored. */
+  /** Whether a row has been stored. */
   isStored = false;
-  /** Set when the call was deleted. A step that has not noticed its end must not store it again. */
+  /** Set when the call has been deleted. A step that is still running must not store the call again. */
   isDeleted = false;
-  /** Whether this is a stored call whose run has not begun. */
+  /** Whether this call was read from the storage and has not been run again yet. */
   #isRestored = false;
-  /** Milliseconds that the interrupted run had left when its question was answered. */
+  /** The time that remained for the interrupted run when its question was answered, in milliseconds. */
   #leftMs = Number.POSITIVE_INFINITY;
   #hold: Hold | undefined;
-  /** Called when a question has been sent: from then on the object may be evicted. */
+  /** Called when a question has been sent. From then on the object may be evicted. */
   #rest: () => void = () => undefined;
-  /** When the run has to end. */
+  /** When the run must end, in epoch milliseconds. */
   #endMs = Number.POSITIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Ends the run if its time is over. Otherwise starts the timer, unless a question is open. */
+  /** Ends the run if its time limit is exceeded. Otherwise starts the timer, unless a question is open. */
   #look: () => void = () => undefined;
 
-  /** @param rows The changes in the further rows of a stored call. Absent for a new call. */
+  /** @param rows The changes in the additional rows of a stored call. Absent for a new call. */
   constructor(host: DurableCallHost, call: StoredCall, rows?: readonly (readonly StoredChange[])[]) {
     this.#host = host;
     this.#call = call;
@@ -114,7 +115,7 @@ export class DurableCall implements AskedBefore {
       this.#units += computeSize(row);
     }
     this.#row = rows.length;
-    // Stored further rows are not rewritten: the next change starts a new row.
+    // Additional rows that were read are not rewritten. The next change starts a new row.
     this.#rowUnits = rows.length > 0 ? ROW_MAX : this.#units;
   }
 
@@ -134,7 +135,7 @@ export class DurableCall implements AskedBefore {
     return this.#call.questions;
   }
 
-  /** Whether a question has no answer yet. */
+  /** Whether a question is open. */
   get isAsking(): boolean {
     return Object.keys(this.#call.questions).length > 0;
   }
@@ -147,14 +148,14 @@ export class DurableCall implements AskedBefore {
     return this.#call.reruns;
   }
 
-  /** A copy of the journal. Later entries do not change it. */
+  /** A copy of the journal, which does not change with later entries. */
   get journal(): JournalData {
     return { ...this.#call.journal, entries: [...this.#entries] };
   }
 
   /**
-   * Stores that the call may be run again although it has no open question. A call that is too large to store cannot
-   * be.
+   * Stores that the call may be run again without an open question. A call that is too large to be stored cannot be run
+   * again.
    */
   repeatable(): void {
     try {
@@ -164,7 +165,7 @@ export class DurableCall implements AskedBefore {
     }
   }
 
-  /** Counts a rerun. */
+  /** Increments the number of reruns. */
   rerun(): void {
     this.#change({ reruns: this.#call.reruns + 1 }, true);
   }
@@ -186,7 +187,7 @@ export class DurableCall implements AskedBefore {
     this.#rest();
   }
 
-  /** Called when a run has begun and is pending. @param hold Keeps the object in memory while the run goes on. */
+  /** Called when a run has begun and is pending. @param hold Keeps the object in memory while the run continues. */
   begin(hold: Hold): void {
     if (this.#hold) return;
     this.#hold = hold;
@@ -194,8 +195,8 @@ export class DurableCall implements AskedBefore {
   }
 
   /**
-   * Starts the time limit of the run, which includes the time that the client takes to answer. A timer would keep the
-   * object in memory, so none runs while a question is open. The question then expires when the run has to end.
+   * Starts the time limit of the run, which includes the client's time to answer. A timer would keep the object in memory,
+   * so the timer is stopped while a question is open. Instead, the question expires when the run must end.
    */
   startTimer: StartTimer = (timeoutMs, end) => {
     this.#endMs = Date.now() + Math.min(timeoutMs, this.#leftMs);
@@ -217,8 +218,8 @@ export class DurableCall implements AskedBefore {
   /**
    * Records the outcome of a question or step.
    *
-   * @throws {QuestionError} `invalid-answer` naming the limit, for an answer that is too large. The error is recorded in
-   *   place of the answer, so that later runs throw it as well.
+   * @throws {QuestionError} `invalid-answer` naming the limit, for an answer that is too large. The error is recorded
+   *   instead of the answer, so that later runs throw it too.
    * @throws {KitError} `state-too-large` naming the limit, for the result of a step.
    */
   record = (entry: JournalEntry): void => {
@@ -227,7 +228,7 @@ export class DurableCall implements AskedBefore {
     } catch (error) {
       if (!KitError.is(error) || "step" in entry) throw error;
       const failure = new QuestionError("invalid-answer", error.message);
-      // The failure is always stored, or the question would stay open. It is short and replaces the question.
+      // The failure is always stored, because the question would stay open otherwise. It is short and replaces the question.
       this.#record(failedEntry(entry.key, entry.digest ?? "", failure), true);
       throw failure;
     }
@@ -236,7 +237,7 @@ export class DurableCall implements AskedBefore {
   #record(entry: JournalEntry, isForced: boolean): void {
     const isStep = "step" in entry;
     if (!isStep && this.outcome(entry.key)) return;
-    // Time that passes before the handler runs again, such as that of hooks, is not its own.
+    // The time until the handler runs again, such as the time of hooks, does not count toward its limit.
     if (this.#isRestored) this.#leftMs = (this.#call.endMs ?? Number.POSITIVE_INFINITY) - Date.now();
     this.#change({ entry }, isForced);
     if (isStep) return;
@@ -288,7 +289,7 @@ export class DurableCall implements AskedBefore {
       this.#index(entry);
       const isOpen = ({ key }: OpenQuestion) => "step" in entry || key !== entry.key;
       const open = Object.entries(questions).filter(([, question]) => isOpen(question));
-      // The journal has grown, so it is not this call that keeps resetting the object.
+      // The journal has grown, so this call is not the cause of repeated resets.
       this.#call = { ...this.#call, questions: Object.fromEntries(open), reruns: 0 };
     } else if ("question" in change) {
       const { id, question } = change;

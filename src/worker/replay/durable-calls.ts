@@ -1,15 +1,15 @@
 /**
- * The durable calls of one session, which survive a restart of the object that runs them. Questions and answers are
- * stored. When an answer arrives after a restart, the handler runs again up to the question, on the same stream. So the
- * object may be evicted while a person thinks.
+ * The durable calls of one session, which survive a restart of their Durable Object. Questions and answers are stored.
+ * When an answer arrives after a restart, the handler runs again up to the question, on the same stream. The object may
+ * therefore be evicted while the user takes time to answer.
  *
- * One row of the object's key-value store is written when a question is sent, when it is answered and for each step; for
- * a tool declared idempotent or read-only also when its stream begins. All rows are deleted when the call ends.
+ * One row of the object's key-value store is written for each question, each answer and each step. For a tool that is
+ * declared idempotent or read-only, a row is also written when its stream begins. All rows are deleted when the call ends.
  *
  * | key | content |
  * | --- | --- |
  * | `call:<session>:<stream>` | the call, with its journal and questions while they are short |
- * | `more:<session>:<stream>:<n>`, n from 1 | further changes of the call, in order |
+ * | `more:<session>:<stream>:<n>`, n from 1 | later changes of the call, in order |
  *
  * @module
  */
@@ -30,7 +30,7 @@ import type { EventLog, StreamRow } from "../sessions/event-log.ts";
 import type { Caller } from "../sessions/session-state.ts";
 import { DurableCall, type StoredCall, type StoredChange } from "./durable-call.ts";
 
-/** The parts of the session that durable calls use. */
+/** The services that durable calls receive from their session. */
 export interface DurableCallsHost {
   readonly kv: SyncKvStorage;
   readonly log: EventLog;
@@ -39,13 +39,14 @@ export interface DurableCallsHost {
   readonly wakeAt: (atMs: number) => void;
   /** Runs a call again on its stream. */
   readonly rerun: (call: DurableCall) => void;
-  /** Rejects a question that a run in memory waits for. Returns false when no run waits for it. */
+  /** Rejects an open question of a run in memory. Returns false if no run waits for it. */
   readonly expire: (id: RequestId) => boolean;
 }
 
 /**
- * Reruns of one call without progress, so that a call that crashes its object is not run again forever.
- * @limit count Runs of a call whose object is lost each time without progress. Then the call fails.
+ * The maximum number of consecutive reruns of a call without progress. A call that crashes its object is not run forever.
+ * @limit count Consecutive reruns of a legacy call that a reset of its object interrupts without progress. The call then
+ * fails.
  */
 const RERUNS_MAX = 3;
 
@@ -53,7 +54,7 @@ export class DurableCalls {
   readonly #host: DurableCallsHost;
   readonly #storable: Storable;
   readonly #prefix: string;
-  /** The calls that run now, by stream. */
+  /** The calls that are running, by stream. */
   readonly #live = new Map<number, DurableCall>();
 
   /** @param storable Returns the part of an HTTP request that may be stored. */
@@ -64,8 +65,8 @@ export class DurableCalls {
   }
 
   /**
-   * Prepares the storage of a call that is about to run, or returns undefined if the call cannot ask. Stores nothing
-   * yet.
+   * Returns the durable call for a POST that is about to be served, or undefined if its handler cannot ask. The call is
+   * not stored yet.
    */
   remember(caller: Caller, post: SessionPost, stream: number): DurableCall | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
@@ -73,12 +74,12 @@ export class DurableCalls {
     return this.#keep(this.#durableCall({ stream, caller, post, ...fresh }));
   }
 
-  /** Called when the stream of a call begins, since from then on the object may be reset without the client noticing. */
+  /** Called when the stream of a call begins. From then on, a reset of the object does not end the call for the client. */
   begin(call: DurableCall, registry: Registry): void {
     if (call.post.messages.every((parsed) => isRepeatable(registry, parsed))) call.repeatable();
   }
 
-  /** Called when the run has ended. */
+  /** Called when the run of a call has ended. */
   forget(stream: number): void {
     const call = this.#live.get(stream);
     if (!call) return;
@@ -93,8 +94,8 @@ export class DurableCalls {
   }
 
   /**
-   * Continues a call that was interrupted by a reset, if possible: a call with open questions when its client answers,
-   * a repeatable call immediately. Returns whether it continues.
+   * Continues a call that was interrupted by a reset, if possible. A call with open questions continues when its client
+   * answers, a repeatable call immediately. Returns whether the call continues.
    */
   tryResume({ id }: StreamRow): boolean {
     const call = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
@@ -108,7 +109,7 @@ export class DurableCalls {
     return true;
   }
 
-  /** Takes an answer for which no run in memory waits. It belongs to an interrupted call, or to none and is ignored. */
+  /** Records an answer for which no run in memory waits. It is ignored unless it belongs to an interrupted call. */
   answered(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
     const { id = "" } = response;
     const call = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
@@ -120,10 +121,10 @@ export class DurableCalls {
   }
 
   /**
-   * Deletes the interrupted calls with a request id, when the client cancels it.
+   * Deletes the interrupted calls that contain a cancelled request.
    *
-   * @param isAllowed Whether the client may cancel a call.
-   * @returns Their streams.
+   * @param isAllowed Returns whether the client may cancel a call.
+   * @returns The numbers of their streams.
    */
   cancelled(id: RequestId, isAllowed: (post: SessionPost) => boolean): number[] {
     const lost = this.#all().filter(({ stream, post }) => {
@@ -136,7 +137,7 @@ export class DurableCalls {
     });
   }
 
-  /** Times out the questions that have expired. @returns When the next question expires. */
+  /** Times out expired questions. @returns When the next question expires, in epoch milliseconds; Infinity if none does. */
   expire(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const call of this.#all()) {
@@ -148,13 +149,13 @@ export class DurableCalls {
     return nextMs;
   }
 
-  /** Returns the part of a durable call that its next run uses. */
+  /** Returns the parts of a durable call that its next run uses. */
   recordingOf({ journal, record, startTimer, reruns, stream }: DurableCall): LegacyContext["recording"] {
     const progressAfter = reruns > 0 ? this.#lastProgress(stream) : undefined;
     return { journal, record: record as (entry: unknown) => void, startTimer, progressAfter };
   }
 
-  /** Returns the last progress that an interrupted run reported, since progress must increase. */
+  /** Returns the last progress that an interrupted run reported, because progress must increase. */
   #lastProgress(stream: number): number | undefined {
     let last: number | undefined;
     for (const { frames } of this.#host.log.after(stream, { seq: 0, rank: 0 })) {
@@ -171,7 +172,7 @@ export class DurableCalls {
     try {
       call.record(entry);
     } catch (error) {
-      // The answer is too large. The error has been recorded in its place, and the handler will receive it.
+      // The answer is too large. The error has been recorded instead of the answer and will be thrown in the handler.
       if (!(error instanceof QuestionError)) throw error;
     }
     if (!isLive) this.#host.rerun(call);
@@ -190,7 +191,7 @@ export class DurableCalls {
     return new DurableCall({ put, storable, wakeAt }, call, rows);
   }
 
-  /** Reads a stored call. @param call Its first row. */
+  /** Reads a stored call. @param call The first row of the call. */
   #read(call: StoredCall | undefined): DurableCall | undefined {
     if (!call) return undefined;
     const rows: (readonly StoredChange[])[] = [];
@@ -201,7 +202,7 @@ export class DurableCalls {
     }
   }
 
-  /** Returns the stored calls of the session: from memory if they run now, or else as stored. */
+  /** Returns the stored calls of the session. A running call is returned from memory. */
   #all(): DurableCall[] {
     const calls = [...this.#host.kv.list<StoredCall>({ prefix: this.#prefix })];
     return calls.flatMap(([, call]) => this.#live.get(call.stream) ?? this.#read(call) ?? []);
@@ -216,7 +217,7 @@ export class DurableCalls {
   }
 }
 
-/** Returns whether the message is a call of a tool that is declared idempotent or read-only. */
+/** Returns whether a message is a call of a tool that is declared idempotent or read-only. */
 function isRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
   if (parsed.kind !== "request" || parsed.message.method !== "tools/call") return false;
   const hints = registry.tools.find(String(parsed.message.params?.name))?.hints;

@@ -1,6 +1,6 @@
 /**
- * Handlers that ask in the middle of a call, for clients of every version, and wait for the
- * answer across evictions, deploys and crashes.
+ * Lets handlers ask questions in the middle of a call, for clients of all versions. The wait for the answer survives
+ * evictions, deploys and crashes.
  *
  * @module
  */
@@ -12,20 +12,22 @@ import type { Part } from "../parts.ts";
 import type { ReplayPart } from "../services.ts";
 import { DurableCalls } from "./durable-calls.ts";
 
-/** Further parts of a request that are stored with its call. */
+/** Options of {@link replay}: additional parts of a request that are stored with its call. */
 export type ReplayOptions = KeepOptions;
 
 const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
- * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). There,
- * a question such as `await ctx.elicit(...)` ends the run. When the answers arrive, the handler runs again from the
- * top, and the answers and step results that it already received are returned immediately. In a legacy session the
- * handler simply waits; if its object is lost, it runs again in the same way. So between questions a handler must do
- * the same things when it gets the same answers, and side effects belong in `ctx.step()`. `finally` blocks do not run
- * if a run ends with a question. For a call that runs again after its object was lost, a server function and the option
- * `context` receive only stored parts of its request: no credentials, no query, and some of the headers. `keepHeaders`
- * and `keepQuery` add more.
+ * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). In these
+ * versions, a question such as `await ctx.elicit(...)` ends the run. When the answers arrive, the handler runs again from
+ * the top, and the answers and step results that it has already received are returned immediately. In a legacy session
+ * the handler waits, and runs again in the same way if its Durable Object is reset.
+ *
+ * Between questions, a handler must therefore do the same things when it receives the same answers, and side effects
+ * belong in `ctx.step()`. If a run ends with a question, its `finally` blocks do not run.
+ *
+ * For a call that runs again after a reset, a server function and the option `context` receive only the stored parts of
+ * its request: some of its headers, and neither credentials nor the query. `keepHeaders` and `keepQuery` add other parts.
  *
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example

@@ -29,29 +29,29 @@ import { getOwner, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 /** Options of {@link tasks}. */
 export interface TasksOptions<Classes = unknown> extends KeepOptions {
   /**
-   * Runs the handlers of tasks, in place of the alarms of their objects; created by `workflows()` of
+   * Runs the handlers of tasks in place of the alarms of their Durable Objects. Created by `workflows()` of
    * `mcp-edge/worker/workflows`.
    *
    * @default the alarms of their objects
    */
   readonly runner?: TaskRunner<Classes>;
   /**
-   * The time, in milliseconds, from the creation of a task until it is deleted, whatever its status. A client of
-   * 2025-11-25 may ask for less. A tool's `taskTtlMs` takes precedence.
+   * Lifetime of a task in milliseconds. After this time it is deleted, whatever its status. A client of 2025-11-25 may
+   * request a shorter lifetime. The `taskTtlMs` of a tool takes precedence.
    *
    * @default 24 hours
    */
   readonly ttlMs?: number;
   /**
-   * The time, in milliseconds, that clients are asked to wait between two requests for the status of a task.
+   * The interval, in milliseconds, at which clients are asked to poll the status of a task.
    *
    * @default 1 second
    */
   readonly pollIntervalMs?: number;
   /**
-   * The time, in milliseconds, after which a run of a handler ends when its current `ctx.step()` has finished; another
-   * run continues from there. The platform ends any run after 15 minutes, so a step, or the code between two steps, may
-   * take at most 15 minutes minus this.
+   * How long a handler runs before its run ends, in milliseconds. The run ends as soon as its current `ctx.step()` has
+   * finished, and a new run continues from there. The platform ends any run after 15 minutes, so a step, or the code
+   * between two steps, may take at most 15 minutes minus this time.
    *
    * @default 5 minutes
    */
@@ -68,17 +68,20 @@ const OPTIONS: OptionTable<TasksOptions> = {
 };
 
 const MINUTE_MS = 60_000;
-/** Milliseconds that one request waits for a task. It is then repeated, since the object may have been reset. */
+/** How long one request waits for a task, in milliseconds. It is then repeated, because the object may have been reset. */
 const WAIT_MS = 25_000;
 
 /**
- * Runs tools that declare `task: "optional"` or `"required"` as tasks, for clients that support tasks (2026-07-28) or
- * ask for one (2025-11-25): the client gets a handle at once and fetches the result later. The handler runs in its own
- * object. If the object is lost, the handler runs again from the top, and earlier answers and step results are returned
- * immediately. So between questions it must do the same things when it gets the same answers. Needs the exported class
- * `McpObject`; with `hub()`, modern clients can listen to tasks as well. A server function and the option
- * `context` receive only stored parts of the request that created the task: no credentials, no query, and some of the
- * headers. `keepHeaders` and `keepQuery` add more.
+ * Runs calls of tools that declare `task: "optional"` or `"required"` as tasks, for clients that support tasks
+ * (2026-07-28) or request a task (2025-11-25). The client immediately receives a task id and fetches the result later.
+ *
+ * Each handler runs in its own Durable Object. If the object is reset, the handler runs again from the top, and earlier
+ * answers and step results are returned immediately. Between questions, a handler must therefore do the same things when
+ * it receives the same answers.
+ *
+ * Requires the exported class `McpObject`. With `hub()`, modern clients can also listen to tasks. A server function and
+ * the option `context` receive only the stored parts of the request that created the task: some of its headers, and
+ * neither credentials nor the query. `keepHeaders` and `keepQuery` add other parts.
  *
  * @example
  * ```ts
@@ -115,7 +118,7 @@ export function tasks<Env, Classes = unknown>(
   return part;
 }
 
-/** Adds the methods of tasks: those of the extension, those of 2025-11-25, or none, depending on the client. */
+/** Adds the methods of the tasks extension, the task methods of 2025-11-25, or no methods, depending on the client. */
 function extension(services: ObjectServices, storable: Storable): ExtendMethods {
   const objects = new RoleObjects<TaskRpc>("task", services.reference);
   const changes = new WeakMap<object, TaskChanges>();
@@ -128,7 +131,7 @@ function extension(services: ObjectServices, storable: Storable): ExtendMethods 
     const own = createBackend(env, services, objects, storable);
     return services.boundTasks?.(own, env) ?? own;
   });
-  // Modern calls share one table.
+  // All modern calls share one table of methods.
   const modernMethods = keepLast((env: unknown) =>
     keepLast((inner: MethodTable | undefined) => taskMethods(backendFor(env), inner, checkName)),
   );
@@ -145,7 +148,7 @@ function createBackend(
   storable: Storable,
 ): LegacyTaskBackend {
   const { className } = services.reference;
-  /** Calls the object of a task. Resolves undefined if the id cannot be that of a task. */
+  /** Calls the object of a task. Resolves to undefined if the id is not a valid task id. */
   const ask = async <T>(
     taskId: string,
     { principal, endpoint }: RequestContext,
@@ -154,7 +157,7 @@ function createBackend(
     const namespace = objects.namespace(env);
     const id = findId(namespace, taskId);
     const who = { owner: getOwner({ principal, endpoint, className }), scopes: principal?.scopes ?? [] };
-    // All calls are idempotent.
+    // All calls are idempotent, so they can be retried.
     return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };
   return {
@@ -186,18 +189,18 @@ function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | u
   try {
     return namespace.idFromString(toObjectId(taskId) ?? "");
   } catch {
-    // The text is not an id, or the id is not from this namespace.
+    // The string is not an object id, or the id belongs to another namespace.
     return undefined;
   }
 }
 
-/** Returns the request as plain data. In a Worker it is a web `Request`. */
+/** Returns the HTTP request as plain data. In a Worker it is a web `Request`. */
 function plain({ http }: RequestContext): PlainRequest | undefined {
   if (!http) return undefined;
   return { url: http.url, headers: [...(http.headers as Headers)] };
 }
 
-/** Checks that `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
+/** Checks that `Mcp-Name` is the task id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
 function checkName({ request: { params }, http }: RequestContext): void {
   const header = http?.headers.get("Mcp-Name") ?? null;
   const taskId = params?.taskId;

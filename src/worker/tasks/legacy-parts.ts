@@ -1,5 +1,5 @@
 /**
- * Helpers of the task object for tasks of legacy clients.
+ * Functions of the task object that serve tasks of legacy clients.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { findVersion } from "../../core/protocol/versions.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
 import type { StoredStart } from "./task-store.ts";
 
-/** The requests that wait for a task to change. */
+/** The requests that wait until a task changes. */
 export class ChangeWaiters {
   readonly #ends = new Set<() => void>();
 
-  /** Resolves at the next `end()`, and after `atMostMs` at the latest. */
+  /** Resolves at the next call of `end()`, but after `atMostMs` at the latest. */
   async next(atMostMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, atMostMs);
@@ -32,7 +32,7 @@ export class ChangeWaiters {
   }
 }
 
-/** @throws {Error} if the task was created by a later build, for a protocol version that this build does not know. */
+/** @throws {Error} if a later build created the task, for a protocol version that is unknown to this build. */
 function toLegacyClient({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
   if (!rules) throw new Error(`The client of this task speaks ${version}, which this build does not know.`);
@@ -44,12 +44,12 @@ export function findCaller({ client, request }: StoredStart, { versions }: Pick<
   return client ? toLegacyClient(client) : toClient(readEnvelope(request.params), versions);
 }
 
-/** Returns the request with no parameter except the name of the tool. */
+/** Returns the request with the name of the tool as its only parameter. */
 export function withNameOnly({ params, ...request }: JSONRPCRequest): JSONRPCRequest {
   return { ...request, params: { name: params?.name } };
 }
 
-/** Returns the error of a task that fails because a question was not answered. */
+/** Returns the error of a task that failed because a question was not answered. */
 export function unansweredError({ reason, message }: FailedQuestion): JSONRPCErrorObject {
   return { code: ErrorCode.InternalError, message, data: { reason } };
 }

@@ -1,10 +1,10 @@
 /**
- * The object of one task. It is created before the client receives the task's id. Its alarm runs the handler, as often
- * as necessary until the handler finishes; each run replays the journal of the runs before. The object can be evicted
- * while it waits for answers.
+ * The Durable Object of one task. It is created before the client receives the task id. Its alarm runs the handler
+ * repeatedly until the handler finishes. Each run replays the journal of the earlier runs. The object can be evicted while
+ * it waits for answers.
  *
- * When the object is reset, a step that was running is run again with the same key, and status messages that were not
- * stored yet are lost.
+ * When the object is reset, the current step is run again with the same key, and status messages that were not stored yet
+ * are lost.
  *
  * @module
  */
@@ -42,23 +42,23 @@ import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } fr
 
 /** Times of a task, all in milliseconds. */
 export interface TaskObjectOptions {
-  /** Milliseconds from the creation of a task until it is deleted. */
+  /** Time from the creation of a task to its deletion. */
   readonly ttlMs: number;
-  /** Milliseconds that clients are asked to wait between two requests for the status. */
+  /** The interval at which clients are asked to poll the status. */
   readonly pollIntervalMs: number;
-  /** Milliseconds after which a run ends at its next finished step. */
+  /** How long a run lasts before it ends at its next finished step. */
   readonly runMs: number;
 }
 
 /**
- * Runs without progress after which the task fails. Each of them was lost with its object.
- * @limit count Runs of a task whose object is lost each time without progress. Then the task fails.
+ * The maximum number of consecutive runs that are interrupted without progress. The task then fails.
+ * @limit count Consecutive runs of a task that a reset of its object interrupts without progress. The task then fails.
  */
 const STARTS_MAX = 20;
-/** The runtime gives up an alarm after six failed retries. Before the last retry a new alarm is set. @limit internal */
+/** The retry at which a new alarm is set, because the runtime drops an alarm after six failed retries. @limit internal */
 const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
-/** A task is kept for at least this many poll intervals. */
+/** The minimum lifetime of a task, in poll intervals. */
 const LOOKS_MIN = 3;
 
 export class TaskObject implements RoleObject, TaskRpc {
@@ -68,9 +68,9 @@ export class TaskObject implements RoleObject, TaskRpc {
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports;
-  /** The stored task with the changes made since it was stored. Undefined until it has been read. */
+  /** The task with changes that have not been stored yet. Undefined until it has been read. */
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
-  /** Aborts the current run. Undefined while there is none. */
+  /** Aborts the current run. Undefined if the handler is not running. */
   #running: AbortController | undefined;
   /** Keys of questions that were answered during the current run. */
   readonly #answeredKeys = new Set<string>();
@@ -90,7 +90,7 @@ export class TaskObject implements RoleObject, TaskRpc {
   async create({ ttlMs: wantedMs = Infinity, toolTtlMs, ...seed }: TaskSeed): Promise<TaskView> {
     const { pollIntervalMs } = this.#options;
     const ttlMaxMs = toolTtlMs ?? this.#options.ttlMs;
-    // A task that expires before its client polls would be useless.
+    // A task must not expire before its client polls.
     const ttlMs = Math.min(Math.max(wantedMs, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
     const nowMs = Date.now();
     const start: StoredStart = { ...seed, format: 1, createdAtMs: nowMs, ttlMs, pollIntervalMs };
@@ -134,7 +134,7 @@ export class TaskObject implements RoleObject, TaskRpc {
       answers.push(responses[key]);
       delete state.questions[key];
       if (failure) {
-        // A handler that asks by returning inputRequired() has no call that could throw this failure.
+        // The task fails if the handler asked by returning inputRequired(), because it has no call that could throw.
         if (digest === undefined) {
           this.#settle(state, { status: "failed", error: unansweredError(failure) });
           return true;
@@ -146,7 +146,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     }
     if (answered.length === 0) return true;
     this.#ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
-    // The handler runs again only when all its questions are answered.
+    // The handler runs again only once all its questions have been answered.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
       state.answers = {};
@@ -180,7 +180,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
-  /** Runs the handler once. When the run is paused or lost, the task stays `working`. */
+  /** Runs the handler once. If the run is paused or interrupted, the task stays `working`. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
     if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
@@ -194,7 +194,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     const running = new AbortController();
     this.#running = running;
     this.#answeredKeys.clear();
-    // The counter must be durable before the handler starts, or a handler that crashes its object would be run forever.
+    // The counter must be durable before the handler starts. Otherwise a handler that crashes its object would run forever.
     await this.#ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(expiresAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
@@ -230,7 +230,7 @@ export class TaskObject implements RoleObject, TaskRpc {
       if (isOver(state) || running.signal.aborted) return;
       this.#end(state, end);
     } catch (error) {
-      // Thrown by the server factory, or because the handler returns states without end.
+      // Thrown by the server function, or because the handler returned too many states without a question.
       if (!isOver(state))
         this.#settle(state, { status: "failed", error: toFailure(error, start, registry, this.#services) });
     } finally {
@@ -260,7 +260,7 @@ export class TaskObject implements RoleObject, TaskRpc {
           state.silent = end.questions.length > 0 ? 0 : state.silent + 1;
           if (state.silent >= ROUNDS_MAX) throw endless();
         }
-        // A question that was open when the run began may have been answered during the run.
+        // A question that was open at the start of the run may have been answered since then.
         const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answeredKeys.has(key));
         this.#rest(
           state,
@@ -271,7 +271,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     }
   }
 
-  /** Stores that the task waits. This counts as progress even if the journal has not grown. */
+  /** Stores that the task is waiting. This counts as progress even if the journal has not grown. */
   #rest(state: StoredState, asked: readonly (readonly [string, Asked])[], wakeAtMs: number | undefined): void {
     const questions = asked.map(([key, each]) => {
       return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
@@ -294,7 +294,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     this.#reportEnd({ taskStatus: status, outcome, errorCode: error?.code });
   }
 
-  /** Replaces the open questions, and reports those that are no longer open as cancelled. */
+  /** Replaces the open questions. Questions that are no longer open are reported as cancelled. */
   #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
     const closed = Object.entries(state.questions).flatMap(([key, question]) =>
       Object.hasOwn(questions, key) ? [] : [question],
@@ -315,7 +315,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     this.#waiters.end();
   }
 
-  /** Sets the alarm again if the runtime gave it up, or if it is later than a failed run or driver would set it. */
+  /** Sets the alarm again if the runtime has dropped it, or if it is later than the retry of a failed run or driver. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
     const atMs = nextAlarmMs(start, state);
     const latestMs = Math.max(atMs, Math.min(Date.now() + LATER_MS, expiresAtMs(start) - 1));

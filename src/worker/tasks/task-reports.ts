@@ -1,6 +1,6 @@
 /**
- * Calls the author's hooks for events of a task outside its runs: its end, and the outcome of each sampling request. Each
- * hook is called at most once; a call that was pending when the object was reset is lost.
+ * Calls the author's hooks for the end of a task and for the outcome of each of its sampling requests. Each hook is called
+ * at most once. A call that is pending when the object is reset is lost.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export class TaskReports {
   readonly #surroundings: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
-  /** @param surroundings The bindings and the state of the object. */
+  /** @param surroundings The bindings, and the state of the object as execution context. */
   constructor(services: ObjectServices, surroundings: Pick<HookedCall, "env" | "execution">, taskId: string) {
     this.#services = services;
     this.#surroundings = surroundings;
@@ -45,8 +45,8 @@ export class TaskReports {
   }
 
   /**
-   * Calls `onSample` for the questions that are sampling requests. Without `answers` they are reported as cancelled.
-   * Nothing is reported for a legacy client: the code that sends its requests reports them. Never rejects.
+   * Calls `onSample` for each question that is a sampling request. Without `answers`, they are reported as cancelled. The
+   * sampling requests of a legacy client are reported by the code that sends them instead. Never rejects.
    */
   async closed(start: StoredStart, questions: readonly StoredQuestion[], answers?: readonly unknown[]): Promise<void> {
     if (start.client) return;
@@ -70,7 +70,7 @@ export class TaskReports {
       const registry = await this.#services.serverFor(start.http, this.#surroundings.env, principal);
       report({ ...this.#surroundings, registry, request, client: findCaller(start, registry), principal, onError });
     } catch (error) {
-      // Thrown by the server factory.
+      // Thrown by the server function.
       const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
       runDetached(reportFailure, () => undefined);
     }

@@ -1,5 +1,5 @@
 /**
- * What one run of a task's handler uses: its call, the tries of its steps, and the error that its client gets if it fails.
+ * Creates what one run of a task's handler needs: the call, the store for the attempts of its steps, and the client's error.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { type ObjectServices, toRequestFacts } from "../services.ts";
 import { findCaller } from "./legacy-parts.ts";
 import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 
-/** Returns the call of a run. */
+/** Returns the request context of a run. */
 export function toCall(
   registry: Registry,
   start: StoredStart,
@@ -37,7 +37,7 @@ export function toCall(
   });
 }
 
-/** Reports an error that was thrown in a run, and returns what the client gets. @param registry Undefined if there is none. */
+/** Reports an error of a run and returns the client's error. @param registry Undefined if the server function threw it. */
 export function toFailure(
   error: unknown,
   { request }: StoredStart,
@@ -51,14 +51,14 @@ export function toFailure(
   return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
 }
 
-/** Returns the store of the tries of a run's steps. @param signal When it aborts, nothing more is stored. */
+/** Returns a store for the attempts of a run's steps. @param signal When it aborts, attempts are no longer stored. */
 export function createTryStore(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
   return {
     find: (key) => state.tries[key],
     keep: (key, tries) => {
       if (signal.aborted) return;
       state.tries[key] = tries;
-      // A stored try is progress.
+      // A stored attempt counts as progress.
       state.starts = 0;
       store.state = state;
     },

@@ -1,5 +1,5 @@
 /**
- * Derives a task's public view and the time of its next alarm from its stored state.
+ * Functions of a task's stored state, which derive its public view, the time of its next alarm, and its errors.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { StoredStart, StoredState } from "./task-store.ts";
 
-/** Returns the task as `tasks/get` shows it. */
+/** Returns the task in the form of a `tasks/get` result. */
 export function toTaskView(
   taskId: string,
   { createdAtMs, ttlMs, pollIntervalMs }: StoredStart,
@@ -32,7 +32,7 @@ export function toTaskView(
   };
 }
 
-/** Returns the state of a task that was just created. */
+/** Returns the initial state of a task. */
 export function newState({ round, createdAtMs }: StoredStart): StoredState {
   return {
     status: "working",
@@ -60,21 +60,21 @@ export function expiresAtMs({ createdAtMs, ttlMs }: StoredStart): number {
   return createdAtMs + ttlMs;
 }
 
-/** Returns when the next alarm is due: now for a task that works, when a step is to be retried, or when the task expires. */
+/** Returns when the next alarm is due: now for a working task, at the retry of a step, or when the task expires. */
 export function nextAlarmMs(start: StoredStart, state: StoredState): number {
   if (isOver(state)) return expiresAtMs(start);
   const idleMs = state.status === "working" ? Date.now() : Number.POSITIVE_INFINITY;
   return Math.min(state.wakeAtMs ?? idleMs, expiresAtMs(start));
 }
 
-/** Returns whether the task has outlived its `ttlMs`. */
+/** Returns whether the task has expired. */
 export function isExpired(start: StoredStart): boolean {
   return Date.now() >= expiresAtMs(start);
 }
 
 /**
- * Returns a key for the wire that this task has not used yet. Questions returned with `inputRequired()` have no digest,
- * and a handler may use the same key for them again.
+ * Returns a key for `inputRequests` that this task has not used yet. A handler may reuse the keys of questions that it
+ * returns with `inputRequired()`, which have no digest.
  */
 export function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
   if (digest !== undefined) return key;
@@ -83,7 +83,7 @@ export function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
   return use === 1 ? key : `${key}~${use}`;
 }
 
-/** Returns the error of a task that is given up after too many interrupted runs. */
+/** Returns the error of a task that failed after too many interrupted runs. */
 export function interrupted(times: number): JSONRPCErrorObject {
   return {
     code: ErrorCode.InternalError,
@@ -92,13 +92,13 @@ export function interrupted(times: number): JSONRPCErrorObject {
   };
 }
 
-/** Returns the error for a handler that returns one state after another without a question or a step. */
+/** Returns the error for a handler that repeatedly returns a state without a question or a step. */
 export function endless(): KitError {
   const message = `The handler of a task returned inputRequired({}, state) ${ROUNDS_MAX} times without a question or a step.`;
   return new KitError("options-invalid", message);
 }
 
-/** Returns the reason with which a run is aborted when its task expires. */
+/** Returns the abort reason of a run whose task has expired. */
 export function expired(): McpError {
   return new McpError(ErrorCode.InternalError, "The task has expired.");
 }

@@ -1,14 +1,14 @@
 /**
- * The storage of a task object: JSON values under names, each split into as many pieces as necessary.
+ * The storage of a task object: named JSON values, each split into as many pieces as necessary.
  *
  * | name | content | written | rows |
  * | --- | --- | --- | --- |
  * | `start` | the request and its journal so far | when the task is created | 1 |
- * | `state` | status, questions, result | when the task is created, when a run begins, when the status changes, when a try of a step fails | 1 each |
+ * | `state` | status, questions, result | when the task is created, when a run begins, when the status changes, when an attempt of a step fails | 1 each |
  * | `entry/000001`... | one answer or step of the journal | when it is recorded | 1 each |
  *
- * Setting the alarm writes one more row each time. Everything is deleted when the task expires. A piece has at most
- * 256 Ki UTF-16 units; each piece is a row.
+ * Each time the alarm is set, one more row is written. All rows are deleted when the task expires. A piece is one row with
+ * at most 256 Ki UTF-16 code units.
  *
  * @module
  */
@@ -23,12 +23,12 @@ import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import type { TaskOwner } from "./task-rpc.ts";
 
-/** The part of a task that never changes. */
+/** The part of a task that does not change. */
 export interface StoredStart extends TaskStart, TaskOwner {
   /** Version of the storage format, so that later builds can read it. */
   readonly format: 1;
   readonly createdAtMs: number;
-  /** The configuration when the task was created. Later changes apply to later tasks. */
+  /** The `ttlMs` that applied when the task was created. Later changes of the option apply only to later tasks. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
   /** The storable part of the HTTP request, if the author's code uses the request: see http/storable-request.ts. */
@@ -45,48 +45,48 @@ export interface StoredState {
   status: TaskStatus;
   message?: string | undefined;
   updatedAtMs: number;
-  /** Runs begun since the journal last grew. */
+  /** Number of runs begun since the last progress. */
   starts: number;
   /** Length of the journal when the last run began. */
   journaled: number;
-  /** State and answers for a handler that asks by returning `inputRequired()`. */
+  /** The state and the answers for a handler that asks by returning `inputRequired()`. */
   round: TaskRound;
   /** Open questions, by their keys on the wire. */
   questions: Record<string, StoredQuestion>;
-  /** Answers so far to the questions that were asked by returning `inputRequired()`. */
+  /** The answers so far to questions that were asked by returning `inputRequired()`. */
   answers: JsonObject;
-  /** How often each key was used in `inputRequired()`. */
+  /** Number of times that each key was used in `inputRequired()`. */
   uses: Record<string, number>;
   /** Key and digest of each question that was open when the last run ended. Absent before the first run has ended. */
   asked?: JournalData["asked"];
-  /** Consecutive runs that returned a state without a question, while the journal did not grow. */
+  /** Number of consecutive runs that returned a state without a question, while the journal did not grow. */
   silent: number;
-  /** Failed tries of the steps that will be retried, by step key. */
+  /** Failed attempts of steps that will be retried, by step key. */
   tries: Record<string, StoredTries>;
-  /** When the first of these retries is due. The task may wait for answers as well. */
+  /** When the first of these retries is due, in epoch milliseconds. The task may wait for answers too. */
   wakeAtMs?: number | undefined;
   result?: JsonObject;
   error?: JSONRPCErrorObject;
 }
 
-/** UTF-16 units in one row: at most 1 MB, and the platform allows 2 MB. */
+/** UTF-16 code units in one row, which are at most 1 MB. The platform allows 2 MB. */
 const PIECE = 256 * 1024;
 /**
- * Entries in one journal. Each run reads all of them.
- * @limit count Steps and questions of one task. A further one makes the task fail.
+ * The maximum number of entries in one journal. Each run reads all of them.
+ * @limit count The steps and questions of one task. If there are more, the task fails.
  */
 const ENTRIES_MAX = 10_000;
 /**
- * UTF-16 units in one journal. It is read as a whole, and an isolate has 128 MB.
- * @limit characters The results of all steps of one task. Beyond it the task fails.
+ * The maximum size of one journal, in UTF-16 code units. The journal is read as a whole, and an isolate has 128 MB.
+ * @limit characters The answers and step results of one task together. If they are longer, the task fails.
  */
 const JOURNAL_MAX = 16 * 1024 * 1024;
 
 export class TaskStore {
   readonly #storage: DurableObjectStorage;
-  /** Number of entries, and of UTF-16 units in them. Undefined until they have been read. */
+  /** The number of entries and their size in UTF-16 code units. Undefined until they have been read. */
   #journal: { entries: number; units: number } | undefined;
-  /** Number of pieces of each value that was read or written. */
+  /** The number of pieces of each value that was read or written. */
   readonly #pieces = new Map<string, number>();
 
   constructor(storage: DurableObjectStorage) {
@@ -120,7 +120,7 @@ export class TaskStore {
     return all.map((text) => JSON.parse(text) as JournalEntry);
   }
 
-  /** @throws {KitError} `state-too-large` naming the limit. */
+  /** Adds an entry to the journal. @throws {KitError} `state-too-large` naming the limit. */
   addEntry(entry: JournalEntry): void {
     const { entries, units } = this.#read();
     const text = JSON.stringify(entry);
@@ -134,9 +134,8 @@ export class TaskStore {
   }
 
   /**
-   * Adds the outcome of a question. An answer that exceeds the limit is replaced by an `invalid-answer` failure. The
-   * failure is stored even though the limit is reached, because without an entry the task would ask the same question
-   * forever.
+   * Adds the outcome of a question. An answer that exceeds the limit is replaced by an `invalid-answer` failure, which is
+   * stored although the limit is reached. Without an entry, the task would ask the same question forever.
    */
   addAnswer(entry: Exclude<JournalEntry, StepEntry>): void {
     try {
@@ -148,7 +147,7 @@ export class TaskStore {
     }
   }
 
-  /** Clears the cached sizes. Call it when the storage has been deleted. */
+  /** Clears the cached sizes. To be called when the storage has been deleted. */
   reset(): void {
     this.#journal = undefined;
     this.#pieces.clear();
@@ -187,7 +186,7 @@ export class TaskStore {
       this.#storage.kv.put(toKey(name, pieces), text.slice(from, from + PIECE));
       pieces += 1;
     }
-    // Delete the remaining pieces of a longer, earlier value.
+    // Delete the remaining pieces of an earlier, longer value.
     for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(toKey(name, at));
     this.#pieces.set(name, pieces);
   }

@@ -1,6 +1,6 @@
 /**
- * A task object whose handler is run by a driver, such as a Workflow. Its alarm does not run the handler but notifies
- * the driver.
+ * A task object whose handler is run by a driver, such as a Workflow. Its alarm notifies the driver instead of running the
+ * handler.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { TaskStore } from "../tasks/task-store.ts";
 /** Identifies a task to its driver. */
 export interface DrivenTask {
   readonly taskId: string;
-  /** Id of the object: 64 hexadecimal digits. */
+  /** Id of the task's Durable Object: 64 hexadecimal digits. */
   readonly object: string;
 }
 
-/** The outcome of a turn, as JSON. */
+/** The outcome of a call of `work()`, as JSON. */
 export interface Turn {
   readonly status: TaskStatus;
-  /** Milliseconds until the next turn, unless an answer arrives earlier. 0 means immediately. */
+  /** Time until the next turn, in milliseconds, unless an answer arrives earlier. 0 means immediately. */
   readonly waitMs: number;
   /** Keys of the steps completed in this turn. */
   readonly steps: readonly string[];
@@ -29,19 +29,19 @@ export interface Turn {
 
 /** Runs the handler of a task by calling `work()` repeatedly until the task waits or ends. */
 export interface Driver {
-  /** Starts or continues the task. May be called more often than necessary. Called again later if it rejects. */
+  /** Starts or continues the task. It may be called more often than necessary, and is called again if it rejects. */
   drive(env: unknown, task: DrivenTask): Promise<void>;
   /** Called when the task is cancelled. */
   stop(env: unknown, taskId: string): Promise<void>;
 }
 
-/** The method that a driver calls. */
+/** The RPC interface that a driver calls. */
 export interface DrivenRpc {
-  /** Runs the handler once, or joins the current run. Does nothing when the task waits or has ended. */
+  /** Runs the handler once, or joins the current run. Has no effect if the task is waiting or has ended. */
   work(): Promise<Turn>;
 }
 
-/** Milliseconds between two notifications of the driver when nothing has changed in between. */
+/** The minimum time between two notifications of the driver about an unchanged task, in milliseconds. */
 const AGAIN_MS = 10_000;
 
 /** A task whose handler is run by a driver. */
@@ -51,7 +51,7 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
   readonly #env: unknown;
   readonly #driver: Driver;
   #turn: Promise<void> | undefined;
-  /** When the driver was last notified, and the `updatedAtMs` of the task at that time. */
+  /** When the driver was last notified, and `updatedAtMs` of the task at that time. */
   #lastNotification = { atMs: 0, updatedAtMs: 0 };
 
   constructor(task: TaskObject, ctx: DurableObjectState, env: unknown, driver: Driver) {
@@ -83,7 +83,7 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
     const stored = this.#stored();
     if (!stored) return { status: "failed", waitMs: 0, steps: [] };
     const { status, expiresAtMs } = stored;
-    // A run that has to continue later has set the alarm to that time.
+    // If a run continues later, it has set the alarm to that time.
     const untilMs = status === "input_required" ? expiresAtMs : ((await this.#ctx.storage.getAlarm()) ?? 0);
     const added = new TaskStore(this.#ctx.storage).entries().slice(before);
     return {
@@ -96,7 +96,7 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
   async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const stored = this.#stored();
     if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn(info);
-    // Set this alarm first, since an answer that arrives during the next await sets an earlier one.
+    // Set this alarm first, because an answer that arrives during the next await sets an earlier alarm.
     await this.#ctx.storage.setAlarm(stored.expiresAtMs);
     const { atMs, updatedAtMs } = this.#lastNotification;
     if (updatedAtMs === stored.updatedAtMs && Date.now() - atMs < AGAIN_MS) return undefined;
@@ -114,13 +114,13 @@ export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
   async cancel(who: TaskCaller): Promise<boolean> {
     const isFound = await this.#task.cancel(who);
     if (this.#stored()?.status === "cancelled") {
-      // If this fails, the next turn finds that the task has ended.
+      // A failure is ignored, because the next turn finds that the task has ended.
       this.#ctx.waitUntil(this.#driver.stop(this.#env, toTaskId(this.#ctx.id.toString())).catch(() => undefined));
     }
     return isFound;
   }
 
-  /** Runs one turn at a time. Concurrent callers join it. */
+  /** Runs a turn. Concurrent callers share one turn. */
   #takeTurn(info?: { readonly retryCount: number }): Promise<void> {
     this.#turn ??= this.#task.alarm(info).finally(() => {
       this.#turn = undefined;

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/workflows: tasks whose handlers are run by a Cloudflare Workflow, one instance for each task.
+ * mcp-edge/worker/workflows: runs the handlers of tasks in a Cloudflare Workflow, with one instance for each task.
  *
  * @module
  */
@@ -20,31 +20,32 @@ export interface WorkflowsOptions {
   /** The name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
   readonly binding?: string;
   /**
-   * How often a run that was lost with its object starts again, and how long the Workflow waits before each start. An
-   * exception of a handler is the result of the task, not a lost run.
+   * Number of times that an interrupted run is retried, and how long the Workflow waits before each retry. A run is
+   * interrupted by a reset of its Durable Object. An exception of a handler becomes the result of the task and is not
+   * retried.
    *
-   * @default 10 times; 1 second before the first, and twice as long before each further one
+   * @default 10 retries, the first after 1 second, each later one after twice the previous delay
    */
   readonly retries?: NonNullable<WorkflowStepConfig["retries"]>;
-  /** The longest time that one run may take. Allow for `runMs` of `tasks()` and one more step. @default "1 hour" */
+  /** The maximum duration of one run. Allow for `runMs` of `tasks()` and one more step. @default "1 hour" */
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
 
 const OPTIONS: OptionTable<WorkflowsOptions> = { binding: null, retries: null, timeout: null };
 const RETRIES: OptionTable<NonNullable<WorkflowsOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
 
-/** The workflows() of each binding in this isolate. */
+/** The `workflows()` that uses each binding in this isolate. */
 const owners: Owners = new Map();
 
-/** The event that resumes an instance, because its task was answered or must be checked. */
+/** The type of the event that resumes an instance, because its task has an answer or must be checked. */
 const GO_ON = "go-on";
-/** The states of instances that do nothing until they are restarted. */
+/** The statuses of instances that have ended and must be restarted. */
 const ENDED: readonly string[] = ["errored", "terminated", "complete"];
 
 /**
- * Runs the handlers of tasks in a Workflow instead of by alarms. Each run is a step of the instance, and a question
- * waits for an event. Clients, the journal and the keys of steps are not affected. Needs a Workflow binding to the
- * class it adds. With `runMs: 0` of `tasks()` each `ctx.step()` is a step of the instance.
+ * Runs the handlers of tasks in a Workflow instead of alarms. Each run is a step of the Workflow instance, which waits for
+ * an event while a question is open. Clients, the journal and the keys of steps are not affected. Requires a Workflow
+ * binding to the class that it adds to the app. With `runMs: 0` of `tasks()`, each `ctx.step()` is a step of the instance.
  *
  * @example
  * ```ts
@@ -87,7 +88,7 @@ export function workflows(options: WorkflowsOptions = {}): TaskRunner<WithWorkfl
   };
 }
 
-/** Checks a duration in the form that Workflows take. @throws {KitError} `options-invalid` naming the option. */
+/** Checks that a value is a duration that Workflows accept. @throws {KitError} `options-invalid` naming the option. */
 function checkDuration(what: string, value: unknown, min: number): void {
   if (typeof value === "number") checkNumber(what, value, [min, PERIOD[1]]);
   else if (typeof value !== "function" && !DURATION.test(String(value))) {
@@ -107,7 +108,7 @@ function createWorkflowClass(reference: ObjectReference, config: WorkflowStepCon
       for (let round = 1; ; round += 1) {
         const { status, waitMs } = await step.do(`run ${round}`, config, async () => {
           const turn = await objects.call(objects.get(namespace, id), "work");
-          // If no task is stored any more, it has expired.
+          // If the task is no longer stored, it has expired.
           return { ...(turn ?? { status: "failed", waitMs: 0, steps: [] as string[] }) };
         });
         if (status !== "working" && status !== "input_required") return { status };
@@ -117,7 +118,7 @@ function createWorkflowClass(reference: ObjectReference, config: WorkflowStepCon
   };
 }
 
-/** Waits until the task was answered, the next run is due, or the task has expired. The next run finds out which. */
+/** Waits until the task has an answer, the next run is due, or the task has expired. The next run checks which. */
 async function goesOn(step: WorkflowStep, round: number, timeout: number): Promise<void> {
   await step.waitForEvent(`wait ${round}`, { type: GO_ON, timeout }).catch(() => undefined);
 }
@@ -135,7 +136,7 @@ async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<
   else await found.sendEvent({ type: GO_ON, payload: {} });
 }
 
-/** Returns the id of the instance of a task. It must begin with a letter. */
+/** Returns the id of a task's instance, which must begin with a letter. */
 function getInstanceId(taskId: string): string {
   return `task-${taskId}`;
 }
