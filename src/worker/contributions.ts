@@ -110,7 +110,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
   };
 }
 
-/** Returns the problems that a plugin finds. If `findProblems` itself fails, that is the problem. */
+/** Returns the problems that a plugin finds. If its `findProblems` fails, the failure is returned as a problem. */
 function listProblems(name: string, find: Contribution["findProblems"], env: unknown): readonly Problem[] {
   if (!find) return [];
   try {

@@ -46,7 +46,7 @@ const SUBJECTS_MAX = 4_096;
  */
 type Attachment = ChangeFilter | true;
 
-/** The methods that are called by the Worker, and `publish` of branches by the root. */
+/** The RPC interface, which the Worker calls. The root also calls `publish` of its branches. */
 export interface HubRpc {
   /**
    * Sends the notifications to each Worker whose filter matches, including the Workers of branches. When it returns, they

@@ -190,7 +190,7 @@ export class LoggedStream {
   }
 
   /**
-   * Whether progress and log messages are buffered. They are buffered if others were written a moment ago, because each
+   * Whether progress and log messages are buffered. They are buffered for {@link GATHER_MS} after a recent write, because each
    * row and each message to the Worker has a cost. Standalone streams write immediately, so that no messages remain in
    * memory when another Worker takes over.
    */

@@ -41,7 +41,7 @@ export interface GatewayOptions {
 }
 
 /**
- * Returns the key of the Durable Object that a session shares with others, as a non-empty string, or undefined to give the
+ * Returns the key of the Durable Object that several sessions share, as a non-empty string, or undefined to give the
  * session its own object. For any other result, such as a Promise or null, the session is refused with 500 and the
  * mistake is reported to `onError`.
  */

@@ -11,7 +11,7 @@ import type { StreamLimits } from "./stream-host.ts";
 /** The limits of one session. */
 export interface SessionLimits extends StreamLimits {
   /**
-   * The maximum number of requests that a session serves at once, 1 to 10,000. Any more are refused with 429.
+   * The maximum number of requests that a session serves at once, 1 to 10,000. Additional requests are refused with 429.
    * @default 64
    */
   readonly inFlightMax: number;

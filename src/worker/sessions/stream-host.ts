@@ -8,7 +8,7 @@ import type { EventLog, StreamRow } from "./event-log.ts";
 /** The limits of the streams of one session. */
 export interface StreamLimits {
   /**
-   * The maximum number of GET streams that a session has open at once, 1 to 10,000. Another stream replaces the oldest.
+   * The maximum number of GET streams that a session has open at once, 1 to 10,000. An additional stream replaces the oldest.
    *
    * @default 4
    */

@@ -1,5 +1,5 @@
 /**
- * Tool calls that run in the background as tasks, and survive restarts.
+ * Runs tool calls in the background as tasks, which survive restarts.
  *
  * @module
  */

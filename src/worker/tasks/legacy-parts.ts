@@ -39,7 +39,7 @@ function toLegacyClient({ version, capabilities, info }: TaskClient): ClientFact
   return new ClientFacts(rules, capabilities, info);
 }
 
-/** Returns the client that created the task. A modern client is described in its request, a legacy one in `client`. */
+/** Returns the client that created the task. Modern clients are described in the request, legacy clients in `client`. */
 export function findCaller({ client, request }: StoredStart, { versions }: Pick<Registry, "versions">): ClientFacts {
   return client ? toLegacyClient(client) : toClient(readEnvelope(request.params), versions);
 }

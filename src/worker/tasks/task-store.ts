@@ -51,7 +51,7 @@ export interface StoredState {
   journaled: number;
   /** The state and the answers for a handler that asks by returning `inputRequired()`. */
   round: TaskRound;
-  /** Open questions, by their keys on the wire. */
+  /** Open questions, by their keys in `inputRequests`. */
   questions: Record<string, StoredQuestion>;
   /** The answers so far to questions that were asked by returning `inputRequired()`. */
   answers: JsonObject;
