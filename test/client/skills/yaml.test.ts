@@ -78,7 +78,11 @@ describe("the YAML parser", () => {
     ["an unknown escape", 'a: "\\q"\n', "the escape \\q is not supported"],
     ["a list", "- a\n", "it is not a mapping"],
     ["a reserved character", "a: @x\n", "line 1: @x is not supported"],
-    ["empty lines that are indented more than their text", "a: |\n    \n  b\n", "line 2: the empty lines before a block scalar are indented more"],
+    [
+      "empty lines that are indented more than their text",
+      "a: |\n    \n  b\n",
+      "line 2: the empty lines before a block scalar are indented more",
+    ],
   ])("refuses %s with the line number", (_, yaml, message) => {
     expect(() => parseYaml(yaml)).toThrow(message);
   });
