@@ -29,8 +29,7 @@ const FAILURE_PAUSE_MS = 2_000;
 const STALE_TIMES = 5;
 /**
  * The maximum of this additional time, in milliseconds.
- * @limit ms How long cached keys stay in use beyond `jwksCacheMs` while the issuer fails, at most. After that, requests get
- * 503.
+ * @limit ms How long cached keys stay in use after `jwksCacheMs` while the issuer fails, at most. Then requests get 503.
  */
 const STALE_MAX_MS = 3_600_000;
 /**

@@ -7,7 +7,7 @@
 import type { Denial } from "./denials.ts";
 
 /**
- * Limits the work for a token that is refused anyway.
+ * Limits the work that an invalid token can cause.
  * @limit characters An access token. A longer token is refused with 400.
  */
 const TOKEN_MAX = 16 * 1024;

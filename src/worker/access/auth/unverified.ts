@@ -8,9 +8,9 @@ import type { Refused } from "../../../http/refusal.ts";
 import { unavailable } from "./denials.ts";
 
 /**
- * Returns a function that handles an error of the verification of a token. A `KitError` is a mistake of the author, and is
- * thrown again. Any other error is logged without the token, which an exception of the author's function may contain, and
- * the request is refused with 503.
+ * Returns a function that handles an error that occurred while a token was verified. It rethrows a `KitError`, which
+ * reports a mistake of the author. It logs any other error, without the token, which an exception of the author's function
+ * may contain, and refuses the request with 503.
  */
 export function unverified(token: string): (error: unknown) => Refused {
   return (error) => {

@@ -31,7 +31,7 @@ export interface Proof {
 }
 
 /**
- * Limits the work for a proof that is refused anyway.
+ * Limits the work that an invalid proof can cause.
  * @limit characters A DPoP proof. A longer proof is refused with 401.
  */
 const PROOF_MAX = 8 * 1024;

@@ -322,7 +322,11 @@ function tooMany(beyond: Beyond): Refusal {
   return { reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } };
 }
 
-/** Returns the refusal of a request that could not be counted. @throws {KitError} for a mistake of the author. */
+/**
+ * Returns the refusal of a request that could not be counted.
+ *
+ * @throws {KitError} if the error is one, because it reports a mistake of the author.
+ */
 function uncounted(error: unknown): Refusal {
   if (KitError.is(error)) throw error;
   console.error("mcp-edge: a request was refused because it could not be counted", error);

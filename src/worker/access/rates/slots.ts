@@ -206,7 +206,7 @@ function tasksUncounted(error: unknown): never {
 /**
  * Logs that slots could not be given back. They stay taken until they become free by themselves.
  *
- * @throws {KitError} for a mistake of the author.
+ * @throws {KitError} if the error is one, because it reports a mistake of the author.
  */
 export function notGiven(error: unknown): void {
   if (KitError.is(error)) throw error;
