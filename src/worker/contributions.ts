@@ -67,7 +67,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
   return {
     auth: auth === everyone ? undefined : auth,
     isOpen: auth === undefined,
-    stages: (report) => createStages(hooks, endpoint.limits, report),
+    stages: (report) => createStages(hooks, report),
     hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
     refused: (refused) =>
       reportRefused(hooks.onRefused, refused, (error, method) =>

@@ -14,6 +14,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import { Endpoint } from "../http/endpoint.ts";
 import type { RefusedRequest, RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
+import type { Refused } from "../http/refusal.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
@@ -95,8 +96,8 @@ export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
 /** The options of an endpoint, and what its option `use` lists. */
 type Given<Env> = Omit<EdgeOptions<Env>, "use"> & Used<Env>;
 
-/** Returns the response to a request if the configuration of the endpoint has problems. */
-type Guard = (env: unknown, request: Request) => Response | undefined;
+/** Returns the refusal of a request if the configuration of the endpoint has problems. */
+type Guard = (env: unknown, request: Request) => Refused | undefined;
 
 interface Assembled<Env> {
   readonly app: Hono<HonoEnv<Env>>;
@@ -105,7 +106,10 @@ interface Assembled<Env> {
 
 /** Returns an app that refuses every request, because the options of its endpoint are wrong. */
 function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard) {
-  const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
+  const app = new Hono<HonoEnv<Env>>().all(
+    String(path),
+    ({ env, req, notFound }) => guard(env, req.raw)?.toResponse() ?? notFound(),
+  );
   return { app, roles: [] } satisfies Assembled<Env>;
 }
 

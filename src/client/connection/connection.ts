@@ -7,7 +7,7 @@ import type { Implementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
 import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { toCall } from "../../core/protocol/methods.ts";
+import { findRequest } from "../../core/protocol/methods.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
 import type { Client } from "../client.ts";
 import type { ClientConnection } from "../client-connection.ts";
@@ -238,7 +238,8 @@ export class Connection implements ClientConnection {
       const { resultType = "complete" } = result;
       if (resultType === "complete" || this.sender.rules?.era !== "modern" || this.#isExtension(resultType))
         return result;
-      if (resultType !== "input_required") {
+      // Only a request that runs a handler may be answered with questions.
+      if (resultType !== "input_required" || !findRequest(method)?.runs) {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
       if (rounds >= this.amounts.roundsMax) throw (await import("../on-demand.ts")).tooManyRounds(method, rounds);
@@ -258,7 +259,8 @@ export class Connection implements ClientConnection {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
     // Progress is to be expected of requests that run a handler of the server's author.
-    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && toCall(method).length > 0);
+    const row = findRequest(method);
+    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && row?.runs !== undefined);
     for (let repeats = 0; ; repeats += 1) {
       await untilAborted(this.#settled(), deadline.signal);
       this.checkOpen(method);
@@ -284,7 +286,7 @@ export class Connection implements ClientConnection {
         if (this.#closing.signal.aborted) throw error;
         const { Recovery } = await import("../on-demand.ts");
         this.#recovery ??= new Recovery(this.#recoveryParts());
-        if (!(await this.#recovery.cure(error, { request, params, link, remembered, repeats }))) throw error;
+        if (!(await this.#recovery.cure(error, { request, row, params, link, remembered, repeats }))) throw error;
         deadline.restart();
       }
     }

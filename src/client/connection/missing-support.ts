@@ -1,20 +1,7 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { findRequest } from "../../core/protocol/methods.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { ServerCapabilities } from "../requests/results.ts";
-
-/** Returns the capability that a method needs, as a path; undefined if it needs none. */
-function findCapability(method: string): string | undefined {
-  if (/^resources\/(un)?subscribe$/.test(method)) return "resources.subscribe";
-  if (method === "completion/complete") return "completions";
-  if (method === "logging/setLevel") return "logging";
-  return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
-}
-
-/** Methods that only one era has. What to use instead is in refused-requests.ts. */
-const ERA_ONLY = {
-  legacy: /^(initialize|ping|logging\/setLevel|resources\/(un)?subscribe)$/,
-  modern: /^(server\/discover|subscriptions\/listen)$/,
-};
 
 /** What a server lacks for a request: the method itself, or a capability that the method needs. */
 export interface MissingSupport {
@@ -27,8 +14,8 @@ export function missingSupport(
   { era, completionsCapability }: SpokenVersion,
   capabilities: ServerCapabilities,
 ): MissingSupport | undefined {
-  if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
-  const capability = findCapability(method);
+  const { era: only = era, capability } = findRequest(method) ?? {};
+  if (only !== era) return {};
   // Servers of versions without the capability "completions" complete without declaring it.
   if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
   const declared = capability

@@ -8,6 +8,7 @@ import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
+import type { RequestRow } from "../../core/protocol/methods.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEvent } from "../events.ts";
@@ -21,27 +22,25 @@ import type { RememberedServer } from "./remembered-server.ts";
 /** How often a request is sent again after its connection broke. */
 const REPEATS_MAX = 3;
 
-/** Requests that change nothing, or nothing further when they are repeated. */
-const HARMLESS =
-  /^(ping|server\/discover|.*\/list|resources\/((directory\/)?read|subscribe|unsubscribe)|(prompts|skills|tasks)\/get|completion\/complete|logging\/setLevel|tasks\/result)$/;
+/** Methods of extensions that only read: their lists, and the methods of skills. */
+const READS = /(\/list|^skills\/get|^resources\/directory\/read)$/;
 
 /**
  * Whether a request may be sent again although the server may have run it. A call may be if the tool says so in its hints,
  * or if a key lets the server recognise it.
  *
- * @param tool The tool of a call, if it was listed.
+ * @param tool The tool that the request calls, if it calls one that was listed.
  * @param knowsKeys Whether the server has declared that it recognises keys.
  */
 function isRepeatable(
-  method: string,
-  params: JsonObject | undefined,
+  { request: { method }, row, params }: Failed,
   tool: Pick<Tool, "annotations"> | undefined,
   knowsKeys: boolean,
 ): boolean {
-  if (HARMLESS.test(method)) return true;
+  if (row ? row.isRepeatable : READS.test(method)) return true;
   if (knowsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
   const { readOnlyHint, idempotentHint } = tool?.annotations ?? {};
-  return method === "tools/call" && (readOnlyHint === true || idempotentHint === true);
+  return readOnlyHint === true || idempotentHint === true;
 }
 
 /** Whether a request failed because the connection broke, or because the server was not there for a moment. */
@@ -85,6 +84,8 @@ export function mayBeOtherEra(error: unknown): boolean {
 /** A request that failed. */
 export interface Failed {
   readonly request: Sending;
+  /** What the protocol says about its method; undefined for a method that the protocol does not define. */
+  readonly row: RequestRow | undefined;
   /** The params of the round. */
   readonly params: JsonObject | undefined;
   /** The link that it was sent on. */
@@ -127,7 +128,7 @@ export class Recovery {
 
   /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
   async cure(error: unknown, failed: Failed): Promise<boolean> {
-    const { request, params, link, remembered, repeats } = failed;
+    const { request, link, remembered, repeats } = failed;
     const { method, parts, deadline } = request;
     // A legacy server has no such code, so there it is the answer of a tool.
     if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
@@ -135,7 +136,7 @@ export class Recovery {
       return true;
     }
     const knowsKeys = declaresKeys(this.#parts.facts().capabilities);
-    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.(), knowsKeys);
+    const isSafe = wasRefused(error) || isRepeatable(failed, parts.tool?.(), knowsKeys);
     if (remembered) {
       if (!mayBeOtherEra(error)) return false;
       const isOther = remembered.disprove();

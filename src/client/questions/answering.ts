@@ -15,7 +15,6 @@ import {
   type JsonObject,
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
-import { toCall } from "../../core/protocol/methods.ts";
 import { ClientError, invalidAnswer, toText } from "../errors.ts";
 import { wrap } from "../extensions.ts";
 import { Deadline, untilAborted } from "../requests/deadline.ts";
@@ -132,7 +131,6 @@ export class Answering {
   async answerRound(method: string, result: JsonObject, deadline: Deadline): Promise<JsonObject> {
     const { inputRequests, requestState } = result;
     const state = typeof requestState === "string" ? { requestState } : {};
-    if (toCall(method).length === 0) throw invalidAnswer(method, "this request must not be answered with questions");
     if (inputRequests === undefined && requestState === undefined) {
       throw invalidAnswer(method, "it has neither inputRequests nor requestState");
     }

@@ -15,11 +15,11 @@ export type ElicitResult<Content = JsonObject> =
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
 
-/** A folder or file that the client says the server may work with. @see MCP 2026-07-28, client/roots */
+/** A folder or file that the client has opened to the server. @see MCP 2026-07-28, client/roots */
 export interface Root {
   /** The location, as a `file://` URI. */
   readonly uri: string;
-  /** The name of the root, for people. */
+  /** The human-readable name of the root. */
   readonly name?: string;
 }
 
@@ -28,7 +28,7 @@ export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
   S extends AnySchema ? InferOutput<S> : JsonObject
 >;
 
-/** The outcome of a question: the answer, or why there is none. */
+/** The outcome of a question: the answer, or the failure. */
 export type QuestionOutcome = { readonly answer: unknown } | { readonly failed: FailedQuestion };
 
 /** A question that ended without an answer. */
@@ -65,7 +65,7 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
 /**
  * Reads an elicitation answer, or returns what is wrong with its content.
  *
- * @throws {QuestionError} `invalid-answer` if it is not an answer to an elicitation.
+ * @throws {QuestionError} `invalid-answer` if the answer does not have the form of an `ElicitResult`.
  */
 export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,

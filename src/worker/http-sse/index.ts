@@ -6,7 +6,7 @@
  */
 
 import { checkOptions, checkPath, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
-import type { Execution } from "../../core/protocol/execution.ts";
+import type { Route } from "../../http/endpoint-types.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import { findExecution } from "../execution.ts";
 import type { RoutesPart } from "../parts.ts";
@@ -92,44 +92,33 @@ export function httpSse(options: HttpSseOptions = {}): RoutesPart {
     mount: (app, endpoint, gateway) => {
       // edge() has already refused this: see findOptionProblems().
       if (!gateway) return () => undefined;
-      const serve = (
-        request: Request,
-        env: unknown,
-        execution: Execution | undefined,
-        method: "GET" | "POST",
-        base?: string,
-        at?: string,
-      ) =>
-        endpoint.serve(
-          request,
-          env,
-          execution,
-          method,
-          (admitted) =>
-            endpoint.guarded(() => {
-              const services = endpoint.services("sse", admitted);
-              return method === "GET"
-                ? openHttpSse(gateway, admitted, services, open, base)
-                : postHttpSse(gateway, admitted, services);
-            }),
-          at,
-        );
+      /** @param path The path of the endpoint, if it differs from that of the request. */
+      const routeFor = (method: string, base?: string, path?: string): Route => ({
+        allow: method,
+        path,
+        respond: (admitted) =>
+          endpoint.guarded(() => {
+            const call = { gateway, admitted, endpoint };
+            return method === "GET" ? openHttpSse(call, open, base) : postHttpSse(call);
+          }),
+      });
       if (options.path !== undefined || options.messagesPath !== undefined) {
         app.all(path, (context) => {
           const { raw } = context.req;
           // The app may be mounted below a path of another app.
           const base = new URL(raw.url).pathname.slice(0, -path.length);
-          return serve(raw, context.env, findExecution(context), "GET", base + messagesPath);
+          return endpoint.handleRoute(routeFor("GET", base + messagesPath), raw, context.env, findExecution(context));
         });
         app.all(messagesPath, (context) => {
           const { raw } = context.req;
           // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
           const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
-          return serve(raw, context.env, findExecution(context), "POST", undefined, base + path);
+          const route = routeFor("POST", undefined, base + path);
+          return endpoint.handleRoute(route, raw, context.env, findExecution(context));
         });
       }
       return (request, env, execution) => {
-        return isHttpSse(request) ? serve(request, env, execution, request.method as "GET" | "POST") : undefined;
+        return isHttpSse(request) ? endpoint.handleRoute(routeFor(request.method), request, env, execution) : undefined;
       };
     },
   };

@@ -10,7 +10,7 @@ import { reportSample } from "../../core/ask/sampling-audit.ts";
 import type { RequestEnd } from "../../core/define/hook-types.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { runDetached } from "../../core/protocol/error-reports.ts";
-import type { HookedCall } from "../../core/protocol/execution.ts";
+import type { HookContext } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
 import type { ObjectServices } from "../runtime.ts";
@@ -21,11 +21,11 @@ export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd
 
 export class TaskReports {
   readonly #runtime: ObjectServices;
-  readonly #place: Pick<HookedCall, "env" | "execution">;
+  readonly #place: Pick<HookContext, "env" | "execution">;
   readonly #taskId: string;
 
   /** @param place The bindings and the state of the object. */
-  constructor(runtime: ObjectServices, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
+  constructor(runtime: ObjectServices, place: Pick<HookContext, "env" | "execution">, taskId: string) {
     this.#runtime = runtime;
     this.#place = place;
     this.#taskId = taskId;
@@ -52,9 +52,9 @@ export class TaskReports {
     if (samples.length === 0) return;
     await this.#report(start, (call) => {
       for (const { request, askedAtMs, answer } of samples) {
-        const params = request.params as { readonly maxTokens: number };
-        if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, call);
-        else reportSample(params, call, undefined, "cancelled", Date.now() - askedAtMs);
+        const { maxTokens } = request.params as { readonly maxTokens: number };
+        if (answers) reportAnsweredSample(maxTokens, askedAtMs, answer, call);
+        else reportSample(call, { maxTokens, outcome: "cancelled", durationMs: Date.now() - askedAtMs });
       }
     });
   }

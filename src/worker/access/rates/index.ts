@@ -11,7 +11,7 @@ import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
-import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
+import { type SessionContext, type SessionGateway, SessionsUnavailable } from "../../../http/sessions.ts";
 import { type ObjectStub, RoleObjects } from "../../bindings.ts";
 import { definePlugin } from "../../contributions.ts";
 import type { Plugin } from "../../plugin.ts";
@@ -168,7 +168,7 @@ async function listPlaces(
 /** Bounds the sessions of an endpoint. */
 function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: RoleObjects<PlacesRpc>): void {
   const ask = async (
-    { request, principal, env, execution }: SessionPlace,
+    { request, principal, env, execution }: SessionContext,
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
@@ -177,7 +177,7 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
   };
-  const onCreate = async (id: string, at: SessionPlace) => {
+  const onCreate = async (id: string, at: SessionContext) => {
     const place = placeOfSession(bound, await computeDigest(id));
     const isFull = await ask(at, (object) => objects.call(object, "take", place)).catch((cause: unknown) => {
       throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
@@ -185,7 +185,7 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     // The request opens a session in a way that could not be foreseen when it was counted.
     if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${place.what}.`);
   };
-  const onEnd = async (id: string, at: SessionPlace) => {
+  const onEnd = async (id: string, at: SessionContext) => {
     const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };

@@ -19,7 +19,7 @@ import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
-import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
+import type { FoundSession, SessionContext, SessionGateway } from "../../../http/sessions.ts";
 import { type Place, UNKNOWN_NAME } from "./places-object.ts";
 
 /** A bound of the sessions of a caller. */
@@ -82,8 +82,8 @@ export function placeOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: 
  */
 export function watchSessions(
   gateway: SessionGateway,
-  onCreate: (id: string, place: SessionPlace) => Promise<void>,
-  onEnd: (id: string, place: SessionPlace) => Promise<void>,
+  onCreate: (id: string, context: SessionContext) => Promise<void>,
+  onEnd: (id: string, context: SessionContext) => Promise<void>,
 ): void {
   const { create, find } = { create: gateway.create.bind(gateway), find: gateway.find.bind(gateway) };
   gateway.create = async (client, place) => {
