@@ -35,14 +35,10 @@ export type AuthResult = Principal | "anonymous" | null | Reply;
  * reported to `onError`, with the method `(auth)`. The exception is passed on unchanged, so its message may contain the
  * token; without `onError`, the log of the Worker contains only its stack.
  */
-export type AuthHook<Env> = Hook<Env>["auth"];
-
-interface Hook<Env> {
-  /**
-   * A method, so that a hook may declare its parameter as the `ExecutionContext` of a Worker, which has more members.
-   */
+export type AuthHook<Env> = {
+  // A method, so that a hook may declare its parameter as the `ExecutionContext` of a Worker, which has more members.
   auth(request: Request, env: Env, execution: Execution): AuthResult | Promise<AuthResult>;
-}
+}["auth"];
 
 /** A server for all requests, or a function that returns the server of each request, by route, header or user. */
 export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
