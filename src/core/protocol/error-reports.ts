@@ -58,7 +58,8 @@ export function runDetached(
   try {
     const returned = callback();
     if (!returned) return;
-    waitUntil?.(Promise.resolve(returned).catch(failed));
+    const work = Promise.resolve(returned).catch(failed);
+    waitUntil?.(work);
   } catch (error) {
     failed(error);
   }

@@ -84,7 +84,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "bridge-begins-anew-after-a-loss",
     reason: "A stream would start again from its first event after a reset.",
     file: "src/worker/sessions/bridge.ts",
-    find: "if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: getRank(message) };",
+    find: "if (this.#position) this.#position = { ...this.#position, after: message.seq, rank: getRank(message) };",
     replace: "",
     tests: ["test/worker/http-sse-calls.test.ts"],
     title: "arrive once, in order and without event ids",
