@@ -70,7 +70,7 @@ type Decision =
       readonly sessionId: string | undefined;
       readonly version: VersionRules | undefined;
     }
-  | { readonly kind: "refuse"; readonly refusal: Refusal; readonly id?: RequestId };
+  | { readonly kind: "refuse"; readonly refusal: Refusal; readonly id?: RequestId | undefined };
 
 /** A modern request. */
 export type ModernVerdict = Extract<Verdict, { readonly kind: "modern" }>;
@@ -207,7 +207,7 @@ function isModernMember(member: unknown): boolean {
 }
 
 function refusal(reason: Refusal, id?: RequestId): Decision {
-  return { kind: "refuse", refusal: reason, ...(id === undefined ? {} : { id }) };
+  return { kind: "refuse", refusal: reason, id };
 }
 
 /** Returns the id of a POST that consists of one request, or undefined for any other POST. */

@@ -31,12 +31,12 @@ interface MessageRow {
 
 /** What is known about a request of a client. */
 export interface RequestRow extends MessageRow {
-  /** The kind of thing that the params name, and their member that names it. Authorization and rates depend on it. */
-  readonly names?: readonly [kind: TargetKind, member: string];
-  /** The kind of definition whose handler the request runs. The params name the definition. */
-  readonly runs?: RunKind;
   /** The capability that a server declares if it serves the method, as a path. Absent if none is needed. */
   readonly capability?: string;
+  /** The kind of definition whose handler the request runs. The params name the definition. */
+  readonly runs?: RunKind;
+  /** The kind of thing that the params name, and their member that names it. Authorization and rates depend on it. */
+  readonly names?: readonly [kind: TargetKind, member: string];
   /** The member of the result that holds the entries of a list. */
   readonly list?: ListMember;
   /** Whether the result has a cache hint in 2026-07-28. */
@@ -51,9 +51,9 @@ export const CLIENT_REQUESTS = {
   ping: { era: "legacy", isRepeatable: true },
   "server/discover": { era: "modern", isCacheable: true, isRepeatable: true },
   "tools/list": { capability: "tools", list: "tools", isCacheable: true, isRepeatable: true },
-  "tools/call": { capability: "tools", names: ["tool", "name"], runs: "tool" },
+  "tools/call": { capability: "tools", runs: "tool", names: ["tool", "name"] },
   "prompts/list": { capability: "prompts", list: "prompts", isCacheable: true, isRepeatable: true },
-  "prompts/get": { capability: "prompts", names: ["prompt", "name"], runs: "prompt", isRepeatable: true },
+  "prompts/get": { capability: "prompts", runs: "prompt", names: ["prompt", "name"], isRepeatable: true },
   "resources/list": { capability: "resources", list: "resources", isCacheable: true, isRepeatable: true },
   "resources/templates/list": {
     capability: "resources",
@@ -63,8 +63,8 @@ export const CLIENT_REQUESTS = {
   },
   "resources/read": {
     capability: "resources",
-    names: ["resource", "uri"],
     runs: "resource",
+    names: ["resource", "uri"],
     isCacheable: true,
     isRepeatable: true,
   },
@@ -98,22 +98,22 @@ export const SERVER_REQUESTS = {
   "elicitation/create": {},
 } as const satisfies Readonly<Record<string, MessageRow>>;
 
-/** The notifications of both sides. */
-export const NOTIFICATIONS = {
-  "notifications/initialized": { era: "legacy" },
-  "notifications/cancelled": {},
-  "notifications/progress": {},
-  "notifications/message": {},
-  "notifications/roots/list_changed": { era: "legacy" },
-  "notifications/tools/list_changed": {},
-  "notifications/prompts/list_changed": {},
-  "notifications/resources/list_changed": {},
-  "notifications/resources/updated": {},
-  "notifications/elicitation/complete": { era: "legacy" },
-  "notifications/subscriptions/acknowledged": { era: "modern" },
-  "notifications/tasks": { era: "modern" },
-  "notifications/tasks/status": { era: "legacy" },
-} as const satisfies Readonly<Record<string, MessageRow>>;
+/** The notifications of both sides, in either era. */
+export const NOTIFICATIONS: readonly string[] = [
+  "notifications/initialized",
+  "notifications/cancelled",
+  "notifications/progress",
+  "notifications/message",
+  "notifications/roots/list_changed",
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/elicitation/complete",
+  "notifications/subscriptions/acknowledged",
+  "notifications/tasks",
+  "notifications/tasks/status",
+];
 
 type Requests = typeof CLIENT_REQUESTS;
 
@@ -132,7 +132,7 @@ export function findRequest(method: string): RequestRow | undefined {
 
 /** Whether the protocol, or its tasks extension, defines a method or a notification. */
 export function isStandard(method: string): boolean {
-  return [CLIENT_REQUESTS, SERVER_REQUESTS, NOTIFICATIONS].some((rows) => Object.hasOwn(rows, method));
+  return NOTIFICATIONS.includes(method) || Object.hasOwn({ ...CLIENT_REQUESTS, ...SERVER_REQUESTS }, method);
 }
 
 /** The part of a request that says what it does. */

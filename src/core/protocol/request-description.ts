@@ -51,11 +51,11 @@ export function describeSubject(request: JSONRPCRequest): Omit<RequestDescriptio
     requestId: request.id,
     ...(runs && runs !== "resource" && typeof name === "string" ? { [runs]: name } : {}),
     ...(typeof uri === "string" ? { uri: normalUri(uri) } : {}),
-    ...(args === undefined ? {} : { arguments: args }),
+    arguments: args,
   };
 }
 
 /** Describes a notification for `onError`. */
 export function describeNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorContext {
-  return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
+  return { correlationId: crypto.randomUUID(), method, params };
 }

@@ -28,7 +28,7 @@ export function readTarget({ method, params }: MethodAndParams): string {
 
 /** Returns everything that a request names. */
 export function listTargets({ method, params }: JsonObject): readonly Target[] {
-  const { names } = (typeof method === "string" && findRequest(method)) || {};
+  const { names } = findRequest(String(method)) ?? {};
   if (!names || !isObject(params)) return [];
   const [kind, member] = names;
   return namesIn(params[member]).map((name) => ({ kind, name }));

@@ -121,7 +121,7 @@ function findMethod(context: RequestContext): Serve {
   const { method } = request;
   const row = findRequest(method);
   if (row && (row.era ?? client.era) === client.era) {
-    const [list] = row.capability?.split(".") ?? [];
+    const list = row.capability?.split(".")[0];
     const isOffered = () => list === undefined || registry.offers(list);
     for (const methods of [context.methods, METHODS] as readonly (MethodTable | undefined)[]) {
       const found = methods?.[method as RequestName];

@@ -97,10 +97,10 @@ export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): Outcome
     if (round?.isExpired) return run();
     for (const [each] of kept) if (!first && kept.size >= max) kept.delete(each);
     const { untilMs = Date.now() + ttlMs, answered } = first ?? {};
-    const context: KeptCall = { digest, outcome: run(), untilMs, answered: withAnswers(answered, round) };
-    kept.set(name, context);
-    context.text = await context.outcome;
-    return context.text;
+    const call: KeptCall = { digest, outcome: run(), untilMs, answered: withAnswers(answered, round) };
+    kept.set(name, call);
+    call.text = await call.outcome;
+    return call.text;
   };
 }
 
