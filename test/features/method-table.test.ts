@@ -1,6 +1,6 @@
 /** The table of methods: every method of the specification has a row, and only such methods and custom ones are served. */
-import { describe, expect, test } from "vitest";
-import { McpServer } from "../../src/core/index.ts";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { type CacheableMethod, McpServer } from "../../src/core/index.ts";
 import {
   CLIENT_REQUESTS,
   calledTool,
@@ -9,6 +9,7 @@ import {
   NOTIFICATIONS,
   nameOfDefinition,
   type RequestRow,
+  type RequestsWith,
   SERVER_REQUESTS,
 } from "../../src/core/protocol/methods.ts";
 import { listTargets, readTarget } from "../../src/core/protocol/targets.ts";
@@ -56,6 +57,10 @@ describe("the rows", () => {
     const asking = METHODS.filter((row) => row.mayAskInput).map(({ method }) => method);
     expect(rows.filter(([, { runs }]) => runs).map(([method]) => method)).toEqual(asking);
     for (const [, { runs, names }] of rows) if (runs) expect(names?.[0]).toBe(runs);
+  });
+
+  test("say which results can have a hint in the option cacheHints", () => {
+    expectTypeOf<CacheableMethod>().toEqualTypeOf<RequestsWith<{ readonly isCacheable: true }>>();
   });
 
   test("say that lists and cacheable results may be read again", () => {

@@ -1,5 +1,3 @@
-import type { RequestsWith } from "../protocol/methods.ts";
-
 /** How long a client may cache a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
 export interface CacheHint {
   /**
@@ -18,4 +16,10 @@ export interface CacheHint {
 }
 
 /** The methods whose results carry a {@link CacheHint}. */
-export type CacheableMethod = RequestsWith<{ readonly isCacheable: true }>;
+export type CacheableMethod =
+  | "server/discover"
+  | "tools/list"
+  | "prompts/list"
+  | "resources/list"
+  | "resources/templates/list"
+  | "resources/read";
