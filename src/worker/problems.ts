@@ -5,6 +5,7 @@
  * @module
  */
 import { isLoopback, splitUrl } from "../http/origin.ts";
+import { type Refused, refuse } from "../http/refusal.ts";
 
 /** Identifies a problem in the log and in answers. */
 export type ProblemCode =
@@ -45,16 +46,17 @@ export function warnOfMissingFlag(): void {
 }
 
 /**
- * Returns the answer to every request while there are problems. Only a loopback host gets one line for each, since they
+ * Returns the refusal of every request while there are problems. Only a loopback host gets one line for each, since they
  * name classes and bindings of the Worker.
  *
  * @param isNew Whether the problems are logged.
  */
-export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Response {
+export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Refused {
   const wrong = "This server is not configured correctly.";
   const all = `${wrong}\n${problems.join("\n")}`;
   if (isNew) console.error(`mcp-edge: ${all}`);
   const [message, shown] = isLoopback(splitUrl(url).hostname) ? [all, problems] : [`${wrong} See its log.`];
-  const data = { reason: "misconfigured", problems: shown };
-  return Response.json({ jsonrpc: "2.0", error: { code: -32603, message, data } }, { status: 500 });
+  const reason = "misconfigured";
+  const data = { reason, problems: shown };
+  return refuse({ reason, form: { status: 500, code: -32603, message, data } });
 }

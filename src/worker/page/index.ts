@@ -7,7 +7,7 @@ import type { Hono } from "hono/tiny";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
-import type { Admitted } from "../../http/endpoint-types.ts";
+import type { Route } from "../../http/endpoint-types.ts";
 import { createPage, type PageForm, pageForm } from "../../http/page.ts";
 import { findExecution } from "../execution.ts";
 import type { HonoEnv, PagePart, Part } from "../parts.ts";
@@ -76,8 +76,11 @@ function respondWithPage(
   { env, execution }: { readonly env: unknown; readonly execution: Execution | undefined },
 ): Response | Promise<Response> {
   const { origin, pathname } = new URL(request.url);
-  const show = ({ registry }: Admitted) => Promise.resolve(createPage(registry, origin + pathname, form));
-  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", show);
+  const route: Route = {
+    allow: "GET, HEAD",
+    respond: ({ registry }) => createPage(registry, origin + pathname, form),
+  };
+  return endpoint.handleRoute(route, withoutSite(request), env, execution);
 }
 
 /**

@@ -243,7 +243,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "client-unsafe-call-repeated",
     reason: "The client would send a payment again after a broken connection.",
     file: "src/client/connection/recovery.ts",
-    find: 'return method === "tools/call" && (readOnlyHint === true || idempotentHint === true);',
+    find: "return readOnlyHint === true || idempotentHint === true;",
     replace: "return true;",
     tests: ["test/client/recovery.test.ts"],
     title: "no hint",

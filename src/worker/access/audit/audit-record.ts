@@ -21,9 +21,12 @@ export interface AuditRecord {
   readonly clientId?: string;
   /** The name and version that the client reports. */
   readonly client?: string;
-  /** The method of a call. */
+  /**
+   * The method. For a refused batch, the different methods of its messages, separated by commas. Absent if the request was
+   * refused before its body was read.
+   */
   readonly method?: string;
-  /** The tool that was called. */
+  /** The tool that was called. Absent for a refused batch, like `prompt` and `uri`. */
   readonly tool?: string;
   /** The prompt that was requested. */
   readonly prompt?: string;

@@ -138,7 +138,9 @@ function toRecord<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
 
 /** Returns the record of a refused request. */
 function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
-  const { errorCode, status, reason, startedAtMs, clientId } = refused;
+  const { errorCode, status, reason, startedAtMs, clientId, messages = [] } = refused;
+  const [first, ...others] = messages;
+  const { tool, prompt, uri } = first && others.length === 0 ? first : {};
   const { headers } = request;
   const bytes = headers.get("Content-Length");
   return present({
@@ -148,6 +150,10 @@ function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
     durationMs: Date.now() - startedAtMs,
     ...listNames(principal),
     clientId: principal?.clientId ?? clientId,
+    method: first && [...new Set(messages.map(({ method }) => method))].join(", "),
+    tool,
+    prompt,
+    uri,
     errorCode,
     status,
     reason,

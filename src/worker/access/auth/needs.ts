@@ -89,8 +89,9 @@ export class Needs {
         return ofUri(name);
       case "reference":
         return [...this.#of("prompts", name), ...this.#resources.ofTemplate(name), ...ofUri(name)];
+      case "subscription":
       case "task":
-        // A task is protected by the scopes of the call that created it.
+        // A caller may end its own subscriptions. A task is protected by the scopes of the call that created it.
         return [];
     }
   }

@@ -10,6 +10,7 @@
 import type { MiddlewareHandler } from "hono";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
 import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
+import type { BodyError } from "../../../http/body.ts";
 import { invalid, type Refusal, refuse, type WireForm } from "../../../http/refusal.ts";
 
 /** Options of {@link limitBytesInFlight}. */
@@ -70,7 +71,7 @@ export function limitBytesInFlight(options: BytesInFlightOptions = {}): Middlewa
     } finally {
       body.release();
     }
-    // The endpoint received a body that ended with an error. The headers of its response, such as CORS headers, are kept.
+    // The endpoint responds with this refusal, but a route of the author may have failed. Headers, such as CORS headers, are kept.
     if (body.refusal) context.res = refuse(body.refusal).toResponse();
   };
 }
@@ -175,7 +176,8 @@ class CountedBody {
     this.refusal = refusal;
     clearTimeout(this.#timer);
     this.#room.release(this);
-    controller.error(new Error("The body is not read."));
+    const error: BodyError = Object.assign(new Error("The body is refused."), { refusal });
+    controller.error(error);
     this.#source.cancel().catch(() => undefined);
     return false;
   }

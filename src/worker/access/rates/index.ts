@@ -11,7 +11,7 @@ import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
-import { type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
+import { type SessionContext, SessionsUnavailable } from "../../../http/sessions.ts";
 import { type ObjectStub, RoleObjects } from "../../bindings.ts";
 import { createPlugin } from "../../contributions.ts";
 import { OBJECTS, type WithMcpObject } from "../../object.ts";
@@ -181,7 +181,7 @@ async function listSlots(
 /** Returns the function that limits the sessions of an endpoint. */
 function boundSessions(bound: LiveSessions, objects: RoleObjects<SlotsRpc>): AddedServices["watchSessions"] {
   const ask = async (
-    { request, principal, env, execution }: SessionPlace,
+    { request, principal, env, execution }: SessionContext,
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
@@ -190,7 +190,7 @@ function boundSessions(bound: LiveSessions, objects: RoleObjects<SlotsRpc>): Add
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
   };
-  const onCreate = async (id: string, at: SessionPlace) => {
+  const onCreate = async (id: string, at: SessionContext) => {
     const slot = slotOfSession(bound, await computeDigest(id));
     const isFull = await ask(at, (object) => objects.call(object, "take", slot)).catch((cause: unknown) => {
       throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
@@ -198,7 +198,7 @@ function boundSessions(bound: LiveSessions, objects: RoleObjects<SlotsRpc>): Add
     // The request opened a session in a way that was not foreseeable when it was counted.
     if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${slot.what}.`);
   };
-  const onEnd = async (id: string, at: SessionPlace) => {
+  const onEnd = async (id: string, at: SessionContext) => {
     const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };

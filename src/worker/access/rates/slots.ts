@@ -17,7 +17,7 @@ import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
-import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
+import type { FoundSession, SessionContext, SessionGateway } from "../../../http/sessions.ts";
 import { type Slot, UNKNOWN_NAME } from "./slots-object.ts";
 
 /** The limit for the sessions of a caller. */
@@ -78,18 +78,18 @@ export function slotOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: s
  */
 export function watchSessions(
   gateway: SessionGateway,
-  onCreate: (id: string, at: SessionPlace) => Promise<void>,
-  onEnd: (id: string, at: SessionPlace) => Promise<void>,
+  onCreate: (id: string, context: SessionContext) => Promise<void>,
+  onEnd: (id: string, context: SessionContext) => Promise<void>,
 ): SessionGateway {
   return {
-    create: async (client, at) => {
-      const id = await gateway.create(client, at);
-      await onCreate(id, at);
+    create: async (client, context) => {
+      const id = await gateway.create(client, context);
+      await onCreate(id, context);
       return id;
     },
-    find: async (id, at) => {
-      const session = await gateway.find(id, at);
-      const ended = () => onEnd(id, at);
+    find: async (id, context) => {
+      const session = await gateway.find(id, context);
+      const ended = () => onEnd(id, context);
       if (session) return watched(session, ended);
       await ended();
       return undefined;
