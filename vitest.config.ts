@@ -13,7 +13,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A condition that is waited for is a second late on a loaded machine, not wrong.
     expect: { poll: { timeout: 15_000 } },
-    // Many tests wait for timers and processes, so that three workers use two cores better than two.
+    // Many tests wait for timers and processes, so more workers than cores finish sooner.
     maxWorkers: 6,
     // The files that a worker runs share the modules they import: 28 s of imports instead of 166. A module that keeps state
     // must therefore reset it for each file.

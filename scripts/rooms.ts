@@ -208,6 +208,31 @@ function findProblemInside(
   return `${file}: ${room}/${from} -> ${room}/${to} is not an allowed import; the order is ${order.join(" < ")}`;
 }
 
+/**
+ * The statements that a module may run when it is loaded, by file: those of programs, and one that installs code which
+ * docs/decisions/006-questions-and-replay.md explains. Loading any other module must not change anything outside of it.
+ */
+const EFFECTS: Readonly<Record<string, readonly string[]>> = {
+  "cli/main.ts": ["watchOutput();", 'process.stdout.write("", () => process.exit(code));'],
+  "core/run/input-required.ts": ["installRounds(createRounds());"],
+  "reference/stdio.ts": ["await serveStdio(createReferenceServer());"],
+};
+
+/** Matches a comment, or a template literal. */
+const COMMENT_OR_TEMPLATE = /\/\*[\s\S]*?\*\/|`(?:[^`\\]|\\[\s\S])*`/g;
+/** Matches a line that begins a statement at the top level of a module, other than a declaration, an import or an export. */
+const STATEMENT =
+  /^(?!(?:import|export|const|let|type|interface|function|async|class|abstract|declare|enum)\b)[\w$([].*$/gm;
+
+/** Describes the statements at the top level of a module that may change something outside of it. */
+export function findEffects(file: string, source: string): string[] {
+  const statements = source.replaceAll(COMMENT_OR_TEMPLATE, "``").match(STATEMENT) ?? [];
+  const refused = statements.filter((statement) => !EFFECTS[file]?.includes(statement));
+  return refused.map((statement) => {
+    return `${file}: "${statement}" runs when the module is loaded; move it into a function, or add it to EFFECTS in scripts/rooms.ts`;
+  });
+}
+
 /** Matches the files that `mcp-edge add` copies into projects. */
 const FILES_OF_ADD = /^cli.commands.add.parts./;
 
@@ -215,7 +240,7 @@ const FILES_OF_ADD = /^cli.commands.add.parts./;
 const FILES_MAX = 25;
 const LINES_MAX = 400;
 
-/** Returns every forbidden import, circle of imports, crowded folder and long file below a folder with the layout of src/. */
+/** Returns every forbidden import, effect of loading a module, circle of imports, crowded folder and long file in a folder like src/. */
 export function findProblems(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
   const files = names.filter((file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file));
@@ -224,7 +249,8 @@ export function findProblems(src: string): string[] {
     ...importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),
     ...findEagerImports(file, text),
   ]);
-  return [...imports, ...findCircles(texts), ...findCrowds(texts)];
+  const effects = [...texts].flatMap(([file, text]) => findEffects(file, text));
+  return [...imports, ...effects, ...findCircles(texts), ...findCrowds(texts)];
 }
 
 /** Returns the problems of a file that imports the module for `import()` of its room in another way, which would load it at once. */

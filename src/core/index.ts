@@ -76,8 +76,8 @@ export type {
   RequestFacts,
   ServerOptions,
   SubscribeHook,
+  SubscriptionContext,
   SubscriptionHook,
-  SubscriptionPlace,
 } from "./define/server-options.ts";
 export type {
   AnySchemaOrNone,
@@ -108,7 +108,7 @@ export type {
   TextContent,
   TextResourceContents,
 } from "./protocol/content.ts";
-export type { ErrorPlace, ErrorReporter } from "./protocol/error-reports.ts";
+export type { ErrorContext, ErrorReporter } from "./protocol/error-reports.ts";
 export type { KitErrorCode } from "./protocol/errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./protocol/errors.ts";
 export type { Execution, HookTools } from "./protocol/execution.ts";

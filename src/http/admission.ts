@@ -1,46 +1,44 @@
 /**
- * Admits a request before its body is read: finds out who it acts for, and which server serves it.
+ * Admits a request before its body is read: determines its principal, and the server that serves it.
  *
  * @module
  */
 
-import { quote } from "../core/basics/quote.ts";
 import { type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
 import { describeType, KitError } from "../core/protocol/errors.ts";
-import type { Admitted, AuthHook, HttpOptions, RegistrySource } from "./endpoint-types.ts";
+import type { Admitted, Arrived, AuthHook, HttpOptions, RegistrySource } from "./endpoint-types.ts";
 import { Refused, type Reply, refuse } from "./refusal.ts";
 
-type Incoming = Omit<Admitted, "principal" | "registry">;
-
-/** Reports an error of the author's code. Returns the reference that the client gets. */
+/** Reports an exception of the author's code. Returns the correlation id for the client. */
 type Report = (error: unknown, method: string) => string;
 
-/** Returns the request with its principal and its server, or the response that refuses it. */
+/** Adds the principal and the server to a request. Returns the reply that refuses it, if it is not admitted. */
 export async function admit(
-  incoming: Incoming,
+  arrived: Arrived,
   source: RegistrySource,
   { auth, equip, onError }: HttpOptions,
   report: Report,
 ): Promise<Admitted | Reply> {
-  const { request, env } = incoming;
-  const principal = auth && (await authenticate(auth, incoming, report));
+  const { request, env } = arrived;
+  const principal = auth && (await authenticate(auth, arrived, report));
   if (principal instanceof Response || principal instanceof Refused) return principal;
+  arrived.principal = principal;
   try {
     equip?.(principal, env);
     const registry = typeof source === "function" ? await source(request, env, principal) : source;
-    return { ...incoming, principal, registry: await registry.forCaller({ env, principal }, onError) };
+    return Object.assign(arrived, { registry: await registry.forCaller({ env, principal }, onError) });
   } catch (error) {
     return refuse({ reason: "internal", correlationId: report(error, "(server)") });
   }
 }
 
 /**
- * Returns the principal of the request, undefined for an anonymous one, or the response that refuses it. The result of the
- * hook is checked, since its type may be `any`.
+ * Returns the principal of the request, undefined for an anonymous request, or the reply that refuses it. The result of
+ * the hook is checked, because its type may be `any`.
  */
 async function authenticate(
   auth: AuthHook<unknown>,
-  { request, env, execution }: Incoming,
+  { request, env, execution }: Arrived,
   report: Report,
 ): Promise<Principal | undefined | Reply> {
   try {
@@ -50,7 +48,7 @@ async function authenticate(
     if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });
     const principal = readPrincipal(who);
     if (principal) return principal;
-    const text = `The function that authenticates callers${auth.name && `, ${quote(auth.name)},`} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
+    const text = `The function that authenticates callers${auth.name && ` (${auth.name})`} returned ${describeType(who)}; return { issuer, subject } as non-empty strings, "anonymous", null or a Response.`;
     throw new KitError("options-invalid", text);
   } catch (error) {
     return refuse({ reason: "internal", correlationId: report(error, "(auth)") });

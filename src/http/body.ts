@@ -1,5 +1,5 @@
 /**
- * Reads a request body within its limits. A body without Content-Length is measured while it arrives.
+ * Reads a request body within the limits. A body without Content-Length is measured while it arrives.
  *
  * @module
  */
@@ -7,6 +7,11 @@ import type { Limits } from "../core/protocol/limits.ts";
 import type { Refusal } from "./refusal.ts";
 
 export type BodyResult = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
+
+/** An error with which middleware ends a body that it refuses. */
+export interface BodyError extends Error {
+  readonly refusal: Refusal;
+}
 
 const lenient = new TextDecoder();
 const STRICT = { fatal: true, ignoreBOM: false };
@@ -18,7 +23,7 @@ export async function readBody(request: Request, limits: Limits): Promise<BodyRe
   const tooLarge = { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } } as const;
   if (Number(length) > bodyBytesMax) return tooLarge;
   try {
-    // Read at once if the length is known, since each chunk takes a turn of the event loop.
+    // Read at once if the length is known, because each chunk takes a turn of the event loop.
     const text =
       length === null
         ? await readChunks(request, bodyBytesMax)
@@ -27,9 +32,9 @@ export async function readBody(request: Request, limits: Limits): Promise<BodyRe
     const value: unknown = JSON.parse(text);
     const refusal = findExcess(value, limits);
     return refusal ? { refusal } : { value };
-  } catch {
-    // Invalid UTF-8, invalid JSON or an incomplete body: the client gets the same answer.
-    return { refusal: { reason: "not-json" } };
+  } catch (error) {
+    // Invalid UTF-8, invalid JSON and an incomplete body get the same response.
+    return { refusal: (error as Partial<BodyError> | undefined)?.refusal ?? { reason: "not-json" } };
   }
 }
 
@@ -65,8 +70,8 @@ async function readChunks(request: Request, bytesMax: number): Promise<string | 
 }
 
 /**
- * Returns the refusal of a body that is nested too deeply or has too many values. The JSON parser copes with both, but the
- * code that processes the body would use too much stack or time.
+ * Returns the refusal of a body that is nested too deeply or has too many values. The JSON parser can read both, but
+ * the code that processes the body would use too much stack or time.
  */
 function findExcess(body: unknown, { bodyDepthMax, bodyValuesMax }: Limits): Refusal | undefined {
   let values = 0;

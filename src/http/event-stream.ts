@@ -1,8 +1,9 @@
 /**
  * One SSE response. It buffers frames until it is opened, and sends heartbeats while it is idle.
  *
- * When the client disconnects, the stream's `cancel` or the request's signal fires; runtimes differ, so both are used.
- * Neither fires before the next write, so heartbeats are needed to detect a client that has disconnected.
+ * When the client disconnects, `cancel` of the stream is called or the signal of the request aborts; runtimes differ,
+ * so both are used. Neither happens before the next write, so heartbeats are needed to detect that a client has
+ * disconnected.
  *
  * @module
  */
@@ -34,15 +35,17 @@ export class EventStream {
   #isOver = false;
   /** Whether anything has been written. */
   hasBegun = false;
-  /** Whether only the first part of a frame has been written. Nothing else may be written until the frame is complete. */
+  /**
+   * Whether only the first part of a frame has been written. Nothing else may be written until the frame is complete.
+   */
   #isWithinFrame = false;
   /** Frames to write when that frame is complete. */
   #inserted = "";
-  /** Frames to write when the client has caught up: the latest of each subject. */
+  /** The latest frame of each subject, to be written when the client has caught up. */
   readonly #late = new Map<string, string>();
   /** Bytes written that the client had not read at the last check. */
   #queued = 0;
-  /** The time at which the client was last seen to read something, or from which something has waited for it. */
+  /** The time of the last check at which the client had read something, or since which data has been waiting for it. */
   #takenAtMs = 0;
   /** Called with the number of bytes that the client has read. */
   onTaken: (bytes: number) => void = nothing;
@@ -54,7 +57,10 @@ export class EventStream {
     this.#request = request;
   }
 
-  /** Aborts when the client disconnects before the stream has ended. Created on first use, since most answers need none. */
+  /**
+   * Aborts when the client disconnects before the stream has ended. Created on first use, because most responses do not
+   * need it.
+   */
   get signal(): AbortSignal {
     if (!this.#gone) {
       this.#gone = new AbortController();
@@ -73,8 +79,8 @@ export class EventStream {
   }
 
   /**
-   * Sends frames. A frame may be sent in several parts. Droppable frames, such as progress, are dropped when the client is
-   * too far behind.
+   * Sends frames. A frame may be sent in several parts. Droppable frames, such as progress, are dropped when the client
+   * is too far behind.
    */
   write(frames: string, isDroppable = false): void {
     if (this.#isOver || frames === "") return;
@@ -96,7 +102,7 @@ export class EventStream {
 
   /**
    * Sends a complete frame about a changing subject. While the client is too far behind, the frame is held back, and a
-   * later one with the same subject replaces it, so at most one frame is held for each subject.
+   * later frame with the same subject replaces it, so at most one frame is held for each subject.
    *
    * @param late Sent in place of a frame that was held back.
    */
@@ -126,7 +132,7 @@ export class EventStream {
     return new Response(body, { headers: SSE_HEADERS });
   }
 
-  /** Ends the stream, however far behind the client is. */
+  /** Ends the stream, even if the client has not read everything yet. */
   end(): void {
     if (this.#isOver) return;
     this.#finish();
@@ -145,7 +151,7 @@ export class EventStream {
     if (this.#held.length === 0) this.#enqueue(controller, HEARTBEAT);
     for (const bytes of this.#held.splice(0)) this.#enqueue(controller, bytes);
     if (this.#isOver) controller.close();
-    // Started before the response is returned, because workerd ends a stream for which nothing is pending.
+    // Started before the response is returned, because workerd ends a stream without pending work.
     else this.#heartbeat = setInterval(() => this.#beat(), this.#limits.heartbeatMs);
   }
 
@@ -155,7 +161,7 @@ export class EventStream {
     controller.enqueue(bytes);
   }
 
-  /** Finds out how much the client has read since the last check. */
+  /** Measures how much the client has read since the last check. */
   #checkReader({ desiredSize }: Controller): void {
     const queued = this.#limits.streamBufferBytesMax - (desiredSize ?? 0);
     const taken = this.#queued - queued;

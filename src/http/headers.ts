@@ -1,5 +1,5 @@
 /**
- * Parses the headers of Streamable HTTP: `Accept`, and headers that repeat values of the body.
+ * Parses the headers of Streamable HTTP: `Accept`, and the headers that repeat values of the body.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
@@ -8,12 +8,30 @@
 import { decodeBase64, encodeBase64, encodeText, isBase64 } from "../core/basics/bytes.ts";
 import { memo } from "../core/basics/memo.ts";
 
-/** The forms that an answer may take. `either` means JSON, or SSE if something is sent before the answer. */
+/** The headers by which a request is classified, unchanged. */
+export interface ClassifyHeaders {
+  readonly protocolVersion: string | null;
+  readonly method: string | null;
+  readonly name: string | null;
+  readonly sessionId: string | null;
+}
+
+/** Returns the headers by which a request is classified. */
+export function readProtocolHeaders(headers: Headers): ClassifyHeaders {
+  return {
+    protocolVersion: headers.get("MCP-Protocol-Version"),
+    method: headers.get("Mcp-Method"),
+    name: headers.get("Mcp-Name"),
+    sessionId: headers.get("Mcp-Session-Id"),
+  };
+}
+
+/** The forms that a response may take. `either` means JSON, or SSE if a message is sent before the result. */
 export type AcceptedForm = "json" | "sse" | "either";
 
 /**
- * Returns the form that an Accept header admits, or undefined if it admits neither. A missing header or a wildcard admits
- * both, since many clients send one of these. A type with `q=0` is not admitted (RFC 9110, 12.4.2).
+ * Returns the form that an Accept header admits, or undefined if it admits neither form. A missing header or a wildcard
+ * admits both, because many clients send no more. A type with `q=0` is not admitted (RFC 9110, 12.4.2).
  */
 export function acceptedForm(accept: string | null): AcceptedForm | undefined {
   return parseAccept(accept ?? "") ?? undefined;
@@ -68,7 +86,9 @@ export function decodeHeaderValue(value: string): string | undefined {
   }
 }
 
-/** Encodes a value for a header, in base64 if it is not safe unchanged. The counterpart of {@link decodeHeaderValue}. */
+/**
+ * Encodes a value for a header, in base64 if it is not safe unchanged. The counterpart of {@link decodeHeaderValue}.
+ */
 export function encodeHeaderValue(value: string): string {
   const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !BASE64_VALUE.test(value);
   if (isPlain) return value;

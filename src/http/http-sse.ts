@@ -1,6 +1,6 @@
 /**
- * The HTTP+SSE transport of 2024-11-05. A GET opens the stream, its first event names the URL to POST to, and every answer
- * is sent on the stream. Bundled only with `httpSse()`.
+ * The HTTP+SSE transport of 2024-11-05. A GET opens the stream, its first event names the URL to POST to, and every
+ * JSON-RPC response is sent on the stream. Bundled only with `httpSse()`.
  *
  * @module
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
@@ -10,29 +10,33 @@ import { type ParsedMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { findVersion, HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
 import { readBody } from "./body.ts";
 import { requestId } from "./classify.ts";
-import type { Admitted, SessionServices } from "./endpoint-types.ts";
+import type { Admitted, SessionEndpoint } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
 import { type Refusal, type Reply, refuse } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { SESSION_UNKNOWN, tooMany } from "./session-refusals.ts";
+import { notificationsFor, toPlainRequest } from "./session-routes.ts";
 import type { SessionGateway } from "./sessions.ts";
 import { encodeEndpoint } from "./sse.ts";
 
 const SESSION_PARAMETER = "sessionId";
 
-/** Seconds after which a client that was refused a stream may try again. */
+/** The number of seconds after which a client whose stream was refused may try again. */
 const RETRY_AFTER_S = 5;
 
-/** Accepts a stream by name, or accepts anything. A browser that opens a page names other types too. */
+/**
+ * An Accept header that names event streams, or accepts anything. A browser that opens a page names other types as
+ * well.
+ */
 const ACCEPTS_STREAM = /text\/event-stream|^\s*(\*\/\*\s*(;[^,]*)?)?$/i;
 
 /**
- * Returns whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET accepts a
- * stream, and has neither a session nor an event id; its POST has the session in the query.
+ * Whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. The GET of such a client
+ * accepts a stream, and has neither a session nor an event id; its POST has the session in the query.
  *
- * The version decides nothing but the era: some HTTP+SSE clients send one (the Java SDK, the AI SDK). A client of Streamable
- * HTTP that has ended its session sends an event id when it reconnects its stream.
+ * A version header shows only the era, because some HTTP+SSE clients send it (the Java SDK, the AI SDK). A client of
+ * Streamable HTTP that has ended its session sends an event id when it reconnects its stream.
  */
 export function isHttpSse({ method, headers, url }: Request): boolean {
   if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && readSessionId(url) !== null;
@@ -42,15 +46,22 @@ export function isHttpSse({ method, headers, url }: Request): boolean {
   return isLegacy && ACCEPTS_STREAM.test(headers.get("Accept") ?? "");
 }
 
-/** Counts the open HTTP+SSE streams of this isolate against their maxima. */
+/** The open HTTP+SSE streams of this isolate, and their maximum numbers. */
 export interface OpenStreams {
   readonly max: number;
   readonly perPrincipalMax: number;
   count: number;
-  /** Number of open streams of each principal. All anonymous callers are one principal. */
+  /** The number of open streams of each principal. All anonymous callers count as one principal. */
   readonly byPrincipal: Map<string, number>;
-  /** Milliseconds in which a client must begin its handshake. */
+  /** How long a client may take to begin its handshake, in milliseconds. */
   readonly handshakeMs: number;
+}
+
+/** A request of an HTTP+SSE client, and what serves it. */
+export interface HttpSseCall {
+  readonly gateway: SessionGateway;
+  readonly admitted: Admitted;
+  readonly endpoint: SessionEndpoint;
 }
 
 /**
@@ -59,9 +70,7 @@ export interface OpenStreams {
  * @param messagesPath The path that the client must POST to. If undefined, it is the path of the GET.
  */
 export async function openHttpSse(
-  gateway: SessionGateway,
-  admitted: Admitted,
-  services: SessionServices,
+  { gateway, admitted, endpoint }: HttpSseCall,
   open: OpenStreams,
   messagesPath?: string,
 ): Promise<Reply> {
@@ -75,14 +84,15 @@ export async function openHttpSse(
   const by = principal ? JSON.stringify([principal.issuer, principal.subject]) : "";
   const what = tooManyOpen(open, by);
   if (what) return refuse(tooMany(what, RETRY_AFTER_S));
-  const stream = new CountedStream(services.limits, request, open, by);
+  const stream = new CountedStream(endpoint.options.limits, request, open, by);
   try {
     const id = await gateway.create(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
     const session = await gateway.find(id, admitted);
     stream.write(encodeEndpoint(getEndpoint(request.url, id, messagesPath)));
     stream.expect(open.handshakeMs);
     const target = { kind: "standalone", isHttpSse: true } as const;
-    const refusal = session ? await session.streamTo(target, stream, services.notifications) : SESSION_UNKNOWN;
+    const notifications = notificationsFor(admitted, endpoint);
+    const refusal = session ? await session.streamTo(target, stream, notifications) : SESSION_UNKNOWN;
     if (!refusal) return stream.respond();
     stream.end();
     return refuse(refusal);
@@ -92,24 +102,28 @@ export async function openHttpSse(
   }
 }
 
-/** Accepts one message with 202. Its answer is sent on the stream. */
-export async function postHttpSse(
-  gateway: SessionGateway,
-  admitted: Admitted,
-  services: SessionServices,
-): Promise<Reply> {
-  const parsed = await readMessage(admitted.request, services.limits);
+/** Accepts one message with 202. The JSON-RPC response is sent on the stream. */
+export async function postHttpSse({ gateway, admitted, endpoint }: HttpSseCall): Promise<Reply> {
+  const { request } = admitted;
+  const sessionId = readSessionId(request.url) ?? "";
+  const parsed = await readMessage(request, endpoint.options.limits);
   const isRefused = "reason" in parsed;
-  const denied = await services.authorize(isRefused ? [] : [parsed]);
+  admitted.sessionId = sessionId;
+  admitted.contents = { era: "legacy", messages: isRefused ? [] : [parsed] };
+  const denied = await endpoint.stages?.authorize(admitted);
   if (denied) return denied;
   if (isRefused) return refuse(parsed);
-  const id = readSessionId(admitted.request.url) ?? "";
   if (parsed.kind === "invalid") {
     if (parsed.isNotification) return new Response(null, { status: 202 });
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
   }
-  const session = await gateway.find(id, admitted);
-  const post = { messages: [parsed], isBatch: false, form: "own", request: services.request } as const;
+  const session = await gateway.find(sessionId, admitted);
+  const post = {
+    messages: [parsed],
+    isBatch: false,
+    form: "own",
+    request: toPlainRequest(admitted, endpoint),
+  } as const;
   const outcome = await session?.post(post);
   const refusal = outcome ? "refusal" in outcome && outcome.refusal : SESSION_UNKNOWN;
   return refusal ? refuse(refusal, requestId(post.messages)) : new Response(null, { status: 202 });
@@ -128,7 +142,10 @@ function readSessionId(url: string): string | null {
   return new URL(url).searchParams.get(SESSION_PARAMETER);
 }
 
-/** Returns the URL to POST to, without the origin. Keeps other query parameters, since some clients authenticate with one. */
+/**
+ * Returns the URL to POST to, without the origin. Keeps other query parameters, because some clients authenticate with
+ * one.
+ */
 function getEndpoint(requestUrl: string, id: string, messagesPath: string | undefined): string {
   const { pathname, searchParams } = new URL(requestUrl);
   searchParams.set(SESSION_PARAMETER, id);
@@ -144,12 +161,12 @@ function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, 
   return `${own} of ${perPrincipalMax} streams of HTTP+SSE clients are open ${whose} (httpSse(): streamsPerPrincipalMax)`;
 }
 
-/** A stream that is counted until it ends or its client disconnects. */
+/** A stream that counts as open until it ends or its client disconnects. */
 class CountedStream extends EventStream {
   #free: () => void;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(limits: SessionServices["limits"], request: Request, open: OpenStreams, by: string) {
+  constructor(limits: HttpLimits, request: Request, open: OpenStreams, by: string) {
     super(limits, request);
     const { byPrincipal } = open;
     const add = (more: number) => {
@@ -163,7 +180,7 @@ class CountedStream extends EventStream {
     this.#free = () => add(-1);
   }
 
-  /** Ends the stream unless something is sent on it in time: its client has not begun a handshake. */
+  /** Ends the stream unless something is sent on it in time, because then its client has not begun a handshake. */
   expect(withinMs: number): void {
     this.#silence = setTimeout(() => this.abandon(), withinMs);
     this.signal.addEventListener("abort", () => clearTimeout(this.#silence), { once: true });

@@ -1,6 +1,6 @@
 /**
- * Serves the messages of one legacy POST. It runs in the Worker for clients without a session, and in the session object
- * for the others.
+ * Serves the messages of one legacy POST: in the Worker for clients without a session, and in the object of the session
+ * otherwise.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import { type Emit, type Outcome, respond } from "./respond.ts";
 import type { HttpLimits } from "./response-times.ts";
 import type { SessionPost } from "./sessions.ts";
 
-/** Everything that serving needs except the messages. */
+/** The context of a legacy POST, without its messages. */
 export interface LegacyContext {
   readonly registry: Registry;
   readonly client: ClientFacts;
@@ -54,7 +54,7 @@ export interface LegacyContext {
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
   readonly once?: RequestContext["once"];
-  /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
+  /** Stores the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
   readonly awaitElicitations?: RequestContext["awaitElicitations"];
   readonly replay?: RequestContext["replay"];
   /**
@@ -62,11 +62,11 @@ export interface LegacyContext {
    * call.
    */
   readonly recording?: Pick<RequestContext, "journal" | "record" | "startTimer" | "progressAfter"> | undefined;
-  /** Methods that are served in addition to those of the protocol. */
+  /** Methods that are served in addition to the methods of the protocol. */
   readonly methods?: RequestContext["methods"];
   /** Closes the connection of the call's stream, which the client can resume. Absent if it cannot be resumed. */
   readonly disconnect?: RequestContext["disconnect"];
-  /** Called with the run of each custom notification handler that a message of this POST started. */
+  /** Called with the promise of each custom notification handler that a message of this POST started. */
   readonly onHandling?: (handled: Promise<void>) => void;
   /** Called with each notification. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
@@ -96,8 +96,8 @@ export class Cancellation {
 }
 
 /**
- * Processes a POST that needs no answer. Returns false, and processes nothing, if one of its messages is a request or
- * invalid.
+ * Processes a POST without requests. Returns false, and does not process anything, if one of the messages is a request
+ * or invalid.
  */
 export function takeAll(messages: readonly ParsedMessage[], context: LegacyContext): boolean {
   if (messages.some(({ kind }) => kind === "request" || kind === "invalid")) return false;
@@ -105,7 +105,7 @@ export function takeAll(messages: readonly ParsedMessage[], context: LegacyConte
   return true;
 }
 
-/** Serves the messages of one POST. Each request is a separate call. */
+/** Serves the messages of one POST. Each request is dispatched separately. */
 export function runLegacy(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
@@ -122,7 +122,7 @@ export function runLegacy(
   };
 }
 
-/** Answers one POST in the Worker that received it. The answer is 202 if none of its messages is a request. */
+/** Returns the response to one POST, in the Worker that received it: 202 if none of its messages is a request. */
 export function serveLegacy(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
@@ -145,13 +145,13 @@ function take(parsed: ParsedMessage, context: LegacyContext): void {
   if (parsed.kind === "response") context.questions?.settle(parsed.message);
 }
 
-/** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
+/** Returns the asker of this POST. If the client cannot be asked, the errors of the asker say why. */
 function createAsker({ questions, form }: LegacyContext, emit: RequestContext["emit"]): Asker {
   if (!questions) {
-    return unavailableAsker("the server has no sessions, so an answer could not be matched to its question");
+    return unavailableAsker("the endpoint has no sessions");
   }
   if (form === "json") {
-    return unavailableAsker("the response can only be JSON (JSON mode, or the client accepts nothing else)");
+    return unavailableAsker("the response must be JSON (option jsonOnly, or Accept)");
   }
   return questions.asker(emit);
 }
@@ -185,6 +185,6 @@ async function serveOne(
   };
   const { text } = await dispatch(call);
   cancellation.free();
-  // A call that runs while its session is deleted still gets its answer. A call that its client cancelled does not.
+  // A call that runs while its session is deleted still gets a response. A call that its client cancelled does not.
   return CancelledError.is(cancellation.reason) ? undefined : text;
 }

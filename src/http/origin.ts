@@ -11,17 +11,18 @@ import type { Refusal } from "./refusal.ts";
 export interface OriginRules {
   /**
    * Host names (without port) that are served over plain HTTP in addition to loopback names. The check stops DNS
-   * rebinding, where a foreign page's name is made to point at a local server. Over HTTPS every host passes, because a
-   * page cannot present the certificate of a name that is not its own. A POST or DELETE without Origin passes too,
-   * because no browser sends one. Behind a proxy that ends TLS, list the public name here.
+   * rebinding, in which an attacker lets the name of a web page resolve to the address of a local server. Over HTTPS
+   * every host passes, because an attacker has no certificate for the name of the server. A POST or DELETE without
+   * Origin passes too, because browsers always send Origin with these methods. Behind a proxy that terminates TLS, list
+   * the public name here.
    *
    * @default none
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /**
-   * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served are requests
-   * without Origin (programs), the server's own origin, and loopback pages on a loopback server (the Inspector). It
-   * does not stop programs, which may send any Origin: authenticate their users.
+   * Origins of web pages that may send requests, such as `https://app.example.com`; `"*"` admits all. Requests without
+   * Origin (from programs), from the server's own origin, and from loopback pages to a loopback server (the Inspector)
+   * are always served. The check does not stop programs, which may send any Origin: authenticate their users.
    *
    * @default none
    */
@@ -36,7 +37,8 @@ export const splitUrl = memo((url) => {
 
 /** Returns a refusal if the Host or the Origin is not allowed. @param header The request's Origin. */
 export function checkOrigin(request: Request, header: string | null, rules: OriginRules): Refusal | undefined {
-  // Browsers send Origin with every method but GET and HEAD, so these come from a program, which may claim any Host.
+  // Browsers send Origin with every method but GET and HEAD, so this request comes from a program, which may send any
+  // Host.
   if (header === null && (request.method === "POST" || request.method === "DELETE")) return undefined;
   const url = splitUrl(request.url);
   const isLocal = isLoopback(url.hostname);
@@ -48,7 +50,8 @@ export function checkOrigin(request: Request, header: string | null, rules: Orig
     return { reason: "host-not-allowed", host: url.host };
   }
   if (header === null) {
-    // A page can make its browser send a GET without Origin. It cannot read the answer, and must not open a stream either.
+    // A page can make the browser send a GET without Origin. It cannot read the response, and must not open a stream
+    // either.
     const isForeign = request.headers.get("Sec-Fetch-Site") === "cross-site";
     return isForeign ? { reason: "origin-not-allowed", origin: "(of another site)" } : undefined;
   }
@@ -60,7 +63,9 @@ export function checkOrigin(request: Request, header: string | null, rules: Orig
   return { reason: "origin-not-allowed", origin: header };
 }
 
-/** Returns an origin as `URL` writes it. "null" (sandboxed pages, files) and invalid origins are returned in lower case. */
+/**
+ * Returns an origin as `URL` writes it. "null" (sandboxed pages, files) and invalid origins are returned in lower case.
+ */
 function canonicalOrigin(origin: string): string {
   const { origin: written } = URL.canParse(origin) ? new URL(origin) : { origin: "null" };
   // For schemes that URL does not know (chrome-extension:) it returns "null", which would make their origins equal.
@@ -79,7 +84,10 @@ export function isLoopback(hostname: string): boolean {
 
 const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
-/** Answers a preflight. Allows every header the page asks for, because tools define the names of `Mcp-Param-*` headers. */
+/**
+ * Returns the response to a preflight. Allows every requested header, because tools define the names of `Mcp-Param-*`
+ * headers.
+ */
 export function preflight(request: Request, allow: string): Response {
   const wanted = request.headers.get("Access-Control-Request-Headers");
   const headers: Record<string, string> = {
@@ -91,12 +99,13 @@ export function preflight(request: Request, allow: string): Response {
   return new Response(null, { status: 204, headers });
 }
 
-/** Makes an answer readable for pages of an origin that has passed {@link checkOrigin}. */
+/** Adds the headers with which pages of an origin that has passed {@link checkOrigin} can read a response. */
 export async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
   const response = await answer;
   const readable = new Response(response.body, response);
   const { headers } = readable;
-  // The author's response may have CORS headers of its own. Values are appended, except to the origin, which must be single.
+  // The author's response may already have CORS headers. Values are appended, except for the origin, which must be
+  // single.
   headers.set("Access-Control-Allow-Origin", origin);
   headers.append("Access-Control-Expose-Headers", EXPOSED);
   headers.append("Vary", "Origin");

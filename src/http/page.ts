@@ -1,5 +1,5 @@
 /**
- * A small page for a person who opens the endpoint in a browser. It shows what the server offers and how to connect to it.
+ * A small page for people who open the endpoint in a browser. It shows what the server offers and how to connect to it.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { VERSIONS } from "../core/protocol/versions.ts";
 export type PageForm = "html" | "text";
 
 /**
- * Returns the form in which a request wants the page, or undefined when it does not want the page. A client that accepts
- * event streams never gets the page.
+ * Returns the form in which a request accepts the page; undefined if it does not accept it. A client that accepts event
+ * streams never gets the page.
  */
 export function pageForm({ method, headers }: Request): PageForm | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;

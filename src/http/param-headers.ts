@@ -37,7 +37,10 @@ function findProblem(header: string | null, value: unknown): string | undefined 
   return agrees(decoded, value) ? undefined : "does not match the argument";
 }
 
-/** Returns whether a header matches an argument. Numbers are compared as numbers. Objects and arrays are left to validation. */
+/**
+ * Returns whether a header matches an argument. Numbers are compared as numbers. Objects and arrays are left to
+ * validation.
+ */
 function agrees(text: string, value: unknown): boolean {
   switch (typeof value) {
     case "number":

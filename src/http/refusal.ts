@@ -1,6 +1,6 @@
 /**
- * All refusals: answers to a request before dispatch. Each is a tagged value, and {@link describe} is the only place that
- * decides its status, code and message. A reason without a case there does not compile.
+ * All refusals: responses to a request before dispatch. Each is a tagged value, and only {@link describe} decides its
+ * status, code and message. A reason without a case there does not compile.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { quote } from "../core/basics/quote.ts";
 import { type McpError, toErrorObject } from "../core/protocol/errors.ts";
 import { ErrorCode, encodeError, type RequestId } from "../core/protocol/jsonrpc.ts";
 
-/** The reason for which a request is refused, with the values that explain it. */
+/** Why a request is refused, with the values that explain it. */
 export type Refusal =
   | { readonly reason: "host-not-allowed"; readonly host: string }
   | { readonly reason: "origin-not-allowed"; readonly origin: string }
@@ -36,7 +36,7 @@ export type Refusal =
 /** A reason that an author of a plugin has chosen. */
 export type OwnReason = string & Record<never, never>;
 
-/** The reasons of refusals that come with their wire form. */
+/** The reasons of refusals that include their wire form. */
 export type PartReason =
   | "unauthorized"
   | "invalid_request"
@@ -45,6 +45,7 @@ export type PartReason =
   | "invalid_dpop_proof"
   | "use_dpop_nonce"
   | "unverified"
+  | "misconfigured"
   | "already-initialized"
   | "session-unknown"
   | "cursor-invalid"
@@ -63,7 +64,7 @@ export interface WireForm {
   readonly code: number;
   /** The message of the error, for the client. */
   readonly message: string;
-  /** Further headers of the response. */
+  /** Additional headers of the response. */
   readonly headers?: Record<string, string> | undefined;
   /** The data of the error. @default the reason of the refusal */
   readonly data?: unknown;
@@ -81,15 +82,12 @@ function describe(refusal: Exclude<Refusal, { error: McpError }>): WireForm {
     case "host-not-allowed":
       return invalid(
         403,
-        `Host ${quote(refusal.host)} is not allowed over plain HTTP. Use HTTPS, a loopback name, the option allowedHosts, or "wrangler dev --local-upstream localhost".`,
+        `Host ${quote(refusal.host)} is not allowed over HTTP. Use HTTPS, a loopback name, the option allowedHosts, or "wrangler dev --local-upstream localhost".`,
       );
     case "origin-not-allowed":
-      return invalid(
-        403,
-        `Origin ${quote(refusal.origin)} is not allowed. The server's option allowedOrigins lists those that are.`,
-      );
+      return invalid(403, `Origin ${quote(refusal.origin)} is not in the option allowedOrigins of the server.`);
     case "method-not-allowed":
-      return invalid(405, `Method ${quote(refusal.method)} is not served here. Allowed: ${refusal.allow}.`, {
+      return invalid(405, `Method ${quote(refusal.method)} is not allowed. Allowed: ${refusal.allow}.`, {
         Allow: refusal.allow,
       });
     case "unauthorized":
@@ -126,7 +124,7 @@ function describe(refusal: Exclude<Refusal, { error: McpError }>): WireForm {
     case "header-mismatch":
       return { status: 400, code: ErrorCode.HeaderMismatch, message: `Header mismatch: ${refusal.problem}.` };
     case "session-missing":
-      return invalid(400, "Mcp-Session-Id is missing. Send initialize first and repeat the id it returns.");
+      return invalid(400, "Mcp-Session-Id is missing. Send initialize first, and then the id that it returns.");
     case "sessions-unavailable":
       return {
         status: 503,
@@ -135,7 +133,7 @@ function describe(refusal: Exclude<Refusal, { error: McpError }>): WireForm {
         headers: { "Retry-After": "5" },
       };
     case "client-response":
-      return invalid(400, "In this protocol version clients do not send responses.");
+      return invalid(400, "Clients send no responses in this protocol version.");
   }
 }
 
@@ -154,12 +152,12 @@ export function toStatus(errorCode: number | undefined, isModern: boolean): numb
   }
 }
 
-/** The headers of an answer that is one JSON object. */
+/** The headers of a response that is one JSON object. */
 export const JSON_HEADERS = { "Content-Type": "application/json" };
 
 /**
- * A refused request. It stays a value until the endpoint answers, so that whoever wants to know why a request was refused
- * parses nothing.
+ * A refused request. It stays a value until the endpoint responds, so that hooks get the reason without parsing a
+ * response.
  */
 export class Refused {
   /** The reason, with the values that explain it. */

@@ -1,6 +1,6 @@
 /**
- * Answers a request with JSON or with an SSE stream. It becomes a stream when something is emitted before the answer, or
- * when the answer takes longer than `jsonWaitMs`.
+ * Responds to a request with JSON or with an SSE stream. The response becomes a stream when a message is emitted before
+ * the result, or when the result takes longer than `jsonWaitMs`.
  *
  * @module
  */
@@ -13,10 +13,13 @@ import { JSON_HEADERS } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { encodeEvent } from "./sse.ts";
 
-/** The result of a run. `text` is undefined when no answer is due, because the request was cancelled or is a notification. */
+/**
+ * The result of a run. `text` is undefined if there is no response, because the request was cancelled or is a
+ * notification.
+ */
 export interface Outcome {
   readonly text: string | undefined;
-  /** HTTP status of a JSON answer. A stream has already begun with 200. */
+  /** The HTTP status of a JSON response. A stream has already begun with 200. */
   readonly status: number;
 }
 
@@ -40,16 +43,17 @@ export interface PendingStream {
 }
 
 /** Runs the work and returns the response. */
-export async function respond(run: Run, { form, limits, request }: RespondOptions): Promise<Response> {
+export async function respond(run: Run, options: RespondOptions): Promise<Response> {
+  const { form, limits, request } = options;
   const stream = new EventStream(limits, request);
-  // A client that accepts only JSON receives nothing but the answer. Questions (messages with an id) are not droppable.
+  // A client that accepts only JSON receives only the response. Questions (messages with an id) must not be dropped.
   const running = run((message) => {
     if (form === "json") return;
     const frame = encodeEvent(JSON.stringify(message));
     if (isChange(message)) stream.notify(frame);
     else stream.write(frame, !("id" in message));
   }, stream);
-  const finished = await untilStreaming(running, stream, form, limits);
+  const finished = await untilStreaming(running, stream, options);
   if (finished) return toJson(finished);
   void running.then(({ text }) => {
     if (text !== undefined) stream.write(encodeEvent(text));
@@ -58,27 +62,26 @@ export async function respond(run: Run, { form, limits, request }: RespondOption
   return stream.respond();
 }
 
-/** Turns of the microtask queue within which a run finishes that does no I/O. */
+/** The number of turns of the microtask queue within which a run without I/O finishes. */
 const TURNS = 64;
 
 /**
- * Returns the outcome if the answer is sent as JSON, or undefined if a stream begins because something was emitted or the
- * run takes long.
+ * Returns the outcome if the response is JSON, or undefined if a stream begins because something was emitted or the run
+ * takes long.
  *
  * @param onWait Called before anything else if the run waits for I/O.
  */
 export async function untilStreaming(
   running: Promise<Outcome>,
   beginning: PendingStream,
-  form: AcceptedForm | "own",
-  { jsonWaitMs }: HttpLimits,
+  { form, limits }: { readonly form: AcceptedForm | "own"; readonly limits: HttpLimits },
   onWait?: () => void,
 ): Promise<Outcome | undefined> {
   let finished: Outcome | undefined;
   void running.then((outcome) => {
     finished = outcome;
   });
-  // All of these turns together cost less than a timer or than `onWait`.
+  // All of these turns together cost less than a timer or `onWait`.
   for (let turn = 0; turn < TURNS && !finished && !beginning.hasBegun; turn += 1) await undefined;
   if (!finished) onWait?.();
   if (form === "json") return running;
@@ -86,7 +89,7 @@ export async function untilStreaming(
   if (!finished && !beginning.hasBegun) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waited = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, jsonWaitMs);
+      timer = setTimeout(resolve, limits.jsonWaitMs);
     });
     await Promise.race([beginning.begun, running, waited]);
     clearTimeout(timer);
@@ -95,10 +98,10 @@ export async function untilStreaming(
   return beginning.hasBegun ? undefined : finished;
 }
 
-/** The status and headers of most answers. Copying a response is cheaper than building headers from an object. */
+/** The status and headers of most responses. Copying a response is cheaper than building headers from an object. */
 const OK = new Response(null, { headers: JSON_HEADERS });
 
-/** Returns a JSON response, or 202 when no answer is due. */
+/** Returns a JSON response, or 202 if there is no JSON-RPC response. */
 export function toJson({ text, status }: Outcome): Response {
   if (text === undefined) return new Response(null, { status: 202 });
   return new Response(text, status === 200 ? OK : { headers: JSON_HEADERS, status });

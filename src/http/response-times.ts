@@ -9,22 +9,22 @@ import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 /** The times of HTTP responses. */
 export interface ResponseTimes {
   /**
-   * The time, in milliseconds, after which the response of a call that is still running becomes an SSE stream with a
-   * heartbeat. 0 streams every response that is not complete at once.
+   * How long a call may run, in milliseconds, before its response becomes an SSE stream with a heartbeat. With 0, every
+   * response that is not complete at once is a stream.
    *
    * @default 2,000
    */
   readonly jsonWaitMs?: number;
   /**
-   * The time, in milliseconds, between two heartbeats of an SSE stream. Proxies cut streams that are silent for minutes,
-   * and a client that has vanished is only noticed when something is written to it.
+   * The time between two heartbeats of an SSE stream, in milliseconds. Proxies close streams that are idle for minutes,
+   * and a write is needed to detect that a client has disconnected.
    *
    * @default 15,000
    */
   readonly heartbeatMs?: number;
   /**
-   * The time, in milliseconds, for which a client may read nothing of a stream while something waits for it.
-   * Then the stream is cut, and a client that can resume it may do so.
+   * How long a client may stop reading a stream while data is waiting for it, in milliseconds. Then the stream is
+   * closed; a client that can resume it may do so.
    *
    * @default 300,000
    */
@@ -46,7 +46,7 @@ export const TIMES: OptionTable<ResponseTimes> = {
   slowReaderMs: TIMER,
 };
 
-/** Returns the limits and times of an endpoint, with the default of each that is not given. They must be valid. */
+/** Returns the limits and times of an endpoint, with defaults for missing values. The given values must be valid. */
 export function resolveHttpLimits(options: HttpLimitOptions): HttpLimits {
   const { limits, jsonWaitMs = 2_000, heartbeatMs = 15_000, slowReaderMs = 300_000 } = options;
   return { ...resolveLimits(limits), jsonWaitMs, heartbeatMs, slowReaderMs };

@@ -1,5 +1,5 @@
 /**
- * Refusals of requests that use sessions. They are in a separate module so that they are bundled only with sessions.
+ * Refusals of requests that use sessions. In a separate module, so that they are bundled only with sessions.
  *
  * @module
  */
@@ -8,12 +8,15 @@ import { invalid, type Refusal } from "./refusal.ts";
 
 export const ALREADY_INITIALIZED: Refusal = {
   reason: "already-initialized",
-  form: invalid(400, "This session is already initialized. Send initialize without Mcp-Session-Id to open a new one."),
+  form: invalid(
+    400,
+    "This session is already initialized. Send initialize without Mcp-Session-Id to open a new session.",
+  ),
 };
 
 export const SESSION_UNKNOWN: Refusal = {
   reason: "session-unknown",
-  form: invalid(404, "The session is unknown or has ended. Send initialize to open a new one."),
+  form: invalid(404, "The session is unknown or has ended. Send initialize to open a new session."),
 };
 
 export const SCOPE_MISSING: Refusal = {
@@ -24,15 +27,15 @@ export const SCOPE_MISSING: Refusal = {
 const ALLOW = { Allow: "POST, DELETE" };
 
 /**
- * The status is not 404, which would mean that the session is gone, nor an empty 200, after which clients reconnect
- * immediately.
+ * The status is neither 404, which would mean that the session has ended, nor 200 with an empty body, after which
+ * clients reconnect immediately.
  */
 export const STREAM_OVER: Refusal = {
   reason: "stream-over",
   form: invalid(405, "This stream has ended.", ALLOW),
 };
 
-/** A GET without an event id, at a server that only sends messages on the streams of calls. */
+/** The refusal of a GET without an event id, if the server only sends messages on the streams of calls. */
 export const NO_STREAM: Refusal = {
   reason: "no-stream",
   form: invalid(405, "This server sends nothing outside of calls.", ALLOW),
@@ -53,8 +56,8 @@ export function busy(message: string): Refusal {
 /**
  * Returns a 429 refusal.
  *
- * @param what The amount and the limit it exceeds.
- * @param retryAfterS Seconds after which the client may try again.
+ * @param what The current number and the limit.
+ * @param retryAfterS The number of seconds after which the client may try again.
  */
 export function tooMany(what: string, retryAfterS: number): Refusal {
   return {

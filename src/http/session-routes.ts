@@ -6,56 +6,70 @@
  */
 
 import type { Registry } from "../core/define/registry.ts";
+import { LIST_KINDS } from "../core/protocol/change-notifications.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import { isStatic } from "../core/serve/dispatch.ts";
-import { type LegacyVerdict, requestId, unservedVersion } from "./classify.ts";
-import type { Admitted, SessionRoutes, SessionServices } from "./endpoint-types.ts";
+import { requestId, unservedVersion } from "./classify.ts";
+import type { Admitted, SessionCall, SessionEndpoint, SessionRoutes } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
-import { type AcceptedForm, acceptedForm } from "./headers.ts";
+import { acceptedForm } from "./headers.ts";
 import { Refused, type Reply, refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";
 import { ALREADY_INITIALIZED, NO_STREAM, SESSION_UNKNOWN } from "./session-refusals.ts";
-import type { FoundSession, SessionGateway, StreamTarget } from "./sessions.ts";
+import type { FoundSession, PlainRequest, SessionGateway, SessionNotifications, StreamTarget } from "./sessions.ts";
 
 /** Creates the routes for the sessions of a gateway. */
 export function createSessionRoutes(gateway: SessionGateway): SessionRoutes {
   return {
     create: (client, admitted) => gateway.create(client, admitted),
-    post: (verdict, form, admitted, services) => post(gateway, verdict, form, admitted, services),
-    get: (admitted, services) => get(gateway, admitted, services),
+    post: (call) => post(gateway, call),
+    get: (admitted, endpoint) => get(gateway, admitted, endpoint),
     delete: (admitted) => end(gateway, admitted),
   };
 }
 
-async function post(
-  gateway: SessionGateway,
-  verdict: LegacyVerdict,
-  form: AcceptedForm,
-  admitted: Admitted,
-  services: SessionServices,
-): Promise<Reply> {
+/** Returns the notifications that the sessions of a server receive; undefined if the endpoint has none. */
+export function notificationsFor(
+  { registry, env }: Admitted,
+  { options: { notifications } }: SessionEndpoint,
+): SessionNotifications | undefined {
+  return (
+    notifications && { source: notifications.source(env), lists: LIST_KINDS.filter((list) => registry.offers(list)) }
+  );
+}
+
+/** Returns the request as plain data, if the author's code uses it. */
+export function toPlainRequest({ request, registry }: Admitted, { source }: SessionEndpoint): PlainRequest | undefined {
+  const isUsed = typeof source === "function" || registry.asksForRequest;
+  return isUsed ? { url: request.url, headers: [...request.headers] } : undefined;
+}
+
+async function post(gateway: SessionGateway, call: SessionCall): Promise<Reply> {
+  const { verdict, form, admitted, endpoint } = call;
   const { messages, isBatch, sessionId = "" } = verdict;
   const session = await gateway.find(sessionId, admitted);
   const id = requestId(messages);
   if (!session) return refuse(SESSION_UNKNOWN, id);
-  if (isBatch && !session.client.rules.batch) {
-    return refuse({ reason: "batch", problem: `protocol version ${session.client.protocolVersion} has no batches` });
+  const { client } = session;
+  if (isBatch && !client.rules.batch) {
+    return refuse({ reason: "batch", problem: `protocol version ${client.protocolVersion} has no batches` });
   }
   if (messages.some((parsed) => parsed.kind === "request" && parsed.message.method === "initialize")) {
     return refuse((await session.admit()) ? ALREADY_INITIALIZED : SESSION_UNKNOWN, id);
   }
-  // This notification runs no code of the author, and no client sends it after DELETE, so the object is not asked.
+  // This notification does not run code of the author, and clients do not send it after DELETE, so the object is not
+  // called.
   if (session.isNew && messages.every(isInitialized)) return new Response(null, { status: 202 });
-  // Lists and pings need no handler: if the session is alive, this isolate answers them from compiled definitions.
+  // Lists and pings need no handler: if the session is alive, this isolate serves them from compiled definitions.
   if (messages.every((parsed) => isServedHere(admitted.registry, parsed))) {
     if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);
-    return services.serveHere(messages, isBatch, session.client);
+    return endpoint.serveHere({ messages, isBatch, form, client }, admitted);
   }
-  const outcome = await session.post({ messages, isBatch, form, request: services.request });
+  const outcome = await session.post({ messages, isBatch, form, request: toPlainRequest(admitted, endpoint) });
   if (!outcome) return refuse(SESSION_UNKNOWN, id);
   if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
-  return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, services);
+  return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, endpoint);
 }
 
 function isInitialized(parsed: ParsedMessage): boolean {
@@ -69,15 +83,15 @@ function isServedHere(registry: Registry, parsed: ParsedMessage): boolean {
 async function respondWithStream(
   session: FoundSession,
   target: StreamTarget,
-  { request }: Admitted,
-  services: SessionServices,
+  admitted: Admitted,
+  endpoint: SessionEndpoint,
 ): Promise<Reply> {
-  const stream = new EventStream(services.limits, request);
-  const refusal = await session.streamTo(target, stream, services.notifications);
+  const stream = new EventStream(endpoint.options.limits, admitted.request);
+  const refusal = await session.streamTo(target, stream, notificationsFor(admitted, endpoint));
   return refusal ? refuse(refusal) : stream.respond();
 }
 
-async function get(gateway: SessionGateway, admitted: Admitted, services: SessionServices): Promise<Reply> {
+async function get(gateway: SessionGateway, admitted: Admitted, endpoint: SessionEndpoint): Promise<Reply> {
   const { headers } = admitted.request;
   const accept = headers.get("Accept");
   const form = acceptedForm(accept);
@@ -86,9 +100,10 @@ async function get(gateway: SessionGateway, admitted: Admitted, services: Sessio
   if (session instanceof Refused) return session;
   const lastEventId = headers.get("Last-Event-ID");
   // Outside of calls only notifications and `onRootsChanged` send messages.
-  if (lastEventId === null && !services.notifications && !admitted.registry.rootsChanged) return refuse(NO_STREAM);
+  if (lastEventId === null && !endpoint.options.notifications && !admitted.registry.rootsChanged)
+    return refuse(NO_STREAM);
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
-  return respondWithStream(session, target, admitted, services);
+  return respondWithStream(session, target, admitted, endpoint);
 }
 
 async function end(gateway: SessionGateway, admitted: Admitted): Promise<Reply> {

@@ -1,6 +1,6 @@
 /**
  * The interface through which the HTTP endpoint uses legacy sessions. `src/worker` implements it with Durable Objects;
- * another runtime can implement it with its own storage.
+ * any other runtime can implement it with its own storage.
  *
  * @module
  */
@@ -14,13 +14,12 @@ import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./respond.ts";
 
-/** The environment, principal and endpoint that a session belongs to. */
-export interface SessionPlace {
+/** The owner of a session (its environment, principal and endpoint), and the request that uses the session. */
+export interface SessionContext {
   readonly env: unknown;
   readonly principal: Principal | undefined;
-  /** Name of the endpoint. */
+  /** The name of the endpoint. */
   readonly endpoint: string;
-  /** The request that uses the session. */
   readonly request?: Request;
   /** Keeps background work running. */
   readonly execution?: Execution;
@@ -33,15 +32,15 @@ export interface SessionGateway {
    *
    * @throws {SessionsUnavailable} if no sealing key is available.
    */
-  create(client: ClientFacts, place: SessionPlace): Promise<string>;
+  create(client: ClientFacts, context: SessionContext): Promise<string>;
 
   /**
    * Returns the session of an id, or undefined when the id is not genuine or belongs to another endpoint or principal.
-   * Calls no object, so a session that has ended is returned as well; its methods report that it has ended.
+   * Calls no object, so a session that has ended is returned as well, and its methods report the end.
    *
    * @throws {SessionsUnavailable} if no sealing key is available, so that the id cannot be checked.
    */
-  find(id: string, place: SessionPlace): Promise<FoundSession | undefined>;
+  find(id: string, context: SessionContext): Promise<FoundSession | undefined>;
 }
 
 /** The URL and headers of a request, as plain data. */
@@ -57,7 +56,7 @@ export interface SessionPost {
   /** Plain data, so that it can be sent to an object. Only members of a batch can be invalid. */
   readonly messages: readonly ParsedMessage[];
   readonly isBatch: boolean;
-  /** "own" means that the client uses HTTP+SSE and is answered on the only stream of its session. */
+  /** "own" means that the client uses HTTP+SSE, whose responses are sent on the only stream of the session. */
   readonly form: AcceptedForm | "own";
   readonly request: PlainRequest | undefined;
 }
@@ -75,10 +74,10 @@ export type StreamTarget =
   /** The stream of an event id, from the event after it. */
   | { readonly kind: "resume"; readonly lastEventId: string };
 
-/** The result of a POST: an answer, a stream that has begun, or a refusal. */
+/** The result of a POST: a JSON response, a stream that has begun, or a refusal. */
 export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number } | { readonly refusal: Refusal };
 
-/** The notifications that are sent on the standalone streams of a session. */
+/** The notifications for the standalone streams of a session. */
 export interface SessionNotifications {
   readonly source: ChangeSource;
   /** The lists that the server has. */
@@ -88,15 +87,17 @@ export interface SessionNotifications {
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
   readonly client: ClientFacts;
-  /** Whether it was opened less than a minute ago, and has nothing to remember about a use by this principal. */
+  /** Whether it was opened less than a minute ago, so that its use by this principal need not be recorded. */
   readonly isNew: boolean;
-  /** Returns whether the session is alive, for requests that are answered without a handler. */
+  /** Returns whether the session is alive, for requests that need no handler. */
   admit(): Promise<boolean>;
-  /** Serves messages in the session. With the form "own" it also resolves undefined when the client has no open stream. */
+  /**
+   * Serves messages in the session. With the form "own" it also resolves undefined when the client has no open stream.
+   */
   post(post: SessionPost): Promise<PostOutcome | undefined>;
   /**
-   * Sends a stream of the session to a client until either of them ends. Resolves when the stream has begun, or with the
-   * refusal.
+   * Sends a stream of the session to a client until either of them ends. Resolves when the stream has begun, or with
+   * the refusal.
    *
    * @param notifications The notifications to send on a standalone stream, if there are any.
    */
@@ -105,11 +106,14 @@ export interface FoundSession {
     to: EventStream,
     notifications: SessionNotifications | undefined,
   ): Promise<Refusal | undefined>;
-  /** Ends the session permanently. From now on its id is answered with 404, even after a crash. */
+  /** Ends the session permanently. From now on, requests with its id get 404, even after a crash. */
   end(): Promise<boolean>;
 }
 
-/** Thrown when sessions cannot be checked now. Answered with 503: a 404 would tell the client that its session is gone. */
+/**
+ * Thrown when sessions cannot be checked at the moment. The response is 503; a 404 would mean that the session has
+ * ended.
+ */
 export class SessionsUnavailable extends Error {
   override readonly name = "SessionsUnavailable";
 }

@@ -7,7 +7,8 @@
 import { encodeText } from "../core/basics/bytes.ts";
 
 /**
- * Encodes one event as a frame, including the blank line. JSON text has no raw line breaks, so one `data` line suffices.
+ * Encodes one event as a frame, including the blank line. JSON text has no raw line breaks, so one `data` line
+ * suffices.
  *
  * @param id Event id for resumption; left out where the stream cannot be resumed.
  */
@@ -15,7 +16,10 @@ export function encodeEvent(data: string, id?: string): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${data}\n\n`;
 }
 
-/** Encodes an event that has only an id, so that a client that loses the connection can resume from the beginning. */
+/**
+ * Encodes an event with an id and without data, so that a client that loses the connection can resume from the
+ * beginning.
+ */
 export function encodePriming(id: string): string {
   return `id: ${id}\ndata:\n\n`;
 }
@@ -25,7 +29,7 @@ export function encodeEndpoint(uri: string): string {
   return `event: endpoint\ndata: ${uri}\n\n`;
 }
 
-/** Encodes how many milliseconds the client waits before it reconnects. */
+/** Encodes the number of milliseconds that the client waits before it reconnects. */
 export function encodeRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;
 }

@@ -1,64 +1,99 @@
 /**
- * The stages of a request that only plugins need: authorization once its messages are known, and reports of refusals. In a
- * module of their own, so that they are bundled only with plugins.
+ * The stages of a request that only plugins need: authorization once its messages are known, and reports of refusals.
+ * In a separate module, so that they are bundled only with plugins.
  *
  * @module
  */
 import { runDetached } from "../core/protocol/error-reports.ts";
 import { describeType, KitError } from "../core/protocol/errors.ts";
-import { isObject, type ParsedMessage, parseMessage, type RequestId } from "../core/protocol/jsonrpc.ts";
-import type { BodyResult } from "./body.ts";
-import { requestId, type Verdict } from "./classify.ts";
-import type { Admitted, Authorize, ReceivedRequest, RefusedRequest, Stages } from "./endpoint-types.ts";
+import {
+  isObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  type RequestId,
+} from "../core/protocol/jsonrpc.ts";
+import { META, readMeta } from "../core/protocol/lifecycle.ts";
+import { describeSubject } from "../core/protocol/request-description.ts";
+import { findVersion } from "../core/protocol/versions.ts";
+import { requestId } from "./classify.ts";
+import type { Arrived, Authorize, ReceivedRequest, RefusedMessage, RefusedRequest, Stages } from "./endpoint-types.ts";
 import { type Refusal, Refused, refuse } from "./refusal.ts";
-import type { HttpLimits } from "./response-times.ts";
 
-/** What the stages call. */
+/** The hooks that the stages call. */
 export interface StageHooks {
-  /** Decide, in this order, whether a caller may send what a request contains. */
+  /** Called in this order, to decide whether the caller may send the messages of a request. */
   readonly authorize: readonly Authorize[];
   /** Called with each refused request. */
   readonly onRefused: readonly ((refused: RefusedRequest) => void)[];
 }
 
-/** Creates the stages. @param report Reports an exception. Returns the reference that the client gets. */
+/** Creates the stages. @param report Reports an exception. Returns the correlation id for the client. */
 export function createStages(
   { authorize, onRefused }: StageHooks,
-  { batchMax }: HttpLimits,
   report: (error: unknown, method: string) => string,
 ): Stages {
-  const authorizeAll = async (
-    { request, env, execution, principal, endpoint }: Admitted,
-    messages: readonly ParsedMessage[],
-    id: RequestId | undefined = requestId(messages),
-  ): Promise<Refused | undefined> => {
-    const received: ReceivedRequest = { request, env, execution, principal, endpoint, messages };
-    try {
-      for (const each of authorize) {
-        const refusal: unknown = await each(received);
-        if (refusal !== undefined) return refusedBy(refusal, id);
-      }
-    } catch (error) {
-      return refuse({ reason: "internal", correlationId: report(error, "(authorize)") }, id);
-    }
-    return undefined;
-  };
   return {
-    authorize: (admitted, messages) => authorizeAll(admitted, messages),
-    authorizePost: (admitted, verdict, body) => authorizeAll(admitted, listMessages(verdict, body, batchMax)),
-    refused: (reply, { principal, ...arrived }) => {
+    authorize: async ({ request, env, execution, principal, endpoint, contents }) => {
+      const { messages = [] } = contents ?? {};
+      const id = requestId(messages);
+      const received: ReceivedRequest = { request, env, execution, principal, endpoint, messages };
+      try {
+        for (const each of authorize) {
+          const refusal: unknown = await each(received);
+          if (refusal !== undefined) return refusedBy(refusal, id);
+        }
+      } catch (error) {
+        return refuse({ reason: "internal", correlationId: report(error, "(authorize)") }, id);
+      }
+      return undefined;
+    },
+    refused: (reply, arrived) => {
       const isResponse = !(reply instanceof Refused);
       if (isResponse && reply.status < 400) return;
       const reason = isResponse ? "auth-response" : reply.refusal.reason;
       const { status, code: errorCode } = isResponse ? { status: reply.status, code: undefined } : reply.form;
-      reportRefused(onRefused, { ...arrived, principal, reason, status, errorCode }, report);
+      reportRefused(onRefused, { ...describe(arrived), reason, status, errorCode }, report);
     },
   };
 }
 
+/** Returns what is known of a request that is refused. */
+function describe(arrived: Arrived): Omit<RefusedRequest, "reason" | "status" | "errorCode"> {
+  const { request, env, execution, principal, startedAtMs, contents } = arrived;
+  const { headers } = request;
+  const messages = (contents?.messages ?? []).flatMap((parsed) =>
+    parsed.kind === "request" || parsed.kind === "notification" ? [parsed.message] : [],
+  );
+  const protocolVersion = headers.get("MCP-Protocol-Version") ?? readVersion(messages[0]?.params);
+  const era = contents?.era ?? findVersion(protocolVersion ?? "")?.era;
+  return {
+    request,
+    env,
+    execution,
+    principal,
+    startedAtMs,
+    era,
+    protocolVersion,
+    sessionId: era === "modern" ? undefined : (arrived.sessionId ?? headers.get("Mcp-Session-Id") ?? undefined),
+    messages: messages.map(describeMessage),
+  };
+}
+
+/** Returns the version in the params of a modern request, or of `initialize`. */
+function readVersion(params: JsonObject | undefined): string | undefined {
+  const version = readMeta(params)[META.protocolVersion] ?? params?.protocolVersion;
+  return typeof version === "string" ? version : undefined;
+}
+
+function describeMessage(message: JSONRPCRequest | JSONRPCNotification): RefusedMessage {
+  const { arguments: _, requestId: id, ...subject } = describeSubject({ id: "", ...message });
+  return "id" in message ? { ...subject, requestId: id } : subject;
+}
+
 /**
- * Returns the refusal of a plugin. What a plugin returns is checked, since its type may be `any`, and anything but undefined
- * must not let the request pass.
+ * Returns the refusal of a plugin. The result of a plugin is checked, because its type may be `any`, and only undefined
+ * may let the request pass.
  */
 function refusedBy(refusal: unknown, id: RequestId | undefined): Refused {
   const refused = refuse(refusal as Refusal, id);
@@ -67,38 +102,21 @@ function refusedBy(refusal: unknown, id: RequestId | undefined): Refused {
     // Creating the response checks the rest of the form, such as the names of headers.
     if (status >= 400 && Number.isInteger(code) && typeof message === "string" && refused.toResponse()) return refused;
   }
-  const text = `authorize returned ${describeType(refusal)}. Return undefined, or { reason, form: { status, code, message } } with a status from 400 on.`;
+  const text = `authorize returned ${describeType(refusal)}. Return undefined, or { reason, form: { status, code, message } } with a status of at least 400.`;
   throw new KitError("options-invalid", text);
 }
 
-/** Tells all hooks about a refused request. The failure of one keeps nothing from the others. Never throws. */
+/** Calls all hooks with a refused request, even if one of them fails. Never throws. */
 export function reportRefused(
   hooks: StageHooks["onRefused"],
   refused: RefusedRequest,
   report: (error: unknown, method: string) => unknown,
 ): void {
-  for (const tell of hooks) {
+  for (const hook of hooks) {
     runDetached(
-      () => tell(refused),
+      () => hook(refused),
       (error) => void report(error, "(onRefused)"),
       (work) => refused.execution.waitUntil(work),
     );
-  }
-}
-
-/** Returns the messages of a POST. Those of one that is refused are counted too, unless they are too many. */
-function listMessages(verdict: Verdict, body: BodyResult, batchMax: number): readonly ParsedMessage[] {
-  switch (verdict.kind) {
-    case "refuse": {
-      if (body.refusal) return [];
-      const all: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
-      return all.length > batchMax ? [] : all.map(parseMessage);
-    }
-    case "legacy":
-      return verdict.messages;
-    case "notification":
-      return verdict.message ? [{ kind: "notification", message: verdict.message }] : [];
-    default:
-      return [{ kind: "request", message: verdict.request }];
   }
 }

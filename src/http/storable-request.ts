@@ -1,7 +1,7 @@
 /**
- * Decides which parts of an HTTP request may be stored. A call that outlives its request (a task, or a call of a session
- * that is run again after its object was reset) passes them to the server factory and to the option `context`. Nothing
- * is stored that is not listed here or named by the author.
+ * Decides which parts of an HTTP request may be stored. A call that outlives its request (a task, or a call of a
+ * session that runs again after its object was reset) passes them to the server factory and to the option `context`.
+ * Only the parts that are listed here or named by the author are stored.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import type { PlainRequest } from "./sessions.ts";
 
-/** Further parts of a request that may be stored. */
+/** Additional parts of a request that may be stored. */
 export interface KeepOptions {
   /**
-   * The names of further request headers that are stored with a call that may outlive its request. Headers that contain
-   * credentials, such as `Authorization`, are refused.
+   * The names of additional request headers that are stored with a call that may outlive its request. Headers that
+   * contain credentials, such as `Authorization`, are refused.
    *
    * @default none; docs/guides/questions.md lists the headers that are always stored
    */
@@ -41,10 +41,10 @@ const CREDENTIAL =
 const HEADER_NAME = /^[-!#$%&'*+.^_`|~0-9a-z]+$/;
 
 /**
- * Returns a function that gives the storable part of a request. Without options it stores the scheme, host and path of the
- * URL, without the query, and these headers: `Accept`, `Accept-Language`, `Content-Type`, `Host`, `Origin`, `User-Agent`,
- * `X-Forwarded-Host`, `X-Forwarded-Proto`, `CF-Ray`, Cloudflare's location headers, and all `Mcp-*` headers except the
- * session id.
+ * Returns a function that gives the storable part of a request. Without options it stores the scheme, host and path of
+ * the URL, without the query, and these headers: `Accept`, `Accept-Language`, `Content-Type`, `Host`, `Origin`,
+ * `User-Agent`, `X-Forwarded-Host`, `X-Forwarded-Proto`, `CF-Ray`, Cloudflare's location headers, and all `Mcp-*`
+ * headers except the session id.
  *
  * @param part The function that received the options, for its error messages.
  * @throws {KitError} `options-invalid` naming an entry that is not a valid name or may be a credential.
@@ -79,8 +79,7 @@ function listNames(option: string, names: readonly string[]): readonly string[] 
 }
 
 const CREDENTIALS_STAY_OUT =
-  "may be a credential, which is never stored. Read it in the function of authenticate(), and put what handlers need into the claims of " +
-  "the principal";
+  "may be a credential, which is never stored. Read it in authenticate(), and pass handlers what they need in the claims of the principal";
 
 function invalid(option: string, name: string, problem: string): KitError {
   return new KitError("options-invalid", `${option}: ${quote(name)} ${problem}.`);

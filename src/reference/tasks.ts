@@ -18,7 +18,13 @@ const computation = jsonSchema<{ seconds: number; label?: string }>({
 const NAME_FORM = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean" } }, required: ["confirm"] } as const;
 
+/** Adds the tools. */
 export function addTasks(server: McpServer): void {
+  addJobs(server);
+  addAskingJobs(server);
+}
+
+function addJobs(server: McpServer): void {
   server.tool(
     "greet",
     { description: "Greets immediately, never as a task", input: text("name") },
@@ -45,6 +51,9 @@ export function addTasks(server: McpServer): void {
     await pause(100);
     throw new McpError(-32603, "This job has no result.");
   });
+}
+
+function addAskingJobs(server: McpServer): void {
   server.tool(
     "confirm_delete",
     { description: "Asks before it deletes, in the background", input: text("filename"), task: "required" },

@@ -7,6 +7,7 @@ import type { AroundHook } from "../core/define/hook-types.ts";
 import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { findRequest, type RunKind } from "../core/protocol/methods.ts";
 
 /** Options of {@link truncateResults}. */
 export interface TruncateOptions {
@@ -22,11 +23,11 @@ const OPTIONS: OptionTable<TruncateOptions> = { charsMax: SIZE };
 /** The characters that are reserved in each text for the sentence about its truncation. */
 const SENTENCE_CHARS = 90;
 
-/** The methods whose results are bounded, and what an error calls the result. */
-const BOUNDED: Readonly<Record<string, string>> = {
-  "tools/call": "The result of the tool",
-  "prompts/get": "The prompt",
-  "resources/read": "The resource",
+/** The results that are bounded, as errors name them. */
+const BOUNDED: Readonly<Record<RunKind, string>> = {
+  tool: "The result of the tool",
+  prompt: "The prompt",
+  resource: "The resource",
 };
 
 /**
@@ -52,20 +53,20 @@ export function truncateResults<Env = unknown>(options: TruncateOptions): Around
   if (charsMax === undefined) throw new KitError("options-invalid", "truncateResults(): charsMax is missing.");
   return async ({ method }, next) => {
     const result = await next();
-    const what = BOUNDED[method];
-    return what === undefined || !isObject(result) ? result : bounded(result, charsMax, method, what);
+    const kind = findRequest(method)?.runs;
+    return kind === undefined || !isObject(result) ? result : bounded(result, charsMax, kind);
   };
 }
 
 /** @throws {McpError} -32603 for a result that is too long and is not that of a tool. */
-function bounded(result: JsonObject, charsMax: number, method: string, what: string): JsonObject {
+function bounded(result: JsonObject, charsMax: number, kind: RunKind): JsonObject {
   const texts: string[] = [];
   const others = JSON.stringify(withTexts(result, (text) => `${texts.push(text) - 1}`)).length;
   const total = others + texts.reduce((sum, text) => sum + text.length, 0);
   if (total <= charsMax) return result;
   // The sentences must fit too, whichever texts are truncated.
   let left = charsMax - others - texts.length * SENTENCE_CHARS;
-  if (left < 0 || texts.length === 0) return refused(total, charsMax, method, what);
+  if (left < 0 || texts.length === 0) return refused(total, charsMax, kind);
   return withTexts(result, (text) => {
     const kept = text.length <= left ? text : cut(text, left);
     left -= kept.length;
@@ -77,10 +78,10 @@ function bounded(result: JsonObject, charsMax: number, method: string, what: str
 }
 
 /** Returns the error in place of a result that cannot be cut. */
-function refused(chars: number, charsMax: number, method: string, what: string): JsonObject {
+function refused(chars: number, charsMax: number, kind: RunKind): JsonObject {
   const [has, may] = [chars, charsMax].map((number) => number.toLocaleString("en-US"));
-  const text = `${what} is too large: it has ${has} characters of at most ${may}, and cannot be cut. Ask for less.`;
-  if (method === "tools/call") return { content: [{ type: "text", text }], isError: true };
+  const text = `${BOUNDED[kind]} is too large: it has ${has} characters of at most ${may}, and cannot be cut. Ask for less.`;
+  if (kind === "tool") return { content: [{ type: "text", text }], isError: true };
   throw new McpError(ErrorCode.InternalError, text, { reason: "result-too-large", chars, charsMax });
 }
 

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
 import { checkRefs, resolveRef } from "./refs.ts";
 
-/** A schema with a type for the handler. The type is declared by the author, not inferred from the schema. */
+/** A schema with a type for the handler. The author declares the type; it is not inferred from the schema. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
 
 const DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -27,8 +27,8 @@ const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
  * never fetched.
  *
  * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
- * @throws {KitError} `schema-unsupported` if the dialect is another one, or a `$ref` refers to another document or to
- *   nothing.
+ * @throws {KitError} `schema-unsupported` if the dialect is not one of these, or a `$ref` refers to another document or
+ *   does not resolve.
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
@@ -61,14 +61,14 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
  */
 const THOROUGH_MAX = 10_000;
 /**
- * Nesting depth up to which defaults are filled in, since a schema may refer to itself.
- * @limit count Levels of arguments in which defaults of a JSON Schema are filled in. Deeper ones are not filled in.
+ * The nesting depth up to which defaults are filled in, because a schema may refer to itself.
+ * @limit count Levels of arguments in which defaults of a JSON Schema are filled in. Deeper defaults are not filled in.
  */
 const DEFAULTS_DEPTH_MAX = 64;
 
 /**
- * Keywords that only repeat the issues of other keywords. `false` is the keyword under which "additionalProperties:
- * false" reports.
+ * Keywords that only repeat the issues of other keywords. The validator reports "additionalProperties: false" under the
+ * keyword `false`.
  */
 const WRAPPERS = new Set([
   "properties",
@@ -102,7 +102,7 @@ function check({ thorough, quick }: Validators, value: unknown): SchemaResult<un
   const issues = (causes.length > 0 ? causes : errors).map(
     ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
   );
-  return { issues: isLarge ? [...issues, { message: "the value is too large to report further issues" }] : issues };
+  return { issues: isLarge ? [...issues, { message: "the value is too large to report more issues" }] : issues };
 }
 
 /** Returns the number of nested values, including the value itself. Stops counting soon after `max`. */
@@ -123,7 +123,10 @@ function toPath(pointer: string): PropertyKey[] {
   return steps.map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Returns the value with absent properties set to their `default`. Follows `properties`, `items` and `$ref` at every level. */
+/**
+ * Returns the value with absent properties set to their `default`. Follows `properties`, `items` and `$ref` at every
+ * level.
+ */
 function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: number): unknown {
   if (!isObject(schema) || depth > DEFAULTS_DEPTH_MAX) return value;
   const named = typeof schema.$ref === "string" ? resolveRef(root, schema.$ref) : undefined;

@@ -24,8 +24,8 @@ function visit(schema: unknown, see: (schema: JsonObject) => void): void {
 }
 
 /**
- * Refuses a document with references to other documents or to nothing. Other documents are never fetched, so such a
- * reference would fail at the first call.
+ * Refuses a document with references to other documents, or with references that do not resolve. Other documents are
+ * never fetched, so such a reference would fail at the first call.
  *
  * @throws {KitError} `schema-unsupported` naming the reference.
  * @see MCP 2026-07-28, basic, "$ref Resolution"
@@ -38,11 +38,11 @@ export function checkRefs(root: JsonObject): void {
       if (!ref.startsWith("#")) {
         throw new KitError(
           "schema-unsupported",
-          `${keyword} ${ref} refers to another document. Copy the schema it refers to under $defs.`,
+          `${keyword} ${ref} refers to another document. Copy that schema into $defs.`,
         );
       }
       if (resolveRef(root, ref) === undefined) {
-        throw new KitError("schema-unsupported", `${keyword} ${ref} refers to nothing in the document.`);
+        throw new KitError("schema-unsupported", `${keyword} ${ref} does not resolve in the document.`);
       }
     }
   });

@@ -77,7 +77,7 @@ export function addSkills<Env>(
     (uri, _variables, ctx) => set.read(uri, ctx),
   );
   if (!options.visible) for (const skill of skills) addManifest(server, skill, set);
-  registry.extensions = { ...registry.extensions, [EXTENSION]: { directoryRead: true } };
+  registry.addExtension(EXTENSION, { directoryRead: true });
 }
 
 /** Lists the `SKILL.md` of a skill as a resource. The other files are served by the template, and are not listed. */
@@ -98,7 +98,7 @@ function pageResult(
 ): JsonObject {
   const byUri = new Map(items.map((item) => [item.uri, item]));
   const keys = items.map(({ uri }) => ({ key: uri, text: "" }));
-  const { entries, nextCursor } = createPage(list, keys, cursor, pageSize);
+  const { entries, nextCursor } = createPage(list, keys, { cursor, pageSize });
   const shown = entries.map(({ key }) => byUri.get(key) as WithUri);
   return { [member]: shown, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }

@@ -11,6 +11,11 @@ export async function choosePort(): Promise<number> {
   }
 }
 
+/** Whether workerd could not start because its port is in use. */
+export function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Address already in use");
+}
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

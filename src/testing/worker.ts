@@ -12,7 +12,7 @@ import { collectChildren, findRunning, killNow } from "./children.ts";
 import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
 import type { Controlled, ObjectTarget, WaitingCommand } from "./control-worker.ts";
 import { CONTROL_NAME, WORKER_NAME } from "./names.ts";
-import { choosePort } from "./port.ts";
+import { choosePort, isPortTaken } from "./port.ts";
 import { loadMiniflare } from "./tools.ts";
 import type { Control, StoredState } from "./worker-side.ts";
 
@@ -98,21 +98,34 @@ export class TestWorker implements AsyncDisposable {
   /** Starts the Worker with its stored state, on the same port. Kills it first if it is running. */
   async restart(): Promise<void> {
     await this.kill();
+    for (let isStarted = false; !isStarted; ) isStarted = await this.#start(this.#port ?? (await choosePort()));
+    if (this.#aheadMs > 0) await this.#moveClocks();
+  }
+
+  /** Starts workerd. Returns false if another program has taken the port since it was chosen, so that another port can be used. */
+  async #start(port: number): Promise<boolean> {
     const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
-    this.#port ??= await choosePort();
     const { inspectorPort } = this.#prepared;
     const options = convertV4MiniflareOptions({
       ...(inspectorPort === undefined ? {} : { inspectorPort }),
       workers: this.#prepared.workers as never,
       resourcePersistencePath: this.stateFolder,
       host: "127.0.0.1",
-      port: this.#port,
+      port,
       // Otherwise miniflare would fetch `request.cf` from the network.
       cf: false,
     });
     this.#miniflare = collectChildren(this.#children, () => new Miniflare(options));
-    await this.#miniflare.ready;
-    if (this.#aheadMs > 0) await this.#moveClocks();
+    try {
+      await this.#miniflare.ready;
+    } catch (error) {
+      // A restarted Worker must have the port that its clients know.
+      if (this.#port !== undefined || !isPortTaken(error)) throw error;
+      await this.kill();
+      return false;
+    }
+    this.#port = port;
+    return true;
   }
 
   /** Stops the Worker and deletes its state. */

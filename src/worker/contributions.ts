@@ -86,7 +86,7 @@ function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices):
     isOpen: auth === undefined,
     http: {
       auth: auth === everyone ? undefined : auth,
-      stages: (report) => createStages(hooks, endpoint.limits, report),
+      stages: (report) => createStages(hooks, report),
       equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
     },
     services: {

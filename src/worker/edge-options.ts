@@ -1,5 +1,5 @@
 /**
- * The options of `edge()`, and the checks of its arguments, so that each mistake is reported when the endpoint is created.
+ * The options of `edge()`, and the validation of its arguments, which reports every mistake when the endpoint is created.
  *
  * @module
  */
@@ -23,26 +23,27 @@ export interface EdgeOptions<Env, P extends readonly Use<Env>[] = readonly Use<E
   /** The path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /**
-   * The name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at every
-   * other one, and idempotency keys count for one endpoint only. Set it if paths do not distinguish endpoints (two that
-   * are chosen by host), if one endpoint has several paths, or to keep all of this valid when the path changes.
+   * The name of the endpoint. Session ids, request states, tasks and list cursors are valid only at the endpoint that
+   * issued them, and idempotency keys apply to one endpoint only. Set it if paths do not distinguish endpoints (such as two
+   * endpoints that are chosen by host), if one endpoint has several paths, or to keep these values valid when the path
+   * changes.
    *
    * @default the path of the request's URL
    */
   readonly endpoint?: string;
   /**
-   * What the endpoint consists of: parts such as `durable()` and `page()`, plugins such as `bearer()`, `rates()` and
-   * `audit()`, and Hono middleware that every request passes first. A part that stands beside `durable()` replaces the one
-   * that `durable()` has. The order matters only among plugins of the same kind, and among middleware.
+   * The components of the endpoint: parts such as `durable()` and `page()`, plugins such as `bearer()`, `rates()` and
+   * `audit()`, and Hono middleware that every request passes first. A part that is listed next to `durable()` replaces the
+   * corresponding part of `durable()`. The order matters only among plugins of the same kind, and among middleware.
    *
    * @default none: a stateless endpoint that everyone may call
    */
   readonly use?: P;
-  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
+  /** Limits that override the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /**
-   * Whether every POST is answered by one JSON object. Progress and logs of calls are dropped then, and handlers cannot
-   * ask legacy clients.
+   * Whether the response to every POST is a single JSON object. Progress and log messages of calls are then dropped, and
+   * handlers cannot ask legacy clients questions.
    *
    * @default false
    */
@@ -62,7 +63,7 @@ const OPTIONS: OptionTable<AnyOptions> = {
   allowedOrigins: null,
 };
 
-/** Finds every mistake in the arguments of `edge()`. */
+/** Returns a problem for every mistake in the arguments of `edge()`. */
 export function findOptionProblems(source: unknown, options: object): Problem[] {
   const problems: Problem[] = [];
   const attempt = (code: ProblemCode, check: () => unknown) => {
@@ -89,17 +90,17 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
   return problems;
 }
 
-/** @throws {KitError} `options-invalid` when the value is not a server. */
+/** @throws {KitError} `options-invalid` if the value is not a server. */
 export function checkServer(server: unknown, what: string): void {
-  // Not checked with instanceof, because a Worker may contain two copies of the package.
+  // Not checked with `instanceof`, because a Worker may contain two copies of the package.
   if (isObject(server) && REGISTRY in server) return;
   const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
   throw new KitError("options-invalid", message);
 }
 
 /**
- * Returns a function that reports tools that cannot be called: tools with `task: "required"` of an endpoint without
- * `tasks()`. They are reported once.
+ * Returns a function that reports, once, the tools that cannot be called: tools with `task: "required"` on an endpoint
+ * without `tasks()`.
  */
 export function watchForTasks(onError: ErrorReporter): (registry: Registry) => void {
   const seen = new WeakSet<Registry>();

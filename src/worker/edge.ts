@@ -15,6 +15,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import { Endpoint } from "../http/endpoint.ts";
 import type { RefusedRequest, RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
+import type { Refused } from "../http/refusal.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { PlainRequest } from "../http/sessions.ts";
 import type { AddedClasses } from "./added-classes.ts";
@@ -90,8 +91,8 @@ export function edge<Env, const P extends readonly Use<Env>[]>(
 /** The options of an endpoint, and the entries of its option `use`. */
 type Given<Env> = Omit<EdgeOptions<Env>, "use"> & Used<Env>;
 
-/** Returns an error response if the configuration of the endpoint has problems. */
-type Guard = (env: unknown, request: Request) => Response | undefined;
+/** Returns the refusal of requests if the configuration of the endpoint has problems. */
+type Guard = (env: unknown, request: Request) => Refused | undefined;
 
 interface Assembled<Env> {
   readonly app: Hono<HonoEnv<Env>>;
@@ -101,7 +102,10 @@ interface Assembled<Env> {
 
 /** Returns an app that refuses all requests, because the options of its endpoint are invalid. */
 function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard): Assembled<Env> {
-  const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
+  const app = new Hono<HonoEnv<Env>>().all(
+    String(path),
+    ({ env, req, notFound }) => guard(env, req.raw)?.toResponse() ?? notFound(),
+  );
   return { app, roles: [] };
 }
 

@@ -7,11 +7,13 @@
 export type { EndpointHooks } from "../core/define/hook-types.ts";
 export type { Principal } from "../core/protocol/client-facts.ts";
 export type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
+export type { Era } from "../core/protocol/spoken-versions.ts";
 export type {
   AuthHook,
   Authorize,
   AuthResult,
   ReceivedRequest,
+  RefusedMessage,
   RefusedRequest,
   ServerFactory,
   ServerSource,

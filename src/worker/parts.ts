@@ -36,22 +36,22 @@ export interface Part<Env = unknown, Classes = unknown> extends AddsClasses<Clas
   readonly [ENV]?: (env: Env) => void;
 }
 
-/** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/durable`; bundled only if imported. */
+/** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/durable`; bundled only if it is imported. */
 export interface SessionsPart<Env> extends ObjectPart<Env>, SealingPart {
   readonly slot: "sessions";
-  /** Joins an endpoint. Called once by `edge()`. */
+  /** Attaches the part to an endpoint. Called once by `edge()`. */
   attach(services: ObjectServices): WithRole<Env> & {
     readonly routes: SessionRoutes;
     readonly gateway: SessionGateway;
   };
 }
 
-/** The role that a part gives to `edge()` when it is attached. */
+/** The role that a part adds to the objects of the endpoint. */
 export interface WithRole<Env> {
   readonly role: ObjectRole<Env>;
 }
 
-/** A part that needs objects. */
+/** A part that needs Durable Objects. */
 export interface ObjectPart<Env, Classes = unknown> extends Part<Env, WithMcpObject<Env> & Classes> {
   /** Creates the class of the objects, which is the same for all parts. */
   readonly objects: typeof OBJECTS;
@@ -95,10 +95,10 @@ export interface PagePart extends RouteSource {
   readonly slot: "page";
 }
 
-/** Delivers notifications of all isolates. Created by `hub()` of `mcp-edge/worker/durable`. */
+/** Delivers the notifications of all isolates. Created by `hub()` of `mcp-edge/worker/durable`. */
 export interface NotificationsPart<Env> extends ObjectPart<Env> {
   readonly slot: "notifications";
-  /** Joins an endpoint. Called once by `edge()`. */
+  /** Attaches the part to an endpoint. Called once by `edge()`. */
   attach(services: ObjectServices): WithRole<Env> & {
     readonly notifications: HttpNotifications;
     /** Forwards the notifications that a server publishes. May be called more than once for the same server. */
@@ -124,7 +124,7 @@ export interface TasksPart<Env, Classes = unknown> extends ObjectPart<Env, Class
   attach(services: ObjectServices): WithRole<Env> & {
     readonly extend: NonNullable<HttpOptions["extend"]>;
   };
-  /** Runs the handlers in place of alarms. */
+  /** Runs the handlers in place of the alarms of the task objects. */
   readonly runner?: TaskRunner<Classes> | undefined;
 }
 
@@ -140,7 +140,7 @@ export interface TaskRunner<Classes = unknown> extends AddsClasses<Classes> {
    */
   drive(task: TaskObject, ctx: DurableObjectState, env: unknown): RoleObject;
   /**
-   * Creates the other classes for the Worker to export.
+   * Creates the additional classes that the Worker exports.
    *
    * @internal
    */
@@ -153,15 +153,15 @@ export interface TaskRunner<Classes = unknown> extends AddsClasses<Classes> {
   findProblems(env: unknown): Problem[];
 }
 
-/** Where the objects of an endpoint are, and under which name the Worker exports their class. Created by `objects()`. */
+/** The location of an endpoint's objects, and the name under which the Worker exports their class. Created by `objects()`. */
 export interface ObjectsPart extends ObjectsOptions {
   readonly slot: "objects";
 }
 
-/** Everything that an endpoint can keep in Durable Objects. Created by `durable()`. */
+/** All parts that use Durable Objects, as one part. Created by `durable()`. */
 export interface DurablePart<Env, Classes = unknown> extends ObjectPart<Env, Classes> {
   readonly slot: "durable";
-  /** The parts that it consists of. */
+  /** The parts that it combines. */
   readonly parts: readonly AnyPart<Env>[];
 }
 

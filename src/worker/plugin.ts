@@ -1,5 +1,5 @@
 /**
- * The plugins of an endpoint: what the option `use` of `edge()` takes, and what a plugin may contribute.
+ * The interfaces of plugins: what the option `use` of `edge()` accepts, and what a plugin can contribute.
  *
  * @module
  */
@@ -20,12 +20,12 @@ import type { Problem } from "./problems.ts";
 import type { AddedServices, KeysOf } from "./services.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
-/** What {@link Plugin} consists of. */
+/** The definition of a {@link Plugin}. */
 export interface PluginDefinition<Env = unknown> {
-  /** The function that creates the plugin, as errors name it, such as `bearer()`. */
+  /** The name of the plugin in errors: the function that creates it, such as `bearer()`. */
   readonly name: string;
   /**
-   * Joins an endpoint. Called once by `edge()` for each endpoint that uses the plugin.
+   * Attaches the plugin to an endpoint. Called once by `edge()` for each endpoint that uses the plugin.
    *
    * @param endpoint The endpoint.
    */
@@ -33,8 +33,8 @@ export interface PluginDefinition<Env = unknown> {
 }
 
 /**
- * A plugin of an endpoint, for the option `use` of `edge()`; created by `definePlugin()`. Which of its contributions runs
- * first is decided by their kind and not by the order of `use`; contributions of the same kind run in that order.
+ * A plugin for the option `use` of `edge()`; created by `definePlugin()`. The kind of a contribution decides when it runs,
+ * not the order of `use`; contributions of the same kind run in the order of `use`.
  */
 export interface Plugin<Env = unknown, Classes = unknown> extends PluginDefinition<Env>, AddsClasses<Classes> {
   /** Distinguishes plugins from parts. */
@@ -46,61 +46,66 @@ export interface Plugin<Env = unknown, Classes = unknown> extends PluginDefiniti
    */
   readonly objects?: typeof OBJECTS | undefined;
   /**
-   * Joins the plugins of an endpoint. Called by `edge()`, so that an endpoint without plugins does not contain this code.
+   * Combines the plugins of an endpoint. Called by `edge()` through a plugin, so that an endpoint without plugins does not
+   * contain this code.
    *
    * @internal
    */
   join(plugins: readonly Plugin<never>[], endpoint: EndpointServices): JoinedPlugins;
 }
 
-/** The endpoint that a plugin joins. */
+/** The endpoint that a plugin is attached to. */
 export interface PluginEndpoint {
   /** The path of the endpoint within the app. */
   readonly path: string;
   /** The limits of the endpoint, and the times of its responses. */
   readonly limits: HttpLimits;
-  /** Returns whether a plugin authenticates callers. Call it only after all plugins have joined the endpoint. */
+  /** Returns whether a plugin authenticates callers. Call it only after all plugins have been attached to the endpoint. */
   authenticates(): boolean;
-  /** Reports a request that a route of this plugin has refused to the `onRefused` of all plugins. */
+  /** Passes a request that was refused by a route of this plugin to the `onRefused` hooks of all plugins. */
   refused(refused: RefusedRequest): void;
 }
 
 /** What a plugin adds to an endpoint. */
 export interface Contribution<Env = unknown> {
-  /** Returns the principal that a request acts for, or refuses it. At most one plugin of an endpoint has it. */
+  /** Returns the principal of a request, or refuses the request. At most one plugin of an endpoint can have this hook. */
   readonly authenticate?: AuthHook<Env> | undefined;
   /**
-   * Decides whether the caller may send these messages. It runs once all messages of a request have been read, and before
-   * any of them is served. A returned refusal is the answer, and later plugins are not asked. It also runs for requests
-   * without messages, such as GET. An exception refuses the request with 500.
+   * Decides whether the caller may send these messages. It runs after all messages of a request have been read, and before
+   * any of them is served. If it returns a refusal, the request gets it as its response, and later plugins are not called.
+   * It also runs for requests without messages, such as GET. If it throws, the request is refused with 500.
    */
   readonly authorize?:
     | ((received: ReceivedRequest<Env>) => Refusal | undefined | Promise<Refusal | undefined>)
     | undefined;
-  /** Called with each refused request, before it is answered. Answers of Hono middleware are not refusals. */
+  /** Called with each refused request, before its response is sent. Responses of Hono middleware are not refusals. */
   readonly onRefused?: ((refused: RefusedRequest<Env>) => void) | undefined;
-  /** Wraps each call, outside of the hooks of the server. */
+  /** Wraps each call, outside the hooks of the server. */
   readonly around?: AroundHook<Env> | undefined;
   /** Called when a call has ended, before the hook of the server. */
   readonly onRequestEnd?: RequestEndHook<Env> | undefined;
-  /** Adds routes to the app, such as those of metadata. */
+  /** Adds routes to the app, such as the routes of the resource metadata. */
   mount?<Own>(app: Hono<HonoEnv<Own>>): void;
-  /** Finds problems in the configuration of the Worker, such as a missing binding. Every request is refused while there are any. */
+  /**
+   * Finds problems in the configuration of the Worker, such as a missing binding. While there are problems, every request
+   * is refused.
+   */
   findProblems?(env: Env): Problem[];
   /**
-   * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers get
-   * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
+   * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers
+   * receive the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so copies of the
+   * principal do not contain them.
    */
   equip?(principal: Principal | undefined, env: Env): void;
 }
 
 /** The endpoint as the plugins of the kit receive it. */
 export interface EndpointServices extends PluginEndpoint {
-  /** Where the objects of the endpoint are. */
+  /** The location of the endpoint's objects. */
   readonly reference: ObjectReference;
   /** Receives exceptions when the server has no `onError`. */
   readonly onError: ErrorReporter;
-  /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
+  /** Returns the keys for a purpose. Undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
   /** Whether the endpoint has `sessions()`. */
   readonly hasSessions: boolean;
@@ -108,7 +113,7 @@ export interface EndpointServices extends PluginEndpoint {
   readonly deliver: Deliver | undefined;
 }
 
-/** What the plugins of the kit add to an endpoint, in addition to what every plugin may add. */
+/** What the plugins of the kit add to an endpoint, in addition to what every plugin can add. */
 export interface KitContribution<Env = unknown> extends Contribution<Env>, Omit<AddedServices, "hooks"> {
   /** The roles that the plugin adds to the objects of the endpoint. */
   readonly roles?: readonly ObjectRole<unknown>[] | undefined;
@@ -121,9 +126,9 @@ export interface KitPluginDefinition<Env> {
   attach(endpoint: EndpointServices): KitContribution<Env>;
 }
 
-/** What all plugins of an endpoint contribute, in the form that `edge()` uses. */
+/** The combined contributions of all plugins of an endpoint, in the form that `edge()` uses. */
 export interface JoinedPlugins extends RouteSource {
-  /** Whether no plugin authenticates callers, and none says that everyone may call. */
+  /** Whether no plugin authenticates callers or declares that everyone may call. */
   readonly isOpen: boolean;
   /** Options of the HTTP endpoint. */
   readonly http: Pick<HttpOptions, "auth" | "stages" | "equip">;
@@ -133,19 +138,23 @@ export interface JoinedPlugins extends RouteSource {
   findProblems(env: unknown): Problem[];
 }
 
-/** A plugin that authenticates, such as `bearer()` of `mcp-edge/worker/auth`. */
+/** A plugin that authenticates callers, such as `bearer()` of `mcp-edge/worker/auth`. */
 export interface AuthPlugin<Env, Classes = unknown> extends Plugin<Env, Classes> {
   /**
-   * Whether a caller has the scopes that a definition needs, for the option `visible` of the server: it hides from lists,
-   * and from calls, what the caller may not use. A caller without a principal, as on stdio, has no scopes.
+   * Whether a caller has the scopes that a definition needs. Pass it as the option `visible` of the server: it hides from
+   * lists, and from calls, what the caller must not use. A caller without a principal, as on stdio, has no scopes.
    */
   visible<Own>(definition: Definition<Own>, caller: Pick<CallerFacts<Own>, "principal">): boolean;
   /**
-   * Answers a request for the metadata of the resource. Undefined for other requests. Only a Worker that serves the
-   * endpoint below a path of another app calls it: for `/.well-known/oauth-protected-resource` and all paths below.
+   * Returns the response to a request for the resource metadata, or undefined for any other request. It is needed only in a
+   * Worker that serves the endpoint under a path of another app: for `/.well-known/oauth-protected-resource` and all paths
+   * under it.
    */
   metadata(request: Request): Response | undefined;
 }
 
-/** What the option `use` takes: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request passes first. */
+/**
+ * What the option `use` accepts: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request
+ * passes first.
+ */
 export type Use<Env> = Plugin<Env> | Part<Env> | MiddlewareHandler<HonoEnv<Env>>;

@@ -5,6 +5,7 @@
  * @module
  */
 import { isLoopback, splitUrl } from "../http/origin.ts";
+import { type Refused, refuse } from "../http/refusal.ts";
 
 /** Identifies a problem in the log and in responses. */
 export type ProblemCode =
@@ -45,16 +46,17 @@ export function warnOfMissingFlag(): void {
 }
 
 /**
- * Returns the response to requests while there are problems. Only responses for a loopback host list the problems, because
+ * Returns the refusal of requests while there are problems. Only refusals for a loopback host list the problems, because
  * they name classes and bindings of the Worker.
  *
  * @param isNew Whether to log the problems.
  */
-export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Response {
+export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Refused {
   const wrong = "This server is not configured correctly.";
   const all = `${wrong}\n${problems.join("\n")}`;
   if (isNew) console.error(`mcp-edge: ${all}`);
   const [message, shown] = isLoopback(splitUrl(url).hostname) ? [all, problems] : [`${wrong} See its log.`];
-  const data = { reason: "misconfigured", problems: shown };
-  return Response.json({ jsonrpc: "2.0", error: { code: -32603, message, data } }, { status: 500 });
+  const reason = "misconfigured";
+  const data = { reason, problems: shown };
+  return refuse({ reason, form: { status: 500, code: -32603, message, data } });
 }

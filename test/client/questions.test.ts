@@ -59,11 +59,11 @@ describe.each(asksForms)("forms in $name", (place) => {
 
   test("pause the time limit of a call while the user answers", async () => {
     const onElicit = async (): Promise<ElicitAnswer> => {
-      await new Promise((resolve) => setTimeout(resolve, 900));
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
       return { action: "decline" };
     };
     const { client } = await lab.visit(place, { onElicit });
-    expect(textOf(await client.callTool("order", {}, { timeoutMs: 600 }))).toBe("decline");
+    expect(textOf(await client.callTool("order", {}, { timeoutMs: 2_000 }))).toBe("decline");
   });
 });
 

@@ -1,6 +1,6 @@
 /** Values, schemas, errors and links. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type ErrorPlace, KitError, McpServer } from "../../src/core/index.ts";
+import { type ErrorContext, KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import {
   ALL_VERSIONS,
@@ -25,7 +25,7 @@ async function serve(
   schemas: { input?: Schema; output?: Schema },
   handler: (args: unknown) => unknown,
 ) {
-  const reports: [unknown, ErrorPlace][] = [];
+  const reports: [unknown, ErrorContext][] = [];
   const server = new McpServer({
     name: "values",
     version: "1.0.0",

@@ -100,7 +100,7 @@ function mount(path: string, binding: string, className: string, options: Parame
 }
 
 export const McpObject = mount("/mcp", "MCP", "McpObject", {});
-export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 6_000, resumeMs: 300 });
+export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 60_000, resumeMs: 1_000 });
 /** Without a hub. A session of it is renewed when it is used later than 7.5 s after it was opened. */
 export const QuietObject = mount("/quiet/mcp", "QUIET", "QuietObject", { idleTimeoutMs: 30_000 });
 

@@ -1,6 +1,6 @@
 /** Cancellation by id on a connection, handlers that ignore it, and what `onUnsubscribe` gets after the client has left. */
 import { afterEach, describe, expect, test } from "vitest";
-import { McpServer, type SubscriptionPlace } from "../../src/core/index.ts";
+import { McpServer, type SubscriptionContext } from "../../src/core/index.ts";
 import { addWatched, answersTo, ask, Held, soon, WATCHED } from "./cancelling.ts";
 import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer, resultOf, settle } from "./peer.ts";
 
@@ -96,14 +96,14 @@ describe.each(ALL_VERSIONS)("cancelling in %s", (version) => {
 });
 
 describe("onUnsubscribe after the client has disconnected", () => {
-  const released = (peers: { places: SubscriptionPlace<unknown>[] }) => ({
+  const released = (peers: { places: SubscriptionContext<unknown>[] }) => ({
     name: "watching",
     version: "1.0.0",
-    onUnsubscribe: (_: string, place: SubscriptionPlace<unknown>) => void peers.places.push(place),
+    onUnsubscribe: (_: string, place: SubscriptionContext<unknown>) => void peers.places.push(place),
   });
 
   test.each([...LEGACY_VERSIONS])("gets a signal that has not been aborted (%s)", async (version) => {
-    const seen = { places: [] as SubscriptionPlace<unknown>[] };
+    const seen = { places: [] as SubscriptionContext<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);
     const peer = await openPeer(server, version);
@@ -113,7 +113,7 @@ describe("onUnsubscribe after the client has disconnected", () => {
   });
 
   test("gets a signal that has not been aborted (2026-07-28)", async () => {
-    const seen = { places: [] as SubscriptionPlace<unknown>[] };
+    const seen = { places: [] as SubscriptionContext<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);
     const peer = await openPeer(server, MODERN_VERSION);

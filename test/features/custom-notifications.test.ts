@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type AroundHook,
-  type ErrorPlace,
+  type ErrorContext,
   type ErrorReporter,
   McpError,
   McpServer,
@@ -69,7 +69,7 @@ describe.each(ALL_VERSIONS)("custom notifications in %s", (version) => {
   });
 
   test("an exception of a handler or of the context goes to onError with the notification", async () => {
-    const reports: ErrorPlace[] = [];
+    const reports: ErrorContext[] = [];
     const onError: ErrorReporter = (_, where) => void reports.push(where);
     let isFailing = true;
     const context = () => {

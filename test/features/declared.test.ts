@@ -199,7 +199,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("a sampling request 
     const { reports } = await run(((_: unknown, ctx: { sample(params: SampleParams): unknown }) =>
       ctx.sample({ ...PARAMS, temperature: 5 })) as never);
     expect(reports[0]?.message).toBe(
-      "sampling/createMessage: temperature is a number from 0 to 1 (limits.temperatureMax), not 5.",
+      "sampling/createMessage: temperature must be a number from 0 to 1 (limits.temperatureMax), not 5.",
     );
   });
 });

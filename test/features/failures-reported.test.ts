@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type AroundHook,
-  type ErrorPlace,
+  type ErrorContext,
   type ErrorReporter,
   McpServer,
   type ServerOptions,
@@ -20,7 +20,7 @@ type Options = ServerOptions<unknown>;
 
 interface Report {
   readonly error: unknown;
-  readonly where: ErrorPlace;
+  readonly where: ErrorContext;
 }
 
 /** A server in which every part fails, and the reports that its author gets. */
@@ -42,7 +42,7 @@ function failing(options: Partial<Options> = {}) {
   return { server, reports };
 }
 
-const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorPlace>][] = [
+const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorContext>][] = [
   ["prompts/get", { name: "p", arguments: { a: "x" } }, { prompt: "p", arguments: { a: "x" } }],
   ["resources/read", { uri: "test://r" }, { uri: "test://r" }],
   ["resources/read", { uri: "test://t/1" }, { uri: "test://t/1" }],

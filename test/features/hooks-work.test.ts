@@ -3,7 +3,7 @@
  */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { type ErrorPlace, McpServer, type RequestEnd } from "../../src/core/index.ts";
+import { type ErrorContext, McpServer, type RequestEnd } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { serveStdio } from "../../src/node/index.ts";
 import { connectInMemory } from "../../src/testing/index.ts";
@@ -38,7 +38,7 @@ function watching() {
     onRequestEnd: ({ env, tool, waitUntil }: RequestEnd<Bindings>) => {
       if (tool === "watched") waitUntil(work(`end ${env.NAME}`));
     },
-    onError: (error, { method }: ErrorPlace) => void reports.push(`${method} ${error}`),
+    onError: (error, { method }: ErrorContext) => void reports.push(`${method} ${error}`),
   });
   for (const name of ["watched", "failing"]) server.tool(name, {}, () => name);
   return { server, notes, reports, release };

@@ -21,7 +21,7 @@ const QUESTIONS: Readonly<Record<string, { readonly ask: Ask; readonly lacks: st
   "the roots": { ask: (ctx) => ctx.listRoots(), lacks: "roots" },
 };
 
-const REMEDY = "Use a client that supports it, or turn it on in the client's settings.";
+const REMEDY = "Enable it in the settings of the client, or use another client.";
 
 function createServer(ask: Ask): { server: McpServer; reports: unknown[] } {
   const reports: unknown[] = [];
@@ -74,7 +74,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
 
 test.each([
   ["refused", { onRequest: () => Promise.reject(new Error("no")) }, "the client answered its question with an error"],
-  ["timeout", { limits: { elicitTimeoutMs: 30 } }, "nobody answered its question in time"],
+  ["timeout", { limits: { elicitTimeoutMs: 30 } }, "its question was not answered in time"],
   [
     "invalid-answer",
     { onRequest: () => ({ action: "maybe" }), judgeClient: false },

@@ -127,7 +127,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle
       return "done";
     }, version);
     expect(await call(peer)).toMatchObject({ isError: true });
-    expect(String(peer.reports.at(-1))).toContain('"k" names two questions at once');
+    expect(String(peer.reports.at(-1))).toContain('"k" names two open questions');
   });
 
   test.each(["__proto__", "constructor", "toString", "", "step a", "step a.1", "1", "k~1", "x".repeat(5_000)])(

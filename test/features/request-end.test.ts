@@ -1,6 +1,6 @@
 /** The hook `onRequestEnd`: it is called once per request with its outcome. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type AroundHook, type ErrorPlace, McpServer, type RequestEnd, ToolError } from "../../src/core/index.ts";
+import { type AroundHook, type ErrorContext, McpServer, type RequestEnd, ToolError } from "../../src/core/index.ts";
 import { ALL_VERSIONS, closePeers, MODERN_VERSION, openPeer } from "./peer.ts";
 
 afterEach(closePeers);
@@ -113,7 +113,7 @@ describe.each(ALL_VERSIONS)("onRequestEnd in %s", (version) => {
   });
 
   test("is reported to onError if it fails, without any other effect", async () => {
-    const reports: ErrorPlace[] = [];
+    const reports: ErrorContext[] = [];
     const server = new McpServer({
       ...IDENTITY,
       onRequestEnd: () => {

@@ -33,7 +33,7 @@ test.each([
   for (let time = 0; time < 2; time += 1) {
     expect(() => server.tool("t", options as object, () => "done")).toThrow(
       expect.objectContaining({
-        message: expect.stringMatching(`${place} of tool "t" cannot be shown as JSON Schema`),
+        message: expect.stringMatching(`${place} of tool "t" cannot be converted to JSON Schema`),
       }),
     );
   }

@@ -157,7 +157,7 @@ async function runAsTask(handler: Handler): Promise<void> {
       tries: {
         find: (key) => tries.get(key),
         keep: (key, kept) => void tries.set(key, kept),
-        forget: (key) => void tries.delete(key),
+        remove: (key) => void tries.delete(key),
       },
     },
   );

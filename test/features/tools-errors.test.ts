@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
-  type ErrorPlace,
+  type ErrorContext,
   type ErrorReporter,
   type HandlerContext,
   KitError,
@@ -16,7 +16,7 @@ afterEach(closePeers);
 
 interface Report {
   readonly error: unknown;
-  readonly where: ErrorPlace;
+  readonly where: ErrorContext;
 }
 
 type Work = (ctx: HandlerContext) => unknown;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import {
   type AnySchema,
   type ContentBlock,
-  type ErrorPlace,
+  type ErrorContext,
   KitError,
   McpServer,
   type ToolResult,
@@ -28,7 +28,7 @@ const LINK: ContentBlock = { type: "resource_link", uri: "note:///3", name: "thi
 
 interface Report {
   readonly error: unknown;
-  readonly where: ErrorPlace;
+  readonly where: ErrorContext;
 }
 
 describe.each(ALL_VERSIONS)("tools in %s", (version) => {
@@ -308,7 +308,7 @@ describe.each(ALL_VERSIONS)("tools in %s", (version) => {
         z.array(z.object({})),
         jsonSchema({ type: ["object", "null"] }),
       ] as AnySchema[]) {
-        expect(() => server.tool("t", { input }, () => "ran")).toThrow(/arguments are always an object/);
+        expect(() => server.tool("t", { input }, () => "ran")).toThrow(/must be "object"/);
       }
     });
   });

@@ -1,7 +1,7 @@
 /** Messages that cannot be delivered to a client: no other client is affected, and `onError` is called. */
 import { afterEach, describe, expect, test } from "vitest";
 import {
-  type ErrorPlace,
+  type ErrorContext,
   type ErrorReporter,
   type HandlerContext,
   type JSONRPCMessage,
@@ -18,7 +18,7 @@ const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 interface Report {
   readonly error: unknown;
-  readonly where: ErrorPlace;
+  readonly where: ErrorContext;
 }
 
 describe.each(LEGACY_VERSIONS)("in %s", (version) => {

@@ -1,6 +1,6 @@
 /** Authorization: the allowed results of the `auth` hook and the `visible` option. Everything else is refused. */
 import { describe, expect, test } from "vitest";
-import { defineTool, type ErrorPlace, McpServer, type Principal } from "../../src/core/index.ts";
+import { defineTool, type ErrorContext, McpServer, type Principal } from "../../src/core/index.ts";
 import type { AuthHook } from "../../src/http/endpoint-types.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { CONTENT, type Members, requestOf, standardHeaders } from "./messages.ts";
@@ -14,7 +14,7 @@ type AnyHook = (...given: Parameters<AuthHook<unknown>>) => unknown;
 function endpoint(hook: AnyHook, more: { readonly era?: "modern" | "legacy"; readonly origin?: string } = {}) {
   const { era = "modern", origin } = more;
   const calls: (Principal | undefined)[] = [];
-  const reports: { readonly error: Error; readonly where: ErrorPlace }[] = [];
+  const reports: { readonly error: Error; readonly where: ErrorContext }[] = [];
   const server = new McpServer({ name: "auth", version: "1.0.0" });
   server.tool("who", {}, (_, ctx) => {
     calls.push(ctx.auth);
@@ -274,7 +274,7 @@ describe.each(["modern", "legacy"] as const)("the result of the option visible (
       expect((await ask("tools/call", { name: "own", arguments: {} })).text).not.toContain("served");
       expect((await ask("resources/read", { uri: "test://fixed" })).text).not.toContain("served");
     }
-    expect(reports).toEqual([expect.stringMatching(/^\(visible\) .*visible returned .*Return true or false/)]);
+    expect(reports).toEqual([expect.stringMatching(/^\(visible\) .*visible returned .*return true or false/)]);
   });
 
   test("shows a definition if it is true, and hides it without a report if it is false", async () => {

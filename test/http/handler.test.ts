@@ -204,7 +204,7 @@ describe("asking by returning", () => {
   });
 
   test("requires a question or a state", () => {
-    expect(() => inputRequired({})).toThrow(/asks nothing/);
+    expect(() => inputRequired({})).toThrow(/neither a question nor a state/);
     expect(inputRequired({}, "state").requestState).toBe("state");
   });
 
@@ -352,11 +352,11 @@ test("a reader's own cache hint replaces the cache hint of the definition, and i
 });
 
 test.each([
-  [[5], "contents of the type number, not objects"],
-  [["text"], "contents of the type string, not objects"],
-  [[null], "contents of the type object, not objects"],
-  [{ contents: [5] }, "contents of the type number, not objects"],
-  [{ contents: 5 }, "contents of the type number, not objects"],
+  [[5], "contents of type number; return objects"],
+  [["text"], "contents of type string; return objects"],
+  [[null], "contents of type object; return objects"],
+  [{ contents: [5] }, "contents of type number; return objects"],
+  [{ contents: 5 }, "contents of type number; return objects"],
   [{}, '"blob" of a resource without "text"'],
 ])("a reader that returns %j gets an error that says what is missing", async (returned, message) => {
   const server = new McpServer(IDENTITY).resource("a:b", {}, () => returned as never);

@@ -26,7 +26,7 @@ import {
   type WeatherWorker,
 } from "./weather.ts";
 
-expectLogs(/^weather: the National Weather Service (answered|could not be read)/);
+expectLogs(/^weather: the National Weather Service (returned|could not be read)/);
 
 interface Said {
   readonly text: string;
@@ -238,7 +238,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     prepare(api);
     const { latitude, longitude } = place;
     expect(await call("get_forecast", place)).toEqual({
-      text: `There is no forecast for ${latitude}, ${longitude}: the National Weather Service covers the United States only.`,
+      text: `There is no forecast for ${latitude}, ${longitude}: the National Weather Service covers only the United States.`,
       isError: false,
     });
   });

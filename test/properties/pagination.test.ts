@@ -16,7 +16,7 @@ function collect(names: readonly string[], pageSize: number | undefined, between
   const pages: string[][] = [];
   let [list, cursor]: [readonly string[], string | undefined] = [names, undefined];
   do {
-    const page = createPage("tools/list", entriesOf(list), cursor, pageSize);
+    const page = createPage("tools/list", entriesOf(list), { cursor, pageSize });
     pages.push(page.entries.map(({ key }) => key));
     cursor = page.nextCursor;
     list = between(list);
@@ -77,13 +77,13 @@ describe("pageOf", () => {
 
   test("skips only an entry that is removed before it was shown", () => {
     const names = ["a", "b", "c", "d", "e"];
-    const { nextCursor } = createPage("tools/list", entriesOf(names), undefined, 2);
-    const rest = createPage("tools/list", entriesOf(["a", "b", "d", "e"]), nextCursor, 2);
+    const { nextCursor } = createPage("tools/list", entriesOf(names), { cursor: undefined, pageSize: 2 });
+    const rest = createPage("tools/list", entriesOf(["a", "b", "d", "e"]), { cursor: nextCursor, pageSize: 2 });
     expect(rest.entries.map(({ key }) => key)).toEqual(["d", "e"]);
   });
 
   const refused = (cursor: unknown, list = "tools/list") => {
-    expect(() => createPage(list, entriesOf(["a", "b", "c"]), cursor, 1)).toThrow(
+    expect(() => createPage(list, entriesOf(["a", "b", "c"]), { cursor, pageSize: 1 })).toThrow(
       expect.objectContaining({ code: -32602 }),
     );
   };
@@ -110,9 +110,9 @@ describe("pageOf", () => {
   });
 
   test("refuses the cursor of another list, or of an entry that does not exist, with -32602", () => {
-    const { nextCursor } = createPage("tools/list", entriesOf(["a", "b", "c"]), undefined, 1);
+    const { nextCursor } = createPage("tools/list", entriesOf(["a", "b", "c"]), { cursor: undefined, pageSize: 1 });
     refused(nextCursor, "prompts/list");
-    const foreign = createPage("tools/list", entriesOf(["x", "y"]), undefined, 1).nextCursor;
+    const foreign = createPage("tools/list", entriesOf(["x", "y"]), { cursor: undefined, pageSize: 1 }).nextCursor;
     refused(foreign);
   });
 
@@ -120,10 +120,12 @@ describe("pageOf", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (key) => {
         const entries = entriesOf([key, `${key}2`]);
-        const { nextCursor = "" } = createPage("tools/list", entries, undefined, 1);
+        const { nextCursor = "" } = createPage("tools/list", entries, { cursor: undefined, pageSize: 1 });
         for (const other of [` ${nextCursor}`, `${nextCursor}\n`, nextCursor.replace(/=+$/, "")]) {
           if (other === nextCursor) continue;
-          expect(() => createPage("tools/list", entries, other, 1)).toThrow(expect.objectContaining({ code: -32602 }));
+          expect(() => createPage("tools/list", entries, { cursor: other, pageSize: 1 })).toThrow(
+            expect.objectContaining({ code: -32602 }),
+          );
         }
       }),
     );

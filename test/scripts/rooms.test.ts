@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { CLIENT_ORDER, CORE_ORDER, findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
+import { CLIENT_ORDER, CORE_ORDER, findEffects, findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
 
 test.each([
   ["core/define/server.ts", "../../worker/edge.ts"],
@@ -155,6 +155,35 @@ test("types, wildcards, attributes and multi-line imports are found", () => {
   const source = `import type {\n  A,\n  B,\n} from "./a.ts";\nexport * from "./b.ts";\nexport * as c from "./c.ts";\nexport type { D } from "./d.ts";\nimport e from "./e.json" with { type: "json" };\ntype F = import("./f.ts").F;\nimport g, { h } from "node:g";\n`;
   const found = ["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.json", "./f.ts", "node:g"];
   expect(importsOf(source).toSorted()).toEqual(found);
+});
+
+describe("findEffects", () => {
+  test.each([
+    ["a call", "register();\n"],
+    ["a call of a method", "globalThis.addEventListener('error', () => undefined);\n"],
+    ["an awaited call", "await start();\n"],
+    ["an assignment", "globalThis.registry = new Map();\n"],
+    ["a condition", "if (isMain) start();\n"],
+    ["a call of several lines", "register({\n  name,\n});\n"],
+  ])("refuses %s at the top level of a module", (_, statement) => {
+    const source = `import { register } from "./register.ts";\n\nexport const a = 1;\n${statement}`;
+    expect(findEffects("core/run/other.ts", source)).toEqual([
+      expect.stringMatching(/^core\/run\/other\.ts: ".*" runs when the module is loaded/),
+    ]);
+  });
+
+  test("admits only the listed statement in a listed file", () => {
+    const source = "installRounds(createRounds());\n";
+    expect(findEffects("core/run/input-required.ts", source)).toEqual([]);
+    expect(findEffects("core/run/input-required.ts", `${source}start();\n`)).toHaveLength(1);
+    expect(findEffects("core/run/round.ts", source)).toHaveLength(1);
+  });
+
+  test("ignores declarations, comments and text", () => {
+    const source =
+      "/*\nstart();\n*/\n// start();\nconst text = `\nstart();\n`;\nexport function start() {\n  run();\n}\nconst made = create();\n";
+    expect(findEffects("core/run/round.ts", source)).toEqual([]);
+  });
 });
 
 describe("findProblems", () => {

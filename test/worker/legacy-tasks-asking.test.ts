@@ -34,7 +34,7 @@ const isOver = (reading: Reading) => reading.has("the end", (each) => each.isOve
 
 /** What a user reads whose client lacks a capability. */
 const needs = (capability: string) =>
-  `needs the client capability ${capability}. Use a client that supports it, or turn it on in the client's settings.`;
+  `needs the client capability ${capability}. Enable it in the settings of the client, or use another client.`;
 
 describe("a client without the capability that a handler needs", () => {
   test("gets the name of the capability, and what its user can do, as the result of the task", async () => {

@@ -95,7 +95,7 @@ describe("other configuration mistakes", () => {
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
-          '[keys-missing] Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
+          '[keys-missing] Sealing keys are missing. Add keys() from "mcp-edge/worker/durable" to the option use of edge(), or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
         ]);
       }
     },
@@ -134,7 +134,7 @@ describe("a tool that needs a missing part", () => {
   test("is reported with the name of the option if it has once: true without once()", async () => {
     await call("/task", "once");
     expect(await reported("/task")).toContainEqual(
-      'options-invalid: Tool "once" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".',
+      'options-invalid: Tool "once" has once: true. Add once() from "mcp-edge/worker/once" to the option use of edge().',
     );
   });
 });

@@ -326,7 +326,7 @@ describe("a tool declared once", () => {
     expect(messages).toMatchObject([{ result: { isError: true } }]);
     expect(await effectsOf(key)).toBe(0);
     const errors = (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
-    expect(errors.at(-1)).toContain("which needs edge(server, { use: [once()] })");
+    expect(errors.at(-1)).toContain('once() from "mcp-edge/worker/once"');
   });
 });
 

@@ -130,7 +130,7 @@ describe("exceptions of the author's own hook", () => {
     const { status, told } = await toldBy("/unfit", "token");
     expect(status).toBe(500);
     expect(told).toContain(
-      "The function that authenticates callers returned a value of type object. Return { issuer, subject }",
+      "The function that authenticates callers returned a value of type object; return { issuer, subject }",
     );
   });
 

@@ -60,7 +60,9 @@ test("a task that asks a client without the capability fails with the capability
   const task = await unable.reaches(await unable.start("asking", { key: newKey() }), "failed");
   expect(task.error).toMatchObject({
     code: -32021,
-    message: expect.stringMatching(/needs the client capability elicitation\.form\. Use a client that supports it/),
+    message: expect.stringMatching(
+      /needs the client capability elicitation\.form\. Enable it in the settings of the client/,
+    ),
   });
 });
 

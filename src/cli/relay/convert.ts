@@ -8,13 +8,11 @@ import { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { encodeBlock, encodeContents, isContentBlock, pick } from "../../core/protocol/content.ts";
 import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { META, readMeta } from "../../core/protocol/lifecycle.ts";
+import { findRequest, type ListMember, type RunKind } from "../../core/protocol/methods.ts";
 import type { Era, VersionRules } from "../../core/protocol/versions.ts";
 
 /** "Resource not found" in legacy versions. */
 const NOT_FOUND = -32002;
-/** The results that carry hints about how long they may be kept. */
-const CACHED = /^(server\/discover|(tools|prompts|resources|resources\/templates)\/list|resources\/read)$/;
-
 /** Returns the server's capabilities that exist in the host's version. */
 export function capabilitiesFor(capabilities: JsonObject, rules: VersionRules, isSame: boolean): JsonObject {
   if (isSame) return capabilities;
@@ -37,42 +35,43 @@ export function resultFor(
   const named = info === undefined ? meta : { [META.serverInfo]: info, ...meta };
   return {
     resultType: "complete",
-    ...(CACHED.test(method) ? { ttlMs: 0, cacheScope: "private" } : {}),
+    ...(findRequest(method)?.isCacheable ? { ttlMs: 0, cacheScope: "private" } : {}),
     ...fitting,
     ...(Object.keys(named).length === 0 ? {} : { _meta: named }),
   };
 }
 
+type Shape = (value: JsonObject, rules: VersionRules) => JsonObject;
+
+/** Converts the entries of each list. The tasks of the two eras are not converted to each other. */
+const ENTRIES: Readonly<Record<ListMember, Shape | undefined>> = {
+  tools: shapeTool,
+  prompts: (prompt, rules) => pick(prompt, rules.promptFields),
+  resources: (resource, rules) => pick(resource, rules.resourceFields),
+  resourceTemplates: (template, rules) => pick(template, rules.templateFields),
+  tasks: undefined,
+};
+
+/** Converts the results of requests that run a handler. */
+const RESULTS: Readonly<Record<RunKind, Shape>> = {
+  tool: shapeCall,
+  prompt: (result, rules) => ({
+    ...result,
+    messages: convertEach(result.messages, (each) => ({ ...each, content: shapeBlock(each.content, rules) })),
+  }),
+  resource: (result, rules) => ({
+    ...result,
+    contents: convertEach(result.contents, (each) => orSame(each, () => encodeContents(each, rules))),
+  }),
+};
+
 /** Removes or converts what the host's version does not have: members, kinds of content, structured content that is not an object. */
 function shapeResult(result: JsonObject, method: string, rules: VersionRules): JsonObject {
   const rest = rules.era === "modern" ? result : withoutEnvelope(result);
-  switch (method) {
-    case "tools/list":
-      return { ...rest, tools: convertEach(rest.tools, (tool) => shapeTool(tool, rules)) };
-    case "prompts/list":
-      return { ...rest, prompts: convertEach(rest.prompts, (prompt) => pick(prompt, rules.promptFields)) };
-    case "resources/list":
-      return { ...rest, resources: convertEach(rest.resources, (each) => pick(each, rules.resourceFields)) };
-    case "resources/templates/list":
-      return {
-        ...rest,
-        resourceTemplates: convertEach(rest.resourceTemplates, (each) => pick(each, rules.templateFields)),
-      };
-    case "resources/read":
-      return {
-        ...rest,
-        contents: convertEach(rest.contents, (each) => orSame(each, () => encodeContents(each, rules))),
-      };
-    case "prompts/get":
-      return {
-        ...rest,
-        messages: convertEach(rest.messages, (each) => ({ ...each, content: shapeBlock(each.content, rules) })),
-      };
-    case "tools/call":
-      return shapeCall(rest, rules);
-    default:
-      return rest;
-  }
+  const { list, runs } = findRequest(method) ?? {};
+  if (runs) return RESULTS[runs](rest, rules);
+  const shapeEntry = list && ENTRIES[list];
+  return shapeEntry ? { ...rest, [list]: convertEach(rest[list], (entry) => shapeEntry(entry, rules)) } : rest;
 }
 
 function withoutEnvelope(result: JsonObject): JsonObject {
@@ -121,7 +120,7 @@ export function questionFor(method: string, params: JsonObject, rules: VersionRu
 
 /** Converts an error to the host's era. */
 export function errorFor(error: JSONRPCErrorObject, method: string, era: Era): JSONRPCErrorObject {
-  if (method !== "resources/read") return error;
+  if (findRequest(method)?.runs !== "resource") return error;
   if (era === "modern" && error.code === NOT_FOUND) return { ...error, code: ErrorCode.InvalidParams };
   const namesUri = isObject(error.data) && typeof error.data.uri === "string";
   return era === "legacy" && error.code === ErrorCode.InvalidParams && namesUri ? { ...error, code: NOT_FOUND } : error;

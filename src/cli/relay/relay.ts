@@ -20,6 +20,7 @@ import {
   type JsonObject,
 } from "../../core/protocol/jsonrpc.ts";
 import { hasEnvelope, META, readEnvelope, readMeta, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import { findRequest, type RequestName, SERVER_REQUESTS } from "../../core/protocol/methods.ts";
 import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
 import { toJson } from "../terminal/terminal.ts";
 import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
@@ -53,8 +54,13 @@ const NEWEST_LEGACY = LEGACY[0] as VersionRules;
 /** The host sets the time limits of its requests. `totalTimeoutMs` keeps its default, in case the host never cancels a request. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
-/** The requests that a server may return as inputRequests in a result (2026-07-28). */
-const QUESTIONS: readonly string[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+/** The requests that a server of 2026-07-28 may return as entries of `inputRequests`: those that both eras have. */
+const QUESTIONS: readonly string[] = Object.entries(SERVER_REQUESTS).flatMap(([method, row]) =>
+  "era" in row ? [] : [method],
+);
+
+/** Sends a request of the host to the server. */
+type Forward = (client: Client, params: JsonObject, options: RequestOptions) => Promise<JsonObject>;
 
 export class Relay {
   readonly #connect: ConnectToServer;
@@ -68,6 +74,32 @@ export class Relay {
   #host: HostFacts | undefined;
   readonly #server = new ReplaceableConnection(() => this.#open());
   #level: unknown;
+  /** Sends the requests for which the client has a method that does more than `client.request()`. */
+  readonly #forwards: Readonly<Partial<Record<RequestName, Forward>>> = {
+    "tools/list": async (client, { cursor }, options) =>
+      client.listTools({ ...options, ...(typeof cursor === "string" ? { cursor } : {}) }),
+    "tools/call": async (client, params, options) => {
+      const { name, arguments: args, ...others } = params;
+      // The client knows the tool's hints and headers. Other members, such as those of tasks, are passed on as they are.
+      if (Object.keys(others).length > 0 || typeof name !== "string")
+        return client.request("tools/call", params, options);
+      return client.callTool(name, isObject(args) ? args : {}, options);
+    },
+    "logging/setLevel": async (client, { level }) => {
+      await this.#setLevel(client, level);
+      return {};
+    },
+    "resources/subscribe": async (client, { uri }, options) => {
+      await client.subscribe(String(uri), options);
+      this.#uris.add(String(uri));
+      return {};
+    },
+    "resources/unsubscribe": async (client, { uri }, options) => {
+      this.#uris.delete(String(uri));
+      await client.unsubscribe(String(uri), options);
+      return {};
+    },
+  };
 
   /** @param general Receives messages that do not belong to a request. @param log Receives a line about each recovery. */
   constructor(connect: ConnectToServer, general: Sink, log: (text: string) => void) {
@@ -187,29 +219,9 @@ export class Relay {
         : { onProgress: (progress) => this.#progress(sink, progressToken, progress) }),
     };
     const { _meta, ...rest } = params;
-    switch (method) {
-      case "tools/list":
-        return client.listTools({ ...options, ...(typeof rest.cursor === "string" ? { cursor: rest.cursor } : {}) });
-      case "tools/call": {
-        const { name, arguments: args, ...others } = rest;
-        // callTool() uses the tool's hints and headers. A request with other members, such as `task`, is sent unchanged.
-        if (Object.keys(others).length > 0 || typeof name !== "string") return client.request(method, rest, options);
-        return client.callTool(name, isObject(args) ? args : {}, options);
-      }
-      case "logging/setLevel":
-        await this.#setLevel(client, rest.level);
-        return {};
-      case "resources/subscribe":
-        await client.subscribe(String(rest.uri), options);
-        this.#uris.add(String(rest.uri));
-        return {};
-      case "resources/unsubscribe":
-        this.#uris.delete(String(rest.uri));
-        await client.unsubscribe(String(rest.uri), options);
-        return {};
-      default:
-        return client.request(method, Object.keys(rest).length > 0 ? rest : undefined, options);
-    }
+    const forward = findRequest(method) && this.#forwards[method as RequestName];
+    if (forward) return forward(client, rest, options);
+    return client.request(method, Object.keys(rest).length > 0 ? rest : undefined, options);
   }
 
   #progress(sink: Sink, progressToken: unknown, { message, ...progress }: Progress): void {

@@ -1,6 +1,7 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import { CLIENT_REQUESTS, calledTool, type RequestsWith } from "../../core/protocol/methods.ts";
 import type { Root } from "../../core/protocol/root.ts";
 import type { StandardSchema } from "../../core/protocol/schema.ts";
 import { untilAborted } from "../basics/deadline.ts";
@@ -74,7 +75,7 @@ export class Client {
 
   /** Reads one page of the tools. */
   async listTools(options: ListPageOptions = {}): Promise<ListToolsResult> {
-    const page = await this.#page<ListToolsResult>("tools/list", "tools", options);
+    const page = await this.#page<ListToolsResult>("tools/list", options);
     const hasHeaders = this.#connection.rules.era === "modern" && this.server.transport === "streamable-http";
     const warn = hasHeaders ? (message: string) => this.#warn(message) : undefined;
     return { ...page, tools: await this.#tools.add(page.tools, warn) };
@@ -90,7 +91,7 @@ export class Client {
 
   /** Reads one page of the prompts. */
   listPrompts(options: ListPageOptions = {}): Promise<ListPromptsResult> {
-    return this.#page("prompts/list", "prompts", options);
+    return this.#page("prompts/list", options);
   }
 
   /** Iterates over all prompts, page by page. */
@@ -103,7 +104,7 @@ export class Client {
 
   /** Reads one page of the resources. */
   listResources(options: ListPageOptions = {}): Promise<ListResourcesResult> {
-    return this.#page("resources/list", "resources", options);
+    return this.#page("resources/list", options);
   }
 
   /** Iterates over all resources, page by page. */
@@ -116,7 +117,7 @@ export class Client {
 
   /** Reads one page of the resource templates. */
   listResourceTemplates(options: ListPageOptions = {}): Promise<ListResourceTemplatesResult> {
-    return this.#page("resources/templates/list", "resourceTemplates", options);
+    return this.#page("resources/templates/list", options);
   }
 
   /** Iterates over all resource templates, page by page. */
@@ -290,17 +291,22 @@ export class Client {
     return options.signal ? untilAborted(result, options.signal) : result;
   }
 
-  #createParts({ method, params = {} }: OutgoingRequest, given?: Pick<Tool, "name" | "annotations">): RequestParts {
-    if (method !== "tools/call") return {};
-    const { name, arguments: args } = params as { name: string; arguments?: JsonObject };
+  #createParts(request: OutgoingRequest, given?: Pick<Tool, "name" | "annotations">): RequestParts {
+    const name = calledTool(request);
+    if (name === undefined) return {};
+    const { arguments: args = {} } = request.params as { arguments?: JsonObject };
     return {
-      headers: () => this.#tools.headersFor(name, args ?? {}),
+      headers: () => this.#tools.headersFor(name, args),
       refresh: () => this.tools({ fresh: true }).all(),
       tool: () => (given?.name === name ? given : this.#tools.find(name)),
     };
   }
 
-  async #page<R extends Page>(method: string, items: string, { cursor, ...options }: ListPageOptions): Promise<R> {
+  async #page<R extends Page>(
+    method: RequestsWith<{ readonly list: string }>,
+    { cursor, ...options }: ListPageOptions,
+  ): Promise<R> {
+    const items = CLIENT_REQUESTS[method].list;
     const result = await this.#request(method, cursor === undefined ? undefined : { cursor }, options);
     // The cast is safe as far as the items are objects. Their members are not validated.
     return { ...result, [items]: this.#requireArray(method, result, items) } as unknown as R;

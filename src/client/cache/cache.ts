@@ -2,6 +2,7 @@ import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../cor
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
+import { findRequest, type RequestName, type RunKind } from "../../core/protocol/methods.ts";
 import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
 import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
 import { toText } from "../basics/errors.ts";
@@ -49,20 +50,11 @@ const OPTIONS: OptionTable<ClientCacheOptions> = {
   listen: null,
 };
 
-/** The requests whose results may be kept. */
-const KEPT: readonly string[] = [
-  "server/discover",
-  "tools/list",
-  "prompts/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read",
-];
-/** The list that names what a request asks for. If the server refuses the request, the list may be out of date. */
-const NAMED_IN: Readonly<Record<string, string>> = {
-  "tools/call": "tools/list",
-  "prompts/get": "prompts/list",
-  "resources/read": "resources/list",
+/** The list of each kind of definition. */
+const LISTS: Readonly<Record<RunKind, RequestName>> = {
+  tool: "tools/list",
+  prompt: "prompts/list",
+  resource: "resources/list",
 };
 /** Errors for an unknown method, name or cursor, and for an unknown resource in versions up to 2025-11-25. */
 const UNKNOWN: readonly number[] = [ErrorCode.MethodNotFound, ErrorCode.InvalidParams, -32002];
@@ -129,7 +121,8 @@ class Results {
   async request(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
     const { method, params = {}, options } = request;
     const meta = Object.keys({ ...readMeta(params), ...options.meta });
-    if (!KEPT.includes(method) || !meta.every((name) => NEUTRAL_META.includes(name))) return this.#send(request, next);
+    if (!findRequest(method)?.isCacheable || !meta.every((name) => NEUTRAL_META.includes(name)))
+      return this.#send(request, next);
     await this.#forgetting;
     const { uri, ...others } = params;
     const page = JSON.stringify({ ...others, _meta: undefined });
@@ -160,8 +153,10 @@ class Results {
     } catch (error) {
       const { method, params = {} } = request;
       if (McpError.is(error) && UNKNOWN.includes(error.code)) {
-        if (KEPT.includes(method)) this.forget(method, params.uri);
-        if (Object.hasOwn(NAMED_IN, method)) this.forget(NAMED_IN[method] as string);
+        const { isCacheable, runs } = findRequest(method) ?? {};
+        if (isCacheable) this.forget(method, params.uri);
+        // The list that names the tool, prompt or resource may be out of date.
+        if (runs) this.forget(LISTS[runs]);
       }
       throw error;
     }

@@ -8,6 +8,7 @@ import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
+import type { RequestRow } from "../../core/protocol/methods.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../basics/errors.ts";
 import type { ClientEvent } from "../basics/events.ts";
@@ -21,27 +22,25 @@ import type { AssumedServer } from "./assumed-server.ts";
 /** The maximum number of times that a request is sent again after its connection broke. */
 const REPEATS_MAX = 3;
 
-/** Requests that change nothing, or nothing further when they are repeated. */
-const HARMLESS =
-  /^(ping|server\/discover|.*\/list|resources\/((directory\/)?read|subscribe|unsubscribe)|(prompts|skills|tasks)\/get|completion\/complete|logging\/setLevel|tasks\/result)$/;
+/** Methods of extensions that only read: their lists, and the methods of skills. */
+const READS = /(\/list|^skills\/get|^resources\/directory\/read)$/;
 
 /**
  * Whether a request may be sent again although the server may have run it. For a tool call, this depends on the hints of the tool, or
  * on an idempotency key that the server supports.
  *
- * @param tool The called tool, if it was listed.
+ * @param tool The tool that the request calls, if it was listed.
  * @param supportsKeys Whether the server has declared support for idempotency keys.
  */
 function isRepeatable(
-  method: string,
-  params: JsonObject | undefined,
+  { request: { method }, row, params }: FailedRequest,
   tool: Pick<Tool, "annotations"> | undefined,
   supportsKeys: boolean,
 ): boolean {
-  if (HARMLESS.test(method)) return true;
+  if (row ? row.isRepeatable : READS.test(method)) return true;
   if (supportsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
   const { readOnlyHint, idempotentHint } = tool?.annotations ?? {};
-  return method === "tools/call" && (readOnlyHint === true || idempotentHint === true);
+  return readOnlyHint === true || idempotentHint === true;
 }
 
 /** Whether a request failed because the connection broke, or because the server was temporarily unavailable. */
@@ -85,6 +84,8 @@ export function mayBeOtherEra(error: unknown): boolean {
 /** A request that failed. */
 export interface FailedRequest {
   readonly request: RequestInProgress;
+  /** The row of its method. Undefined for a method that the protocol does not define. */
+  readonly row: RequestRow | undefined;
   /** The params of the round. */
   readonly params: JsonObject | undefined;
   /** The link on which the request was sent. */
@@ -128,7 +129,7 @@ export class Recovery {
 
   /** Removes the cause of a failure, if possible. Returns whether to send the request again. */
   async recover(error: unknown, failed: FailedRequest): Promise<boolean> {
-    const { request, params, link, assumed, repeats } = failed;
+    const { request, link, assumed, repeats } = failed;
     const { method, parts, deadline } = request;
     // The legacy protocol does not define this code, so a legacy server uses it for something else.
     if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
@@ -136,7 +137,7 @@ export class Recovery {
       return true;
     }
     const supportsKeys = declaresKeys(this.#parts.facts().capabilities);
-    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.(), supportsKeys);
+    const isSafe = wasRefused(error) || isRepeatable(failed, parts.tool?.(), supportsKeys);
     if (assumed) {
       if (!mayBeOtherEra(error)) return false;
       const isOther = assumed.detectAgain();

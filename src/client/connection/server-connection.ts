@@ -8,7 +8,7 @@ import type { Implementation } from "../../core/protocol/client-facts.ts";
 import { pick } from "../../core/protocol/content.ts";
 import type { JsonObject, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { toCall } from "../../core/protocol/methods.ts";
+import { findRequest } from "../../core/protocol/methods.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../../core/protocol/spoken-versions.ts";
 import type { Client } from "../api/client.ts";
 import type { ClientConnection } from "../api/client-connection.ts";
@@ -241,7 +241,8 @@ export class ServerConnection implements ClientConnection {
       const { resultType = "complete" } = result;
       if (resultType === "complete" || this.sender.rules?.era !== "modern" || this.#isHandled(resultType))
         return result;
-      if (resultType !== "input_required") {
+      // Only a request that runs a handler may be answered with questions.
+      if (resultType !== "input_required" || !findRequest(method)?.runs) {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
       if (rounds >= this.limits.roundsMax) throw (await import("../on-demand.ts")).tooManyRounds(method, rounds);
@@ -262,7 +263,8 @@ export class ServerConnection implements ClientConnection {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
     // Only requests that run a handler of the server report progress.
-    const needsProgress = onProgress !== undefined || (resetTimeoutOnProgress && toCall(method).length > 0);
+    const row = findRequest(method);
+    const needsProgress = onProgress !== undefined || (resetTimeoutOnProgress && row?.runs !== undefined);
     for (let repeats = 0; ; repeats += 1) {
       await untilAborted(this.#whenSettled(), deadline.signal);
       this.checkOpen(method);
@@ -288,7 +290,7 @@ export class ServerConnection implements ClientConnection {
         if (this.#closing.signal.aborted) throw error;
         const { Recovery } = await import("../on-demand.ts");
         this.#recovery ??= new Recovery(this.#recoveryParts());
-        if (!(await this.#recovery.recover(error, { request, params, link, assumed, repeats }))) throw error;
+        if (!(await this.#recovery.recover(error, { request, row, params, link, assumed, repeats }))) throw error;
         deadline.restart();
       }
     }

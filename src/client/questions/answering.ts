@@ -15,7 +15,6 @@ import {
   type JsonObject,
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
-import { toCall } from "../../core/protocol/methods.ts";
 import { wrap } from "../api/extensions.ts";
 import type {
   CreateMessageRequestParams,
@@ -131,7 +130,6 @@ export class Answering {
   async answerRound(method: string, result: JsonObject, deadline: Deadline): Promise<JsonObject> {
     const { inputRequests, requestState } = result;
     const state = typeof requestState === "string" ? { requestState } : {};
-    if (toCall(method).length === 0) throw invalidAnswer(method, "the server must not ask during this request");
     if (inputRequests === undefined && requestState === undefined) {
       throw invalidAnswer(method, "it has neither inputRequests nor requestState");
     }

@@ -1,9 +1,13 @@
 import { KitError } from "../../core/protocol/errors.ts";
+import type { RequestsWith } from "../../core/protocol/methods.ts";
+import type { Era } from "../../core/protocol/spoken-versions.ts";
 import { ClientError } from "../basics/errors.ts";
 import type { MissingSupport } from "./missing-support.ts";
 
+type OfOneEra = RequestsWith<{ readonly era: Era }>;
+
 /** The replacements of the methods that only one era has. */
-const INSTEAD: Readonly<Record<string, string>> = {
+const INSTEAD: Readonly<Record<OfOneEra, string>> = {
   initialize: "connect() has sent it",
   ping: "send server/discover",
   "logging/setLevel": "use client.setLevel()",
@@ -11,12 +15,15 @@ const INSTEAD: Readonly<Record<string, string>> = {
   "resources/unsubscribe": "use client.unsubscribe()",
   "server/discover": "read client.server",
   "subscriptions/listen": "use client.subscribe()",
+  "tasks/result": "tasks/get returns the result",
+  "tasks/list": "tasks/get reads a task by its id",
+  "tasks/update": "answer the requests that the server sends",
 };
 
 /** Returns the error for a request that the server does not support: `method-missing` or `capability-missing`. */
 export function toUnsupportedError(method: string, version: string, { capability }: MissingSupport): ClientError {
   if (capability === undefined) {
-    return new ClientError("method-missing", `${method} does not exist in ${version}: ${INSTEAD[method]}.`);
+    return new ClientError("method-missing", `${method} does not exist in ${version}: ${INSTEAD[method as OfOneEra]}.`);
   }
   return new ClientError("capability-missing", `The server has not declared "${capability}", which ${method} needs.`);
 }

@@ -7,6 +7,7 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
+import { findRequest } from "../../core/protocol/methods.ts";
 import type { ExtensionContext, ExtensionHooks } from "../api/extensions.ts";
 import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
 import { ClientError, invalidAnswer, markMayHaveRun } from "../basics/errors.ts";
@@ -122,11 +123,12 @@ export class Background {
 
   async #onRequest(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
     const { method } = request;
-    if (method === "tools/call") return this.#call(request, next);
+    const { runs, list } = findRequest(method) ?? {};
+    if (runs === "tool") return this.#call(request, next);
     const result = await next(request);
     if (this.isModern && result.resultType === "task")
       throw invalidAnswer(method, "only a tool call may become a task");
-    if (method === "tools/list") this.#learn(result);
+    if (list === "tools") this.#learn(result);
     return result;
   }
 

@@ -8,7 +8,7 @@
 import { encodeBase64, encodeText } from "../../core/basics/bytes.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { toCall } from "../../core/protocol/methods.ts";
+import { findRequest } from "../../core/protocol/methods.ts";
 import type { ParamHeader } from "../../core/protocol/param-headers.ts";
 import type { HeadersOption } from "./fetch-options.ts";
 
@@ -38,8 +38,8 @@ export function standardHeaders(method: string, params: JsonObject | undefined):
 }
 
 function findName(method: string, params: JsonObject = {}): unknown {
-  const [, member = method.startsWith("tasks/") ? "taskId" : ""] = toCall(method);
-  return params[member];
+  const { runs, names: [kind, member] = [] } = findRequest(method) ?? {};
+  return member && (runs || kind === "task") ? params[member] : undefined;
 }
 
 /** Returns the `Mcp-Param-*` headers of a tool call. An argument that is absent or null has none. */

@@ -1,5 +1,6 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { calledTool, findRequest } from "../../core/protocol/methods.ts";
 import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
 import { ClientError, toText } from "../basics/errors.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
@@ -62,9 +63,9 @@ export function validation(options: ValidationOptions = {}): ClientExtension {
     const outputs = new Outputs(context, options);
     return {
       onRequest: async (request, next) => {
-        if (request.method === "tools/list") return outputs.remember(await next(request));
-        if (request.method !== "tools/call") return next(request);
-        const tool = String(request.params?.name);
+        if (findRequest(request.method)?.list === "tools") return outputs.remember(await next(request));
+        const tool = calledTool(request);
+        if (tool === undefined) return next(request);
         const isSatisfied = await outputs.checkFor(tool);
         return outputs.checked(tool, isSatisfied, await next(request));
       },

@@ -21,7 +21,7 @@ export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
   S extends AnySchema ? InferOutput<S> : JsonObject
 >;
 
-/** The outcome of a question: the answer, or why there is none. */
+/** The outcome of a question: the answer, or the failure. */
 export type QuestionOutcome = { readonly answer: unknown } | { readonly failed: FailedQuestion };
 
 /** A question that ended without an answer. */
@@ -58,7 +58,7 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
 /**
  * Reads an elicitation answer, or returns what is wrong with its content.
  *
- * @throws {QuestionError} `invalid-answer` if it is not an answer to an elicitation.
+ * @throws {QuestionError} `invalid-answer` if the answer does not have the form of an `ElicitResult`.
  */
 export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,

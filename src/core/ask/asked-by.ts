@@ -4,7 +4,7 @@
  * @module
  */
 import type { Reporter } from "../protocol/error-reports.ts";
-import type { HookedCall } from "../protocol/execution.ts";
+import type { HookContext } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { SampleHook } from "./sample-hook.ts";
 
@@ -14,7 +14,7 @@ export interface QuestionReporter extends Reporter {
 }
 
 /** The request whose handler asks. */
-export interface AskedBy extends HookedCall {
+export interface AskedBy extends HookContext {
   readonly registry: QuestionReporter;
   readonly request: JSONRPCRequest;
 }

@@ -11,7 +11,7 @@ import type { SampleParams, SampleResult } from "./sampling-params.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 export interface AskedOptions extends QuestionOptions {
-  /** Checks an answer for the audit, by throwing. An answer that passes is returned unchanged. */
+  /** Checks an answer for the audit, and throws if the answer is invalid. `ask` returns the answer unchanged. */
   readonly read?: (answer: unknown) => unknown;
   /** The digest of the question, if its outcome is stored. */
   readonly digest?: string;
@@ -29,11 +29,14 @@ export interface Asker {
   sample(params: SampleParams, signal: AbortSignal, options?: QuestionOptions): Promise<SampleResult>;
   listRoots(signal: AbortSignal, options?: QuestionOptions): Promise<readonly Root[]>;
   ping(signal: AbortSignal): Promise<void>;
-  /** Throws if this question could not be sent, like `ask`. Absent where no client can be asked. */
+  /** Throws like `ask` if the question cannot be sent. Absent where no client can be asked. */
   check?(question: Question): void;
   /** Sends one question unchanged. The answer is not checked. */
   ask(question: Question, signal: AbortSignal, options?: AskedOptions): Promise<unknown>;
-  /** Returns the asker for one request, which reports name for each question. Absent where no client can be asked. */
+  /**
+   * Returns the asker for one request, so that reports about its questions name the request. Absent where no client can
+   * be asked.
+   */
   for?(by: AskedBy): Asker;
   /** Returns the asker for one context. Absent where there is nothing to close. */
   forContext?(): Asker;
@@ -41,7 +44,11 @@ export interface Asker {
   close?(): void;
 }
 
-/** Returns an asker that rejects every question, for where no client can be asked. */
+/**
+ * Returns an asker that rejects every question, for requests on which the client cannot be asked.
+ *
+ * @param why The reason.
+ */
 export const unavailableAsker: (why: string) => Asker = memo((why) => {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);

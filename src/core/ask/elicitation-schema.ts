@@ -10,13 +10,13 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, describeIssues } from "../protocol/schema.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
-/** A form in the protocol's own notation, for authors who write it by hand. */
+/** The JSON Schema of a form, as the protocol defines it. */
 export interface ElicitationSchema {
-  /** A form is an object. */
+  /** The type of a form. */
   readonly type: "object";
   /** The fields of the form: strings, numbers, booleans and choices. */
   readonly properties: { readonly [name: string]: JsonObject };
-  /** Names of the fields that have to be filled in. @default none */
+  /** The names of the required fields. @default none */
   readonly required?: readonly string[];
 }
 
@@ -79,7 +79,7 @@ function flatProperty(name: string, property: unknown): JsonObject {
   }
 }
 
-/** Schema libraries add the safe integer range to every integer. A form need not show it. */
+/** Schema libraries add the safe integer range to every integer. A form does not need it. */
 function withoutSafeBounds(property: JsonObject): JsonObject {
   const { minimum, maximum, ...rest } = property;
   return {
@@ -157,7 +157,7 @@ function findMisfit(value: unknown, property: JsonObject): string | undefined {
 
 function findStringMisfit(value: string, property: JsonObject): string | undefined {
   const choices = findChoices(property);
-  if (choices && !choices.includes(value)) return "is none of the choices";
+  if (choices && !choices.includes(value)) return "is not one of the choices";
   if (typeof property.minLength === "number" && value.length < property.minLength)
     return `is shorter than ${property.minLength}`;
   if (typeof property.maxLength === "number" && value.length > property.maxLength)
@@ -183,7 +183,8 @@ function findNumberMisfit(value: number, property: JsonObject): string | undefin
 function findListMisfit(value: unknown, property: JsonObject): string | undefined {
   if (!Array.isArray(value)) return "is not a list";
   const choices = isObject(property.items) ? findChoices(property.items) : undefined;
-  if (choices && !value.every((choice) => choices.includes(choice))) return "has a value that is none of the choices";
+  if (choices && !value.every((choice) => choices.includes(choice)))
+    return "has a value that is not one of the choices";
   if (typeof property.minItems === "number" && value.length < property.minItems)
     return `has fewer than ${property.minItems} values`;
   if (typeof property.maxItems === "number" && value.length > property.maxItems)

@@ -23,7 +23,10 @@ export interface AskOptions {
   readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
   /** The signal of the request that is being served. The question is cancelled when it aborts. */
   readonly signal: AbortSignal;
-  /** If undefined, the caller measures the time and calls {@link PendingQuestions.expire}. */
+  /**
+   * How long to wait for the answer. If undefined, the caller calls {@link PendingQuestions.expire} when the time is
+   * over.
+   */
   readonly timeoutMs: number | undefined;
   /** The id of a question that was sent before the object restarted. It is not sent again. */
   readonly askedAs?: RequestId | undefined;
@@ -64,7 +67,7 @@ export class PendingQuestions {
     return answer;
   }
 
-  /** Waits for the answer. If the time is over or `signal` aborts, sends the client a cancellation. */
+  /** Waits for the answer. If it does not arrive in time or `signal` aborts, sends the client a cancellation. */
   #wait(id: RequestId, { method, params }: Question | Ping, { emit, signal, timeoutMs }: AskOptions): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const giveUp = (reason: string, error: unknown) => {
@@ -110,20 +113,20 @@ export class PendingQuestions {
     this.#samples += 1;
   }
 
-  /** Rejects all questions, including later ones, because no answer can arrive any more. */
+  /** Rejects all questions, including later ones, because the connection to the client has ended. */
   interrupt(): void {
     this.#isOver = true;
     for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
   }
 
-  /** Cancels a question whose time is over. Returns false if nothing waits for it here. */
+  /** Cancels a question that has timed out. Returns false if it is not pending here. */
   expire(id: RequestId): boolean {
     const pending = this.#pending.get(id);
     pending?.expire();
     return pending !== undefined;
   }
 
-  /** Takes an answer. Returns false if no question with its id is pending. */
+  /** Passes on an answer. Returns false if no question with its id is pending. */
   settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): boolean {
     const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
     if (pending) {

@@ -1,5 +1,5 @@
 /**
- * The error that a handler gets if a question has no valid answer, and the text for each cause.
+ * The error that a handler gets if a question has no valid answer, and its messages.
  *
  * @module
  */
@@ -49,7 +49,7 @@ export function timedOut(method: string): QuestionError {
   return new QuestionError("timeout", `The client did not answer ${method} in time.`);
 }
 
-/** Returns the error for a question whose answer cannot arrive any more. */
+/** Returns the error for a question whose client has disconnected. */
 export function interrupted(): QuestionError {
   return new QuestionError("interrupted", "The client has disconnected.");
 }
@@ -59,7 +59,7 @@ export function invalidAnswer(method: string, problem: string): QuestionError {
   return new QuestionError("invalid-answer", `The client's answer to ${method} is not valid: ${problem}.`);
 }
 
-/** Returns the error for a sampling request beyond a limit. */
+/** Returns the error for a sampling request that exceeds a limit. */
 export function overLimit(what: "call" | "session", limit: keyof Limits, max: number): QuestionError {
   return new QuestionError(
     "limit",
@@ -72,24 +72,27 @@ export function contextClosed(what: string): KitError {
   return new KitError("context-closed", `${what} is refused: the handler has returned.`);
 }
 
-/** What the client is told for each reason. Not the message, because the author's code may have written it. */
+/**
+ * The description of each reason for clients. The message of the error is not sent, because the author's code may have
+ * written it.
+ */
 const CAUSES: Readonly<Record<QuestionError["reason"], string>> = {
   unsupported: "the client does not support its question",
   unavailable: "questions cannot be asked over this connection",
-  limit: "it asked the client's model too often",
+  limit: "it asked the client's model too many times",
   refused: "the client answered its question with an error",
-  timeout: "nobody answered its question in time",
+  timeout: "its question was not answered in time",
   interrupted: "the client has disconnected",
   "invalid-answer": "the client's answer was not valid",
 };
 
-/** Returns what the client is told about a question that failed. @param what What asked, such as the tool. */
+/** Returns the message for clients about a question that failed. @param what The part that asked, such as the tool. */
 export function explainQuestion(what: string, { reason, missing }: QuestionError): string {
   return missing.length > 0 ? needsCapabilities(what, missing) : `${what} failed: ${CAUSES[reason]}.`;
 }
 
-/** Returns what a client is told that lacks capabilities, and what its user can do. */
+/** Returns the message for a client that lacks capabilities, with what its user can do. */
 export function needsCapabilities(what: string, missing: readonly ClientCapabilityName[]): string {
   const names = missing.join(", ");
-  return `${what} needs the client capability ${names}. Use a client that supports it, or turn it on in the client's settings.`;
+  return `${what} needs the client capability ${names}. Enable it in the settings of the client, or use another client.`;
 }

@@ -71,7 +71,7 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
   if (missing.length > 0) {
     throw new QuestionError(
       "unsupported",
-      `The client has not declared, or its version does not have, ${missing.join(", ")}, which ${question.method} needs.`,
+      `${question.method} needs ${missing.join(", ")}, which the client does not support.`,
       undefined,
       missing,
     );
@@ -80,7 +80,7 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
   if (list === undefined) return;
   throw new QuestionError(
     "unsupported",
-    `Property "${list}" of the form is a list of choices, which ${client.protocolVersion} does not have.`,
+    `Property "${list}" of the form is a list of choices, which ${client.protocolVersion} does not support.`,
   );
 }
 

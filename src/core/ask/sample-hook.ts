@@ -1,5 +1,5 @@
 /**
- * What `onSample` receives.
+ * The hook `onSample` and the record that it receives.
  *
  * @module
  */
@@ -26,14 +26,17 @@ export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   readonly model?: string;
   /** Why the model stopped, according to the client's answer. */
   readonly stopReason?: string;
-  /** `cancelled`: the call ended before the answer. The others are the reasons of `QuestionError`. */
+  /**
+   * `cancelled`: the call ended before the client answered. Apart from `answered`, the other values are reasons of
+   * `QuestionError`.
+   */
   readonly outcome: "answered" | "cancelled" | QuestionError["reason"];
-  /** Milliseconds from sending to answer. */
+  /** The time from the request to the answer, in milliseconds. */
   readonly durationMs: number;
 }
 
 /**
- * Called when a sampling request has ended. The platform keeps a returned promise running, and the client does not wait
- * for it.
+ * Called when a sampling request has ended. A returned promise is kept running as by `waitUntil`; the client does not
+ * wait for it.
  */
 export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;

@@ -8,7 +8,7 @@ import type { SampleRecord } from "./sample-hook.ts";
 
 /** Sends a sampling request, reads the answer, and reports the outcome to `onSample`. */
 export async function audited<Result>(
-  params: JsonObject,
+  { maxTokens }: JsonObject,
   by: AskedBy,
   send: () => Promise<unknown>,
   read: (answer: unknown) => Result,
@@ -16,7 +16,7 @@ export async function audited<Result>(
   const startedAtMs = performance.now();
   let answer: unknown;
   const ended = (outcome: SampleRecord["outcome"]) => {
-    reportSample(params, by, answer, outcome, performance.now() - startedAtMs);
+    reportSample(by, { maxTokens: maxTokens as number, answer, outcome, durationMs: performance.now() - startedAtMs });
   };
   try {
     answer = await send();
@@ -30,14 +30,14 @@ export async function audited<Result>(
   }
 }
 
+/** A sampling request that has ended. */
+export interface EndedSample extends Pick<SampleRecord, "maxTokens" | "outcome" | "durationMs"> {
+  /** The answer of the client, if there is one. It need not be valid. */
+  readonly answer?: unknown;
+}
+
 /** Reports the outcome of a sampling request to `onSample`. */
-export function reportSample(
-  params: JsonObject,
-  by: AskedBy,
-  answer: unknown,
-  outcome: SampleRecord["outcome"],
-  durationMs: number,
-): void {
+export function reportSample(by: AskedBy, { answer, ...sample }: EndedSample): void {
   const { registry, request } = by;
   const { onSample } = registry.options;
   if (!onSample) return;
@@ -50,17 +50,15 @@ export function reportSample(
     principal,
     ...(tool === undefined ? {} : { tool }),
     ...(prompt === undefined ? {} : { prompt }),
-    maxTokens: params.maxTokens as number,
+    ...sample,
     ...(typeof model === "string" ? { model } : {}),
     ...(typeof stopReason === "string" ? { stopReason } : {}),
-    outcome,
-    durationMs,
     ...tools,
   };
-  const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
+  const context = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
   runDetached(
     () => onSample(record),
-    (error) => registry.report(error, where, by.onError),
+    (error) => registry.report(error, context, by.onError),
     tools.waitUntil,
   );
 }

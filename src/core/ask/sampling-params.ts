@@ -20,7 +20,7 @@ export interface SampleParams extends JsonObject {
   readonly maxTokens: number;
   /** A system prompt that the client may use, change or ignore. */
   readonly systemPrompt?: string;
-  /** From 0 to `limits.temperatureMax`, whose default is 1. */
+  /** The temperature of the model, from 0 to `limits.temperatureMax` (1 by default). */
   readonly temperature?: number;
 }
 
@@ -28,7 +28,7 @@ export interface SampleParams extends JsonObject {
 export interface SampleResult extends JsonObject {
   /** The name of the model that answered. */
   readonly model: string;
-  /** The speaker, usually the assistant. */
+  /** The role of the speaker, usually the assistant. */
   readonly role: "user" | "assistant";
   /** The content: one block or, since 2025-11-25, several. */
   readonly content: unknown;
@@ -71,7 +71,7 @@ const CONTENT: Readonly<Record<string, readonly string[]>> = {
   tool_result: ["toolUseId"],
 };
 
-/** One block or, since 2025-11-25, several. */
+/** Whether a value is one content block or, since 2025-11-25, a list of blocks. */
 function isSamplingContent(content: unknown): boolean {
   const blocks = Array.isArray(content) ? content : [content];
   return blocks.every((block) => {
@@ -91,38 +91,38 @@ const isShare = (value: unknown) => isWithin(value, 1);
 const isNamed = (value: unknown) => isObject(value) && isText(value.name);
 const isList = (value: unknown, is: (member: unknown) => boolean) => Array.isArray(value) && value.every(is);
 
-/** The rule for each parameter of sampling that is present. */
+/** The rules for the parameters of a sampling request. A rule applies if its parameter is present. */
 const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => boolean, rule: string]>> = {
   messages: [
     (value) =>
       isList(value, (message) => isObject(message) && isRole(message.role) && isSamplingContent(message.content)) &&
       (value as unknown[]).length > 0,
-    "is a list of at least one message, each with a role (user, assistant) and content, whose data is base64",
+    "a list of at least one message with a role (user, assistant) and content whose data is base64",
   ],
-  maxTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, "is a whole number of at least 1"],
-  systemPrompt: [isText, "is a string"],
+  maxTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, "a whole number of at least 1"],
+  systemPrompt: [isText, "a string"],
   includeContext: [
     (value) => ["none", "thisServer", "allServers"].includes(value as string),
-    "is none, thisServer or allServers",
+    "none, thisServer or allServers",
   ],
-  stopSequences: [(value) => isList(value, isText), "is a list of strings"],
-  metadata: [isObject, "is an object"],
-  modelPreferences: [isObject, "is an object"],
-  tools: [(value) => isList(value, isNamed), "is a list of tools, each with a name"],
+  stopSequences: [(value) => isList(value, isText), "a list of strings"],
+  metadata: [isObject, "an object"],
+  modelPreferences: [isObject, "an object"],
+  tools: [(value) => isList(value, isNamed), "a list of tools, each with a name"],
   toolChoice: [
     (value) => isObject(value) && [undefined, "auto", "required", "none"].includes(value.mode as string),
-    "is an object whose mode is auto, required or none",
+    "an object whose mode is auto, required or none",
   ],
 };
 
 const PREFERENCE_RULES: typeof SAMPLE_RULES = {
   hints: [
     (value) => isList(value, (hint) => isObject(hint) && (hint.name === undefined || isText(hint.name))),
-    "is a list of objects with a name",
+    "a list of objects with a name",
   ],
-  costPriority: [isShare, "is a number from 0 to 1"],
-  speedPriority: [isShare, "is a number from 0 to 1"],
-  intelligencePriority: [isShare, "is a number from 0 to 1"],
+  costPriority: [isShare, "a number from 0 to 1"],
+  speedPriority: [isShare, "a number from 0 to 1"],
+  intelligencePriority: [isShare, "a number from 0 to 1"],
 };
 
 /**
@@ -134,7 +134,7 @@ export function checkSampling({ method, params = {} }: Question | Ping, { temper
   if (method !== "sampling/createMessage") return;
   for (const field of ["messages", "maxTokens"]) checkField(field, params[field], SAMPLE_RULES[field]);
   checkFields("", params, SAMPLE_RULES);
-  const rule = `is a number from 0 to ${temperatureMax} (limits.temperatureMax)`;
+  const rule = `a number from 0 to ${temperatureMax} (limits.temperatureMax)`;
   checkFields("", params, { temperature: [(value) => isWithin(value, temperatureMax), rule] });
   if (isObject(params.modelPreferences)) checkFields("modelPreferences.", params.modelPreferences, PREFERENCE_RULES);
 }
@@ -148,5 +148,5 @@ function checkFields(prefix: string, values: JsonObject, rules: typeof SAMPLE_RU
 function checkField(field: string, value: unknown, rule: (typeof SAMPLE_RULES)[string] | undefined): void {
   if (!rule || rule[0](value)) return;
   const given = typeof value === "number" ? `, not ${value}` : "";
-  throw new KitError("options-invalid", `sampling/createMessage: ${field} ${rule[1]}${given}.`);
+  throw new KitError("options-invalid", `sampling/createMessage: ${field} must be ${rule[1]}${given}.`);
 }

@@ -49,7 +49,9 @@ function toWords(name: string): string {
     .toLowerCase();
 }
 
-/** The warnings reported for each server. The bound stops forms with generated names from filling memory and the log. */
+/**
+ * The warnings reported for each server. The bound stops forms with generated names from filling memory and the log.
+ */
 const warned = new WeakMap<QuestionReporter, Set<string>>();
 /** @limit internal */
 const WARNINGS_MAX = 1000;
@@ -60,10 +62,10 @@ export function warnOfSecrets({ params }: Question, by: AskedBy): void {
   if (fields.length === 0) return;
   const { method, requestId, tool, prompt } = describeRequest(by.request, by.client, by.principal);
   const asker = tool === undefined ? (prompt === undefined ? method : `prompt "${prompt}"`) : `tool "${tool}"`;
-  const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Use ctx.elicitUrl() or elicitUrlQuestion() (MCP 2025-11-25, client/elicitation).`;
+  const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Use ctx.elicitUrl() or elicitUrlQuestion().`;
   const known = warned.get(by.registry) ?? new Set();
   if (known.has(text) || known.size >= WARNINGS_MAX) return;
   warned.set(by.registry, known.add(text));
-  const where = { correlationId: crypto.randomUUID(), method, requestId, ...(tool === undefined ? {} : { tool }) };
-  by.registry.report(new KitError("elicitation-secret", text), where, by.onError);
+  const context = { correlationId: crypto.randomUUID(), method, requestId, ...(tool === undefined ? {} : { tool }) };
+  by.registry.report(new KitError("elicitation-secret", text), context, by.onError);
 }

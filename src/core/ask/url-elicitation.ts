@@ -11,9 +11,9 @@ import { type ElicitResult, readAnswer } from "./answers.ts";
 import type { QuestionOptions } from "./question-options.ts";
 import type { Question } from "./questions.ts";
 
-/** A URL for the user to open, and the reason, for `UrlElicitationRequiredError`. */
+/** A URL that the user must open, and the message that explains it. */
 export interface UrlElicitation {
-  /** The text that the client shows when it asks for consent. */
+  /** The message that the client shows when it asks for consent. */
   readonly message: string;
   /** An absolute URL. It must not contain a secret with which another person could act for the user. */
   readonly url: string;
@@ -41,7 +41,7 @@ export function urlParams({ message, url, elicitationId = crypto.randomUUID() }:
 /**
  * Returns the question that asks the user to open a URL, for `inputRequired({ ... })`.
  *
- * @param message The text that the client shows when it asks for consent.
+ * @param message The message that the client shows when it asks for consent.
  * @param url An absolute URL. It must not contain a secret that lets others who see it act for the user.
  * @throws {KitError} `options-invalid` if the URL is not absolute.
  */

@@ -5,7 +5,7 @@
  */
 const encoder = new TextEncoder();
 
-/** Encodes a text as UTF-8. */
+/** Encodes text as UTF-8. */
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
   // The encoder always returns a new buffer that is not shared, but its declared type is wider.
   return encoder.encode(text) as Uint8Array<ArrayBuffer>;
@@ -21,12 +21,12 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Whether a text is padded standard base64 (RFC 4648, section 4). */
+/** Whether a string is padded standard base64 (RFC 4648, section 4). */
 export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
-/** Decodes standard base64. @throws {DOMException} if the text is not base64. */
+/** Decodes standard base64. @throws {DOMException} if the string is not base64. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
@@ -37,8 +37,8 @@ export function encodeBase64Url(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes base64 for URLs. Returns undefined for a text that {@link encodeBase64Url} would not produce, so that every
- * value has exactly one valid text.
+ * Decodes base64 for URLs. Returns undefined for a string that {@link encodeBase64Url} would not produce, so that every
+ * value has exactly one valid encoding.
  */
 export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
@@ -61,8 +61,8 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
  * collisions can be constructed on purpose.
  *
  * @param seed The start value. Different seeds give different hashes of the same text.
- * @param mixBits Places by which the high bits are shifted into the low ones, so that two hashes of one text with
- *   different settings do not collide for the same texts. @default 0, which is plain FNV-1a
+ * @param mixBits The number of bits by which the high bits are shifted into the low bits, so that two hashes with
+ *   different settings do not collide for the same pair of strings. @default 0, which is plain FNV-1a
  */
 export function fingerprint(text: string, seed = 0x811c9dc5, mixBits = 0): number {
   let hash = seed;

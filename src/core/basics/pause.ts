@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Longer timers fire at once. */
+/** Timers with a longer delay fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** Resolves after this many milliseconds, 24.8 days at most, or at once when `signal` aborts; it never rejects. */

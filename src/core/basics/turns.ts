@@ -1,13 +1,13 @@
 /**
- * Work that takes turns.
+ * Runs work for the same key one at a time.
  *
  * @module
  */
 import { pause } from "./pause.ts";
 
-/** Milliseconds between two beats of a turn, and the number of checks without a beat after which a turn counts as stopped. */
+/** The time between two heartbeats of a turn, in milliseconds. */
 const BEAT_MS = 500;
-/** @limit internal */
+/** The number of checks without a heartbeat after which a turn counts as stopped. @limit internal */
 const SILENT_MAX = 4;
 
 interface Turn {
@@ -18,8 +18,9 @@ interface Turn {
 /**
  * Runs work for the same key one after the other, within this process.
  *
- * When a request to a Worker is cancelled, the platform stops its work: its promises stay pending for ever, and its timers stop.
- * So each turn beats with a timer, and those that wait for it take no longer notice of one that is silent.
+ * When a request to a Worker is cancelled, the platform stops its work: its promises stay pending forever, and its
+ * timers stop. So each turn has a heartbeat, and work that waits no longer waits for a turn whose heartbeat has
+ * stopped.
  */
 export class Turns {
   readonly #queues = new Map<string, Turn[]>();
@@ -47,7 +48,7 @@ export class Turns {
   }
 }
 
-/** Counts the beats of a turn. Returns a function that stops this. */
+/** Counts the heartbeats of a turn. Returns a function that stops them. */
 function keepBeating(turn: Turn): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const beat = () => {
@@ -60,7 +61,8 @@ function keepBeating(turn: Turn): () => void {
 
 /** Resolves when a turn has ended, or has stopped. */
 async function untilOver(turn: Turn): Promise<void> {
-  // Counts checks and not the time: after a pause of the whole machine, the first check may come before the first beat.
+  // Counts checks and not the time: after a pause of the whole machine, the first check may come before the first
+  // heartbeat.
   for (let silent = 0, beats = -1; silent < SILENT_MAX; ) {
     const settled = new AbortController();
     const check = pause(BEAT_MS, settled.signal).then(() => true);

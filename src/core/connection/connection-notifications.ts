@@ -1,12 +1,12 @@
 /**
- * The notifications of one connection: those that a legacy client gets automatically, and the listen requests of modern
- * clients.
+ * The notifications of one connection: the notifications that a legacy client gets without a request, and the listen
+ * requests of modern clients.
  *
  * @module
  */
 
 import type { Registry } from "../define/registry.ts";
-import { type ChangeSource, compileFilter } from "../protocol/change-notifications.ts";
+import { type ChangeSource, compileFilter, LIST_KINDS } from "../protocol/change-notifications.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { BusyError } from "../protocol/errors.ts";
@@ -14,7 +14,7 @@ import type { JSONRPCNotification, JSONRPCRequest } from "../protocol/jsonrpc.ts
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import type { Era } from "../protocol/versions.ts";
-import type { Method } from "../run/request-context.ts";
+import type { MethodTable } from "../run/request-context.ts";
 import {
   legacyNotification,
   listenMethods,
@@ -49,8 +49,8 @@ export class ConnectionNotifications {
     this.#options = options;
   }
 
-  /** Returns the methods of an era that concern notifications. */
-  methods(era: Era): Readonly<Record<string, Method>> {
+  /** Returns the methods of an era that deliver notifications. */
+  methods(era: Era): MethodTable {
     if (era === "modern") return listenMethods(this.#source());
     const [read, keep] = [
       () => this.#uris,
@@ -66,10 +66,9 @@ export class ConnectionNotifications {
     if (this.#client) return;
     this.#client = client;
     const stop = this.#registry.changes.subscribe((notifications) => {
-      const lists = ["tools", "prompts", "resources"] as const;
       const { logLevel } = this;
       const elicitations = client.rules.elicitationModes ? [...this.#elicitations] : [];
-      const admits = compileFilter({ lists, uris: this.#uris, elicitations, logLevel });
+      const admits = compileFilter({ lists: LIST_KINDS, uris: this.#uris, elicitations, logLevel });
       for (const notification of notifications.filter(admits)) {
         this.#options.send(legacyNotification(notification));
       }
@@ -77,18 +76,18 @@ export class ConnectionNotifications {
     this.#end.signal.addEventListener("abort", stop);
   }
 
-  /** Remembers the URL elicitation of a question, so that the client is notified of its completion. */
+  /** Stores the URL elicitation of a question, so that the client is notified of its completion. */
   watch(message: JSONRPCNotification | JSONRPCRequest): void {
     const id = readElicitationId(message);
     if (id !== undefined) this.#elicitations.add(id);
   }
 
-  /** Remembers the URL elicitations of an error, so that the client is notified of their completion. */
+  /** Stores the URL elicitations of an error, so that the client is notified of their completion. */
   await(ids: readonly string[]): void {
     for (const id of ids) this.#elicitations.add(id);
   }
 
-  /** Ends all notifications. Each listen request is answered, so that its client knows that the end was intended. */
+  /** Ends all notifications. Each listen request gets its result, which tells the client that the end was intended. */
   end(): void {
     if (this.#end.signal.aborted) return;
     this.#end.abort();

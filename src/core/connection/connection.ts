@@ -1,7 +1,7 @@
 /**
- * Serves one server on one {@link Transport}: stdio, in memory, or a custom one. A request with modern `_meta` is
+ * Serves one server on one {@link Transport}: stdio, in memory, or a custom transport. A request with modern `_meta` is
  * independent. Any other request uses the client of the connection's handshake, or the newest legacy version if there
- * was no handshake, as when a person pipes requests by hand.
+ * was no handshake, for example when requests are piped in manually.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import {
 import { findSender, hasEnvelope, negotiate, readEnvelope, readLogLevel, toClient } from "../protocol/lifecycle.ts";
 import { type Limits, resolveLimits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
-import { placeOfNotification } from "../protocol/request-description.ts";
+import { describeNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
 import { replayRounds } from "../run/replay.ts";
 import type { Once } from "../run/request-context.ts";
@@ -46,7 +46,7 @@ export interface ServeTransportOptions<Env> {
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
-  /** Keeps the outcomes of calls that run once. @default outcomesInMemory(), for this connection */
+  /** Stores the outcomes of calls that run once. @default outcomesInMemory(), for this connection */
   readonly outcomes?: OutcomeKeeper;
   /** Receives exceptions and failures of the transport if the server has no `onError`. */
   readonly onError: ErrorReporter;
@@ -55,8 +55,8 @@ export interface ServeTransportOptions<Env> {
 /** A running connection. */
 export interface Connection {
   /**
-   * Ends subscriptions, and rejects questions because no client can answer them any more. Call it when no further
-   * message can arrive. Resolves when the answers to all received requests have been passed to the transport.
+   * Ends subscriptions, and rejects questions because the client can no longer answer them. Call it when no more
+   * messages can arrive. Resolves when the responses to all received requests have been passed to the transport.
    */
   idle(): Promise<void>;
   /** Cancels all requests and closes the transport. No timer or pending promise remains. */
@@ -83,11 +83,11 @@ class ServerConnection implements Connection {
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
   /**
-   * Characters that the transport has not taken yet. They are bounded, so that a peer that reads nothing cannot fill
-   * memory.
+   * The number of characters that the transport has not accepted yet. It is limited, so that a peer that stops reading
+   * cannot fill memory.
    */
   #queuedChars = 0;
-  /** Notifications that wait until a slow peer has caught up, at most one for each kind and resource. */
+  /** Notifications for a slow peer, which are sent when it has caught up: at most one for each kind and resource. */
   readonly #late = new Set<string>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
@@ -140,7 +140,7 @@ class ServerConnection implements Connection {
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
-    // Questions of onRootsChanged belong to no request.
+    // Questions of onRootsChanged do not belong to a request.
     this.#questions.interrupt();
   }
 
@@ -153,20 +153,20 @@ class ServerConnection implements Connection {
 
   async #receive(value: unknown): Promise<void> {
     if (Array.isArray(value)) return this.#receiveBatch(value);
-    const text = await this.#serve(value);
+    const text = await this.#answer(value);
     if (text !== undefined) await this.#sendText(text);
   }
 
-  /** Answers a batch with one array. @see MCP 2025-03-26, basic, "Batching" */
+  /** Responds to a batch with one array. @see MCP 2025-03-26, basic, "Batching" */
   async #receiveBatch(members: readonly unknown[]): Promise<void> {
     const problem = this.#refuseBatch(members);
     if (problem) return this.#sendText(encodeInvalid(undefined, problem));
-    const answers = await Promise.all(members.map((member) => this.#serve(member)));
+    const answers = await Promise.all(members.map((member) => this.#answer(member)));
     const texts = answers.filter((text) => text !== undefined);
     if (texts.length > 0) await this.#sendText(`[${texts.join(",")}]`);
   }
 
-  /** Answers a message that could not be read. If it is the answer to a question, the question has failed. */
+  /** Responds to a message that could not be read. If it is the answer to a question, the question fails. */
   async #refuse({ reason, message, id, method }: UnreadableMessage): Promise<void> {
     const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
     const error = { code, message, data: { reason } };
@@ -176,14 +176,14 @@ class ServerConnection implements Connection {
 
   #refuseBatch(members: readonly unknown[]): string | undefined {
     const rules = this.#client?.rules;
-    if (!rules?.batch) return "a batch is not allowed in this protocol version; send each message by itself";
-    if (members.length === 0) return "a batch is not empty";
-    if (members.length > this.#limits.batchMax) return `a batch has at most ${this.#limits.batchMax} members`;
+    if (!rules?.batch) return "this protocol version does not support batches; send each message separately";
+    if (members.length === 0) return "a batch must not be empty";
+    if (members.length > this.#limits.batchMax) return `a batch must have at most ${this.#limits.batchMax} messages`;
     return undefined;
   }
 
-  /** Returns the text of the answer, or undefined if the message gets none. */
-  async #serve(value: unknown): Promise<string | undefined> {
+  /** Returns the JSON text of the response, or undefined if there is no response. */
+  async #answer(value: unknown): Promise<string | undefined> {
     const parsed = parseMessage(value);
     switch (parsed.kind) {
       case "request":
@@ -202,7 +202,7 @@ class ServerConnection implements Connection {
     this.#takeCustomNotification(message);
     if (message.method === "notifications/initialized" && this.#client) this.#notifications.start(this.#client);
     const client = this.#client;
-    // Its questions belong to no request; they are rejected when the connection ends.
+    // The questions of the handler do not belong to a request; they are rejected when the connection ends.
     if (client) this.#roots.take(this.#registry, message, () => this.#call(message, client, new AbortController()));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
@@ -213,8 +213,8 @@ class ServerConnection implements Connection {
     const { env, onError } = this.#options;
     const client = findSender(message, this.#registry.versions, this.#client);
     const common = { env, principal: undefined, execution: this.#execution };
-    const call = { ...common, client, limits: this.#limits, onError };
-    takeCustomNotification(this.#registry, message, call);
+    const context = { ...common, client, limits: this.#limits, onError };
+    takeCustomNotification(this.#registry, message, context);
   }
 
   async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
@@ -232,7 +232,7 @@ class ServerConnection implements Connection {
       // A hook refused the handshake, so the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
-      // A cancelled request gets no answer. The specification does not allow cancelling initialize.
+      // A cancelled request gets no response. The specification does not allow cancelling initialize.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
       const known = McpError.is(error)
@@ -250,8 +250,7 @@ class ServerConnection implements Connection {
     if (hasEnvelope(request.params)) return toClient(readEnvelope(request.params), versions);
     if (request.method === "initialize") return this.#introduce(request);
     const newest = versions.legacy[0];
-    // Without legacy versions, this is a modern request that lacks required fields. Reading it throws an error that
-    // names them.
+    // Without legacy versions, this is a modern request that lacks required fields. The error names them.
     if (!newest) return toClient(readEnvelope(request.params), versions);
     return this.#client ?? new ClientFacts(newest, {});
   }
@@ -263,7 +262,7 @@ class ServerConnection implements Connection {
       });
     }
     const keeps = { logLevel: true, notifications: true };
-    // Set synchronously, because requests piped in after the handshake do not wait for its answer.
+    // Set synchronously, because requests that are piped in after the handshake do not wait for its result.
     this.#client = negotiate(this.#registry, request, keeps).client;
     return this.#client;
   }
@@ -301,7 +300,7 @@ class ServerConnection implements Connection {
     this.#track(this.#sendMessage(message), message);
   }
 
-  /** The keys are created for this connection, because a state need not outlive the process. */
+  /** Returns keys that are created for this connection, because a state need not outlive the process. */
   #stateKeys(): Promise<KeyRing> {
     this.#ring ??= KeyRing.ephemeral("request state");
     return this.#ring;
@@ -309,7 +308,7 @@ class ServerConnection implements Connection {
 
   #ring: Promise<KeyRing> | undefined;
 
-  /** `idle` waits for the work of hooks as it does for requests. */
+  /** Makes `idle` wait for the work of hooks as well. */
   readonly #execution: Execution = { waitUntil: (work) => this.#track(work.then(() => undefined)) };
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
@@ -340,22 +339,22 @@ class ServerConnection implements Connection {
     }
   }
 
-  /** This function is async, so that a synchronous exception becomes a rejection too. */
+  /** Sends JSON text. Async, so that a synchronous exception of the transport becomes a rejection. */
   async #sendText(text: string): Promise<void> {
     const { sendText } = this.#transport;
     if (sendText) return sendText.call(this.#transport, text);
     return this.#transport.send(JSON.parse(text) as JSONRPCMessage);
   }
 
-  /** @param message The message that could not be sent, unless it was an answer. */
+  /** @param message The message that could not be sent, unless it was a response. */
   #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
     // A message that cannot be sent because the connection is closed is not a failure.
     if (this.#isClosed) return;
-    this.#registry.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
+    this.#registry.report(error, describeNotification(message ?? { method: "(transport)" }), this.#options.onError);
   }
 }
 
-/** Whether a message may be dropped for a slow peer. Nothing depends on progress and logs. */
+/** Whether a message may be dropped if the peer reads slowly: progress and log messages. */
 function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
   return method === "notifications/progress" || method === "notifications/message";
 }

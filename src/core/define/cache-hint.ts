@@ -1,10 +1,14 @@
-/** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
+/** How long a client may cache a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
 export interface CacheHint {
-  /** The time, in milliseconds, for which a client may keep the result. With 0 it asks again each time. @default 0 */
+  /**
+   * How long a client may cache the result, in milliseconds. With 0, it sends the request again each time.
+   *
+   * @default 0
+   */
   readonly ttlMs?: number;
   /**
-   * Who may share the result: with `"public"`, a shared cache may give it to every caller; with `"private"`, only the
-   * caller that got it may keep it.
+   * Who may share the result: with `"public"`, a shared cache may serve it to every caller; with `"private"`, only the
+   * caller that received it may cache it.
    *
    * @default "private"
    */

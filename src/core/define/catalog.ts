@@ -7,7 +7,7 @@ import { KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
-/** One list entry of a version, encoded. */
+/** An encoded entry of a list, for one version. */
 export interface ListedEntry {
   readonly key: string;
   readonly text: string;
@@ -28,8 +28,8 @@ export class Catalog<Item extends CatalogItem> {
   readonly #listed = new Map<string, readonly ListedEntry[]>();
 
   /**
-   * @param kind The kind for error texts, such as "Tool".
-   * @param form Returns the form of a key by which items are found.
+   * @param kind The kind of definition for error messages, such as "Tool".
+   * @param form Normalizes a key. Keys with the same form are equal.
    */
   constructor(kind: string, form: (key: string) => string = (key) => key) {
     this.#kind = kind;
@@ -43,16 +43,16 @@ export class Catalog<Item extends CatalogItem> {
   /**
    * Checks the item and returns a function that adds it, so that several catalogs can check before any of them changes.
    *
-   * @param place The place of the definition, for the error text.
+   * @param where Where the definition is made, for error messages.
    * @param isReplacing Whether the item may replace one with the same key, at the same position.
    * @throws {KitError} `definition-duplicate` if the key is taken. The first definition stays.
    */
-  plan(item: Item, place: string, isReplacing: boolean): () => void {
+  plan(item: Item, where: string, isReplacing: boolean): () => void {
     const key = this.#form(item.key);
     if (!isReplacing && this.#items.has(key)) {
       throw new KitError(
         "definition-duplicate",
-        `${this.#kind} "${item.key}" is already defined; ${place} defines it again.`,
+        `${this.#kind} "${item.key}" is already defined; ${where} defines it again.`,
       );
     }
     return () => {

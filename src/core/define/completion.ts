@@ -10,7 +10,7 @@ import { invalidParams, KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { HandlerContext } from "./handler-context.ts";
 
-/** Suggests values. `chosen` holds the other arguments that the user has already filled in. */
+/** Suggests values. `chosen` has the other arguments, as far as the user has filled them in. */
 export type Completer<Env = unknown> = (
   value: string,
   chosen: { readonly [name: string]: string },
@@ -21,8 +21,8 @@ export type Completer<Env = unknown> = (
 export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
 
 /**
- * The maximum number of values in one answer. @see `CompleteResult` in the schema
- * @limit count Values in one answer of a completer. Further ones are left out, and `hasMore` says so.
+ * The maximum number of values in one result. @see `CompleteResult` in the schema
+ * @limit count Values in one result of a completer. Additional values are left out, and `hasMore` is true.
  */
 const VALUES_MAX = 100;
 

@@ -6,7 +6,7 @@
 import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { isMethodName } from "../protocol/methods.ts";
+import { isStandard } from "../protocol/methods.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 import type { ContextOf, HandlerContext } from "./handler-context.ts";
 import { isInputRequired } from "./input-required.ts";
@@ -14,7 +14,10 @@ import { isInputRequired } from "./input-required.ts";
 /** Serves a custom method. Modern results are objects, so any other JSON value becomes `{ value }`. */
 export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;
 
-/** The second argument of a notification handler. It can neither answer nor ask, because no client waits for it. */
+/**
+ * The second argument of a notification handler. It cannot respond or ask the client, because no client waits for a
+ * notification.
+ */
 export interface NotificationContext<Env = unknown> {
   /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
@@ -22,7 +25,10 @@ export interface NotificationContext<Env = unknown> {
   readonly context: ContextOf<Env>;
   /** The principal that the notification acts for; undefined if it is anonymous. */
   readonly auth: Principal | undefined;
-  /** The client that sent the notification, as far as it is known. A modern notification need not describe its client. */
+  /**
+   * The client that sent the notification, as far as it is known. A modern notification may lack a description of its
+   * client.
+   */
   readonly client: ClientFacts;
   /** The notification's `_meta`, including unknown keys. */
   readonly meta: JsonObject;
@@ -35,19 +41,6 @@ export type CustomNotificationHandler<Env = unknown> = (
   params: JsonObject,
   ctx: NotificationContext<Env>,
 ) => void | Promise<void>;
-
-/** The notifications that a protocol version or the tasks extension defines. */
-const NOTIFICATIONS = [
-  "initialized cancelled progress message roots/list_changed tools/list_changed prompts/list_changed",
-  "resources/list_changed resources/updated elicitation/complete subscriptions/acknowledged tasks tasks/status",
-]
-  .join(" ")
-  .split(" ");
-
-/** Whether the protocol defines a name. Custom methods must not change its meaning. */
-function isStandard(name: string): boolean {
-  return isMethodName(name) || NOTIFICATIONS.some((each) => name === `notifications/${each}`);
-}
 
 /**
  * Checks a custom method.
@@ -62,7 +55,7 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
   if (isStandard(name))
     throw new KitError(
       "method-defined",
-      `"${name}" is a name of the protocol. Choose another, such as "example.com/${name}".`,
+      `"${name}" is a name of the protocol; choose another, such as "example.com/${name}".`,
     );
   if (taken.has(name)) throw new KitError("method-defined", `Method "${name}" is already defined.`);
 }
@@ -70,10 +63,7 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
 /** Returns the result of a custom method in the form of the version. */
 export function toCustomResult(value: unknown, rules: VersionRules): JsonObject {
   if (isInputRequired(value)) {
-    throw new KitError(
-      "result-invalid",
-      "A custom method cannot return inputRequired(); tools, prompts and resources can.",
-    );
+    throw new KitError("result-invalid", "A custom method must not return inputRequired().");
   }
   if (isObject(value)) return value;
   if (typeof value === "function" || typeof value === "symbol")

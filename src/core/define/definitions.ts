@@ -1,5 +1,5 @@
 /**
- * Compiles definitions of every kind, and tells where they are stored and listed.
+ * Compiles definitions of every kind, and maps each kind to its catalog and its list.
  *
  * @module
  */

@@ -26,8 +26,8 @@ import type { Root } from "../protocol/root.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 
-/** The part of a call that the context uses. */
-export interface ContextCall {
+/** The part of a request that the context of its handler uses. */
+export interface HandlerRequest {
   readonly request: JSONRPCRequest;
   readonly client: ClientFacts;
   /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
@@ -37,11 +37,13 @@ export interface ContextCall {
   readonly context?: unknown;
   /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client disconnects. */
   readonly ending: Ending;
-  /** The least severe level that the client wants; undefined if it wants no log messages. */
+  /** The least severe level that the client requests; undefined if it does not request log messages. */
   readonly logLevel: LoggingLevel | undefined;
   /** Sends a notification, or a legacy question, that belongs to this request. Never throws. */
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
-  /** Closes the connection of the request's stream, but not the request. Absent if the client could not reconnect to it. */
+  /**
+   * Closes the connection of the request's stream without ending the request. Absent if the client could not reconnect.
+   */
   readonly disconnect?: ((retryMs: number) => void) | undefined;
   /** Asks the client in the middle of the request. `dispatch` replaces it with the asker for the request. */
   readonly asker: Asker;
@@ -55,12 +57,12 @@ export interface ContextCall {
 export interface ProgressOptions {
   /** The value at which the work is done, if it is known. */
   readonly total?: number;
-  /** A text for people that describes the current work. Sent since 2025-03-26. */
+  /** A human-readable description of the current work. Sent since 2025-03-26. */
   readonly message?: string;
 }
 
 /**
- * The place of a request in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not validated.
+ * The position of a request in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not validated.
  *
  * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
  */
@@ -73,14 +75,14 @@ export interface TraceContext {
   readonly baggage?: string;
 }
 
-/** The contents of a resource, as a client would get them. */
+/** The contents of a resource, as a client would receive them. */
 export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
 
 /** The functions through which a context uses its server. */
 export interface ContextServer {
   /** Reads a resource of the server. */
   read(uri: string, context: HandlerContext): Promise<OwnContents>;
-  /** Called with the name of a step whose result is not kept. */
+  /** Called with the name of a step whose result is not stored. */
   onStepNotKept(name: string): void;
 }
 
@@ -89,12 +91,14 @@ declare const CONTEXT: unique symbol;
 /** Adds the type of `ctx.context` to the bindings of a server: `new McpServer<WithContext<Env, Team>>(...)`. */
 export type WithContext<Env, Context> = Env & { readonly [CONTEXT]: Context };
 
-/** The type of `ctx.context` that {@link WithContext} added; undefined without it. */
+/** The type of `ctx.context` that {@link WithContext} declares; undefined without it. */
 export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ? Context : undefined;
 
-/** The second argument of every handler. After the handler has returned, it sends nothing more and rejects questions. */
+/**
+ * The second argument of every handler. After the handler has returned, it sends nothing more and rejects questions.
+ */
 export class HandlerContext<Env = unknown> {
-  readonly #call: ContextCall;
+  readonly #call: HandlerRequest;
   readonly #asker: Asker;
   readonly #replay: HandlerRun | undefined;
   readonly #progressToken: unknown;
@@ -116,12 +120,12 @@ export class HandlerContext<Env = unknown> {
    *
    * @internal
    */
-  constructor(call: ContextCall, input: HandlerInput, server: ContextServer) {
-    const { id, params } = call.request;
-    this.#call = call;
-    this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
+  constructor(context: HandlerRequest, input: HandlerInput, server: ContextServer) {
+    const { id, params } = context.request;
+    this.#call = context;
+    this.#lastProgress = context.progressAfter ?? Number.NEGATIVE_INFINITY;
     this.#replay = input.replay;
-    this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
+    this.#asker = this.#replay?.asker ?? context.asker.forContext?.() ?? context.asker;
     this.#server = server;
     this.requestId = id;
     this.meta = readMeta(params);
@@ -164,9 +168,9 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * The id of the task whose handler runs, as the client and the hooks have it; undefined in an ordinary call. With it,
-   * `onRequestEnd` can find what the handler stored when the task was cancelled. The id of an anonymous task is its key,
-   * so do not show it to others.
+   * The id of the task whose handler runs, as the client and the hooks receive it; undefined in an ordinary call. With
+   * it, `onRequestEnd` can find what the handler stored when the task was cancelled. Whoever has the id of an
+   * anonymous task can use the task, so treat it as a secret.
    */
   get taskId(): string | undefined {
     return this.#call.taskId;
@@ -180,7 +184,7 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Reports progress to the client. Nothing is sent if the client did not ask for progress (the response then stays
-   * JSON), if the value is not greater than the last one, or after the result.
+   * JSON), if the value is not greater than the previous value, or after the result.
    *
    * @throws {KitError} `progress-invalid` if a number is not finite.
    * @see MCP 2026-07-28, basic/patterns/progress
@@ -193,7 +197,7 @@ export class HandlerContext<Env = unknown> {
       );
     }
     const token = this.#progressToken;
-    // A token is a string or an integer, as a request id is. Any other value could not be repeated in a valid notification.
+    // A token is a string or an integer, like a request id. With any other value, the notification would not be valid.
     if (!isRequestId(token) || this.#isMute || value <= this.#lastProgress) return;
     this.#lastProgress = value;
     const params: JsonObject = { progressToken: token, progress: value };
@@ -242,9 +246,10 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Asks the user to open a URL, for data that the client must not see, such as passwords and payments. Declining and
-   * cancelling are values of the result. `accept` means that the user agreed, not that anything was completed there.
+   * cancelling are values of the result. `accept` means that the user agreed to open the URL, not that they completed
+   * anything there.
    *
-   * @param url An absolute URL. It must not contain a secret that lets others who see it act for the user.
+   * @param url An absolute URL. It must not contain a secret with which another person could act for the user.
    * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` if the URL is not
    *   absolute.
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
@@ -276,18 +281,18 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Runs a part of the work and keeps its result. Use it for effects that must not be repeated, and for values that
-   * could differ the next time: a handler that asks may be run again from the top, and then the step returns the kept
+   * Runs a part of the work and stores its result. Use it for effects that must not be repeated, and for values that
+   * could differ the next time: a handler that asks may be run again from the top, and then the step returns the stored
    * result. A step that was interrupted before it returned runs again, with the same key.
    *
-   * Results are kept in tools, prompts and resources, on a connection (stdio), as a task, or if `use` of `edge()` has
-   * `replay()`. Elsewhere the work just runs, with a new key each time, and `onError` receives a {@link KitError}
-   * `step-not-kept`, once for each server.
+   * Results are stored for tools, prompts and resources: on a connection (stdio), in a task, and if the option `use` of
+   * `edge()` has `replay()`. Otherwise the work runs each time with a new key, and `onError` receives a
+   * {@link KitError} `step-not-kept`, once for each server.
    *
-   * @param name The name of the step within the handler. A repeated name is another step, so concurrent branches need
-   *   different names.
+   * @param name The name of the step within the handler. Each use of a name is a separate step, so concurrent branches
+   *   need different names.
    * @param work Returns a JSON value.
-   * @throws the exception of `work`, which is not kept; {@link KitError} `result-invalid` if the result has no JSON
+   * @throws the exception of `work`, which is not stored; {@link KitError} `result-invalid` if the result has no JSON
    *   form.
    */
   step<T>(name: string, work: Step<T>): Promise<T> {
@@ -300,8 +305,8 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Continues the call as a task, for tools with `taskStartsAt: "handler"`. The handler runs again from the top in the
-   * background, where earlier questions and steps return their kept results. Does nothing if the call is already a
-   * task, or is not to become one.
+   * background, where earlier questions and steps return their stored results. Has no effect if the call is already a
+   * task, or does not become a task.
    */
   async task(): Promise<void> {
     await this.#replay?.task?.();
@@ -309,9 +314,9 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Closes the client's connection while the handler continues, for long work. The client reconnects after `retryMs`
-   * and receives the messages that it missed. Does nothing if the client could not resume.
+   * and receives the messages that it missed. Has no effect if the client could not resume.
    *
-   * @param retryMs Milliseconds that the client is asked to wait before it reconnects.
+   * @param retryMs How long the client waits before it reconnects, in milliseconds.
    * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
    */
   disconnect(retryMs = 1_000): void {
@@ -328,7 +333,9 @@ export class HandlerContext<Env = unknown> {
     return this.#asker.ping(this.signal);
   }
 
-  /** Whether nothing may be sent: the handler has returned, the request is cancelled, or an earlier run sent the same. */
+  /**
+   * Whether messages are dropped: the handler has returned, the request was cancelled, or an earlier run has sent them.
+   */
   get #isMute(): boolean {
     return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }

@@ -8,9 +8,9 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 /** The argument of a step. */
 export interface StepContext {
-  /** The same in every run of this step of this call. Use it as an idempotency key. */
+  /** The key of the step, which is the same in every run of the call. Use it as an idempotency key. */
   readonly key: string;
-  /** The tries that `retrying()` counts, if the count outlives the run; absent if it is kept in memory only. */
+  /** The tries that `retrying()` counts, if their number is stored; absent if it is in memory only. */
   readonly tries?: Tries;
 }
 
@@ -19,14 +19,14 @@ export interface Tries {
   /** The number of failed tries. */
   readonly failed: number;
   /**
-   * Stores the number of failed tries and the time of the next one.
+   * Stores the number of failed tries and the time of the next try.
    *
    * @returns A promise that never settles if another run makes the next try; undefined if this run does.
    */
   fail(failed: number, waitMs: number): Promise<never> | undefined;
 }
 
-/** The work of a step. Its result is kept as JSON. */
+/** The work of a step. Its result is stored as JSON. */
 export type Step<T> = (context: StepContext) => T | Promise<T>;
 
 /** One run of a handler that may be run again from the top. */
@@ -35,13 +35,15 @@ export interface HandlerRun {
   /** Whether messages of the handler are dropped, because an earlier run sent them or the run is over. */
   readonly isSilent: boolean;
   step<T>(name: string, work: Step<T>): Promise<T>;
-  /** Ends a run on the request, to continue as a task. Absent if the call does not become a task, or already is one. */
+  /**
+   * Ends a run on the request, to continue as a task. Absent if the call does not become a task, or already is a task.
+   */
   task?(): Promise<void>;
   /** Runs work of the handler. If the run is over, the promise never settles. */
   within<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The input of a handler's run from the round before. */
+/** The input of a handler's run from the previous round. */
 export interface HandlerInput {
   readonly inputResponses: JsonObject;
   readonly requestState: string | undefined;

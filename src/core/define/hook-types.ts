@@ -21,13 +21,13 @@ export interface RequestData<Env = unknown> extends Omit<RequestDescription, "re
 
 /**
  * Wraps a request. Returns the result of `next()` or another result, or throws McpError to refuse the request. Results
- * are objects, except those of a legacy client's custom method, which may be any JSON value.
+ * are objects, except the params of a legacy client's custom method, which may be any JSON value.
  *
- * Also wraps each run of a task's handler, with `taskId`. A run that does not end the task has an unfinished task or
- * its questions as its result; there the hook's own result is ignored.
+ * Also wraps each run of a task's handler, with `taskId`. The result of a run that does not end the task is an
+ * unfinished task or its questions, and the result of the hook is ignored.
  *
  * Also wraps custom notifications, without `requestId`. `next()` then returns `{}` when the handler has returned, the
- * hook's own result is not sent, and its exceptions go to `onError`.
+ * result of the hook is not sent, and its exceptions go to `onError`.
  */
 export type AroundHook<Env = unknown> = (
   data: RequestData<Env>,
@@ -39,8 +39,8 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
   /** The id that the client gave the request. */
   readonly requestId: RequestId;
   /**
-   * How the request ended. `error`: with a JSON-RPC error, or with a tool result with `isError`. `cancelled`: before
-   * its end, the client cancelled it, disconnected or ended the session.
+   * How the request ended. `error`: with a JSON-RPC error, or with a tool result with `isError`. `cancelled`: the
+   * client cancelled it, disconnected or ended the session first.
    */
   readonly outcome: "ok" | "error" | "cancelled";
   /**
@@ -48,9 +48,12 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
    * cancelled request.
    */
   readonly errorCode: number | undefined;
-  /** Milliseconds from dispatch to answer or cancellation, including hooks. For a task: from its creation to its end. */
+  /**
+   * The time from dispatch to the response or the cancellation, including hooks, in milliseconds. For a task: from its
+   * creation to its end.
+   */
   readonly durationMs: number;
-  /** How a task ended; present only with `taskId`. `expired`: its `ttlMs` was over first. */
+  /** How a task ended; present only with `taskId`. `expired`: its `ttlMs` passed before it ended. */
   readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";
 }
 
@@ -60,9 +63,9 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
  */
 export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;
 
-/** Hooks of the endpoint that serves a request, in addition to those of the server. They run outside of the server's. */
+/** Hooks of the endpoint that serves a request. They run outside of the hooks of the server. */
 export interface EndpointHooks<Env = unknown> {
-  /** Run around each request, the first one outermost. */
+  /** Wrap each request. The first hook is the outermost. */
   readonly around: readonly AroundHook<Env>[];
   /** Called when a request has ended. */
   readonly onRequestEnd: readonly RequestEndHook<Env>[];

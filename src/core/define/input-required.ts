@@ -8,7 +8,7 @@ import type { Question } from "../ask/questions.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 
-/** Marks the value, so that two copies of the package recognise each other's. */
+/** Marks the value, so that another copy of the package recognises it. */
 const ASKS: unique symbol = Symbol.for("mcp-edge.input-required");
 
 /** The value that a handler returns to ask the client, as created by `inputRequired`. */
@@ -27,12 +27,12 @@ export function createInputRequired(
   requestState?: string,
 ): InputRequired {
   if (Object.keys(inputRequests).length === 0 && requestState === undefined) {
-    throw new KitError("options-invalid", "inputRequired({}) asks nothing; give it a question, or a state.");
+    throw new KitError("options-invalid", "inputRequired({}) has neither a question nor a state; pass at least one.");
   }
   return { [ASKS]: true, inputRequests, requestState };
 }
 
-/** Whether a value was created by `inputRequired`, of this copy of the package or another. */
+/** Whether a value was created by `inputRequired` of this or another copy of the package. */
 export function isInputRequired(value: unknown): value is InputRequired {
   return isObject(value) && (value as { [ASKS]?: unknown })[ASKS] === true;
 }

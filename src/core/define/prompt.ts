@@ -27,9 +27,9 @@ import type { InputRequired } from "./input-required.ts";
 export interface PromptArgument {
   /** The name, as clients send it. */
   readonly name: string;
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What the argument is for. */
+  /** The purpose of the argument. */
   readonly description?: string;
   /** Whether a call without it is refused with -32602. @default false */
   readonly required?: boolean;
@@ -38,11 +38,11 @@ export interface PromptArgument {
 /** Arguments as a schema of an object of strings, or as a plain list. */
 export type PromptArguments = AnySchema | readonly PromptArgument[] | undefined;
 
-/** Describes a prompt. @see MCP 2026-07-28, server/prompts, "Prompt" */
+/** The description of a prompt. @see MCP 2026-07-28, server/prompts, "Prompt" */
 export interface PromptOptions<Args extends PromptArguments = undefined, Env = unknown> {
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** A description of what the prompt is for. */
+  /** The purpose of the prompt. */
   readonly description?: string;
   /** The arguments, as a schema or as a list. @default none */
   readonly arguments?: Args;
@@ -132,7 +132,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
   if (typeof name !== "string" || name.length === 0 || name.length > 128) {
     throw new KitError(
       "definition-invalid",
-      `Prompt name ${JSON.stringify(name)} is not allowed: 1 to 128 characters.`,
+      `Prompt name ${JSON.stringify(name)} is not allowed; use 1 to 128 characters.`,
     );
   }
   if (typeof definition.handler !== "function")
@@ -161,7 +161,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
       rules.promptFields,
     );
   };
-  // The bindings have no type from here on; see `compile`.
+  // From here on, the type of the bindings is erased; see `compile`.
   return {
     key: name,
     definition: definition as PromptDefinition,

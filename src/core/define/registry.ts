@@ -1,15 +1,15 @@
 /**
  * All definitions and options of one server, in the form that transports read: lists, capabilities, hooks, and the view
- * of one caller. Authors use it through `McpServer`. Nothing here depends on the author's `Env`.
+ * of one caller. Authors use it through `McpServer`. The type of `Env` is erased here.
  *
  * @module
  */
 import type { QuestionReporter } from "../ask/asked-by.ts";
 import { quote } from "../basics/quote.ts";
-import { ChangeBus, type ChangeNotification, type ListKind } from "../protocol/change-notifications.ts";
+import { ChangeBus, type ChangeNotification, LIST_KINDS, type ListKind } from "../protocol/change-notifications.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
-import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
+import { type ErrorContext, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
 import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
@@ -33,7 +33,7 @@ import {
 } from "./server-options.ts";
 import type { CompiledTool } from "./tool.ts";
 
-/** A server in which another one is mounted, and the prefix of its names. */
+/** A server in which this server is mounted, and the prefix of the names there. */
 interface Mount {
   readonly registry: Registry;
   readonly prefix: string;
@@ -42,7 +42,7 @@ interface Mount {
 /** Handles `notifications/roots/list_changed`. */
 type RootsHandler = (ctx: HandlerContext) => void | Promise<void>;
 
-/** The facts that a `context` function receives. */
+/** The arguments of a `context` function. */
 interface ContextFacts {
   readonly http?: RequestFacts | undefined;
   readonly env: unknown;
@@ -52,8 +52,7 @@ interface ContextFacts {
 export class Registry implements ServerIdentity, QuestionReporter {
   /** The options as the author gave them. */
   readonly options: ServerOptions<unknown>;
-  /** The extensions that parts of the server have added, with their settings. */
-  extensions: JsonObject | undefined;
+  #extensions: JsonObject | undefined;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource", uriKey);
@@ -77,12 +76,15 @@ export class Registry implements ServerIdentity, QuestionReporter {
   #provider: ResourceProvider<unknown> | undefined;
   /** The resources and templates that `visible` hides from the caller of this view. */
   readonly #hidden: Compiled[] = [];
-  /** The lists that ever had a definition. A client that knows a list may request it after it has become empty. */
+  /**
+   * The lists that have ever had a definition. A client that has seen a list may request it after it has become empty.
+   */
   #used = new Set<ListKind>();
   /** The handler of `onRootsChanged`. */
   rootsChanged: RootsHandler | undefined;
-  /** The servers in which this one is mounted, and those that are mounted in this one. */
+  /** The servers in which this server is mounted. */
   readonly #mounts: Mount[] = [];
+  /** The servers that are mounted in this server. */
   readonly #parts: Registry[] = [];
 
   /** Throws like the constructor of `McpServer`. */
@@ -93,14 +95,14 @@ export class Registry implements ServerIdentity, QuestionReporter {
     this.options = options;
     this.versions = serveVersions(options.protocolVersions);
     checkServerOptions(options);
-    for (const list of ["tools", "prompts", "resources"] as const) {
+    for (const list of LIST_KINDS) {
       options[list]?.forEach((definition, at) => {
-        const place = `${list}[${at}] of new McpServer("${options.name}")`;
+        const where = `${list}[${at}] of new McpServer("${options.name}")`;
         try {
-          this.add(definition, place);
+          this.add(definition, where);
         } catch (error) {
-          if (!KitError.is(error) || error.message.includes(place)) throw error;
-          throw new KitError(error.code, `${place}: ${error.message}`, { cause: error });
+          if (!KitError.is(error) || error.message.includes(where)) throw error;
+          throw new KitError(error.code, `${where}: ${error.message}`, { cause: error });
         }
       });
     }
@@ -111,10 +113,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /**
    * Adds a definition, or replaces the one with the same key.
    *
-   * @param place The place of the definition, for error texts.
+   * @param where Where the definition is made, for error messages.
    */
-  add<Env>(definition: Definition<Env>, place: string, isReplacing = false): void {
-    for (const put of this.#plan(definition, place, isReplacing)) put();
+  add<Env>(definition: Definition<Env>, where: string, isReplacing = false): void {
+    for (const put of this.#plan(definition, where, isReplacing)) put();
     this.publish({ kind: LISTS[definition.kind].list });
   }
 
@@ -123,7 +125,15 @@ export class Registry implements ServerIdentity, QuestionReporter {
     for (const put of this.#planNamed(map, name, handler)) put();
   }
 
-  /** @throws {KitError} `definition-duplicate` if there is one already; `definition-invalid` if it has no read function. */
+  /** Declares an extension in the capabilities, with its settings. */
+  addExtension(name: string, settings: JsonObject): void {
+    this.#extensions = { ...this.#extensions, [name]: settings };
+  }
+
+  /**
+   * @throws {KitError} `definition-duplicate` if there is a provider already; `definition-invalid` if it has no read
+   * function.
+   */
   setProvider(provider: ResourceProvider<unknown>): void {
     if (this.#provider) throw new KitError("definition-duplicate", "This server already has a resource provider.");
     if (typeof provider.read !== "function")
@@ -161,26 +171,26 @@ export class Registry implements ServerIdentity, QuestionReporter {
    * Returns the changes that add a definition here and wherever this server is mounted. Throws before any of them is
    * made.
    */
-  #plan<Env>(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
-    // A definition that is new here must not replace a foreign one in the other server.
+  #plan<Env>(definition: Definition<Env>, where: string, isReplacing: boolean): (() => void)[] {
+    // A definition that is new here must not replace a definition of the other server.
     const wasHere = this[LISTS[definition.kind].catalog].find(toKey(definition)) !== undefined;
-    const here = this.#planItem(compile(definition), place, isReplacing);
+    const here = this.#planItem(compile(definition), where, isReplacing);
     return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
   }
 
   #planIn<Env>({ registry, prefix }: Mount, definition: Definition<Env>, isReplacing = false): (() => void)[] {
-    const place = `"${toKey(definition)}" of the mounted server "${this.options.name}"`;
+    const where = `"${toKey(definition)}" of the mounted server "${this.options.name}"`;
     return registry.#plan(
       "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
-      place,
+      where,
       isReplacing,
     );
   }
 
   /** Each kind has its own catalog, so the cast is safe. */
-  #planItem(item: Compiled, place: string, isReplacing = false): () => void {
+  #planItem(item: Compiled, where: string, isReplacing = false): () => void {
     const { catalog, list } = LISTS[item.definition.kind];
-    const put = (this[catalog] as Catalog<Compiled>).plan(item, place, isReplacing);
+    const put = (this[catalog] as Catalog<Compiled>).plan(item, where, isReplacing);
     return () => {
       put();
       this.#used.add(list);
@@ -195,7 +205,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return [() => own.set(name, handler), ...above];
   }
 
-  /** Publishes a notification to the clients of this server and of those it is mounted in. */
+  /** Publishes a notification to the clients of this server and of the servers in which it is mounted. */
   publish(notification: ChangeNotification): void {
     this.changes.publish(notification);
     for (const { registry } of this.#mounts) registry.publish(notification);
@@ -217,22 +227,22 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   // Callers
 
-  /** Whether the author's code reads the HTTP request. */
+  /** Whether the option `context` is a function, which receives the HTTP request. */
   get asksForRequest(): boolean {
     return typeof this.options.context === "function";
   }
 
-  /** Returns the call with the value of `ctx.context` added. */
-  withContext<Given extends ContextFacts>(call: Given): Given | Promise<Given> {
+  /** Returns the request with the value of `ctx.context` added. */
+  withContext<Given extends ContextFacts>(request: Given): Given | Promise<Given> {
     const { context } = this.options;
-    return context === undefined ? call : this.#withContext(call, context);
+    return context === undefined ? request : this.#withContext(request, context);
   }
 
-  async #withContext<Given extends ContextFacts>(call: Given, context: unknown): Promise<Given> {
-    const { http, env, principal } = call;
-    const value =
-      typeof context === "function" ? await (context as ContextFunction<unknown>)(http, env, principal) : context;
-    return { ...call, context: value };
+  async #withContext<Given extends ContextFacts>(request: Given, option: unknown): Promise<Given> {
+    const { http, env, principal } = request;
+    const context =
+      typeof option === "function" ? await (option as ContextFunction<unknown>)(http, env, principal) : option;
+    return { ...request, context };
   }
 
   /** Whether every caller sees the same definitions. */
@@ -250,8 +260,9 @@ export class Registry implements ServerIdentity, QuestionReporter {
     // The options are the prototype, because a copy would lack members that an instance of a class inherits.
     const options: ServerOptions<unknown> = Object.create(this.options, VIEWED);
     const view = new Registry(options);
-    const { methods, notifications, changes, extensions } = this;
-    Object.assign(view, { methods, notifications, changes, extensions });
+    const { methods, notifications, changes } = this;
+    Object.assign(view, { methods, notifications, changes });
+    view.#extensions = this.#extensions;
     view.#provider = this.provider;
     view.rootsChanged = this.rootsChanged;
     view.#used = new Set(this.#used);
@@ -266,13 +277,13 @@ export class Registry implements ServerIdentity, QuestionReporter {
     for (const definition of (await definitions?.(caller)) ?? []) {
       const item = this.#compiled.get(definition) ?? compile(definition);
       this.#compiled.set(definition, item);
-      const place = `definitions of new McpServer("${options.name}")`;
-      if (isSeen(item)) view.#planItem(item, place)();
+      const where = `definitions of new McpServer("${options.name}")`;
+      if (isSeen(item)) view.#planItem(item, where)();
     }
     return view;
   }
 
-  /** Whether a URI is that of a hidden resource, or one that a hidden template matches. */
+  /** Whether a URI belongs to a hidden resource, or matches a hidden template. */
   hides(kind: "resource" | "resourceTemplate", uri: string): boolean {
     return this.#hidden.some((item) => {
       if (item.definition.kind !== kind) return false;
@@ -280,23 +291,23 @@ export class Registry implements ServerIdentity, QuestionReporter {
     });
   }
 
-  /** Only `true` shows a definition, so that a promise or a forgotten `return` hides it. */
+  /** Only `true` shows a definition, so that a promise or a missing `return` hides it. */
   #isTrue(answer: unknown, definition: Definition<unknown>, runtime: ErrorReporter): boolean {
     if (typeof answer !== "boolean") {
       const what = describeType(answer);
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
-        const text = `The option visible returned ${what} for "${toKey(definition)}", so it is hidden. Return true or false, not a Promise.`;
-        const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
-        this.report(new KitError("options-invalid", text), where, runtime);
+        const text = `The option visible returned ${what} for "${toKey(definition)}", so it is hidden; return true or false.`;
+        const context = { correlationId: crypto.randomUUID(), method: "(visible)" };
+        this.report(new KitError("options-invalid", text), context, runtime);
       }
     }
     return answer === true;
   }
 
   /** Whether the server has a list and its methods: a definition was once added to it, or the options declare it. */
-  offers(list: ListKind): boolean {
-    if (this.#used.has(list) || this.options.capabilities?.[list] !== undefined) return true;
+  offers(list: string): boolean {
+    if (this.#used.has(list as ListKind) || this.options.capabilities?.[list] !== undefined) return true;
     return list === "resources" && this.provider !== undefined;
   }
 
@@ -317,15 +328,14 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** Returns the capabilities that the version defines and whose state the transport keeps. */
   capabilities(rules: VersionRules, features: TransportFeatures): JsonObject {
     const derived: JsonObject = {};
-    const changing = features.notifications ? { listChanged: true } : {};
-    if (this.offers("tools")) derived.tools = changing;
-    if (this.offers("prompts")) derived.prompts = changing;
-    if (this.offers("resources")) derived.resources = features.notifications ? { ...changing, subscribe: true } : {};
+    for (const list of LIST_KINDS) {
+      if (this.offers(list)) derived[list] = features.notifications ? { listChanged: true } : {};
+    }
+    if (features.notifications && derived.resources) derived.resources = { listChanged: true, subscribe: true };
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (features.logLevel) derived.logging = {};
     const all: JsonObject = { ...derived, ...this.options.capabilities };
-    const { extensions } = this;
-    if (extensions) all.extensions = { ...(all.extensions as JsonObject | undefined), ...extensions };
+    if (this.#extensions) all.extensions = { ...(all.extensions as JsonObject | undefined), ...this.#extensions };
     return features.declare?.(all) ?? all;
   }
 
@@ -356,23 +366,23 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 
   /**
-   * Reports to `onError`, or to `runtime` if there is none. Never throws, because a failing reporter must not prevent
-   * the answer.
+   * Reports to `onError`, or to `runtime` if there is no `onError`. Never throws, because a failing reporter must not
+   * prevent the response.
    */
-  report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
+  report(error: unknown, context: ErrorContext, runtime: ErrorReporter): void {
     const { onError } = this.options;
-    // The exception of a failing `onError` goes to the runtime. If that fails too, it is dropped.
-    const tellRuntime = (failure: unknown) =>
+    // An exception of `onError` goes to the runtime. If the runtime fails too, it is dropped.
+    const reportToRuntime = (failure: unknown) =>
       runDetached(
-        () => runtime(failure, where),
+        () => runtime(failure, context),
         () => undefined,
       );
-    if (onError) runDetached(() => onError(error, where), tellRuntime);
-    else tellRuntime(error);
+    if (onError) runDetached(() => onError(error, context), reportToRuntime);
+    else reportToRuntime(error);
   }
 }
 
-/** Options that the view of a caller does not inherit, because they have already been applied. */
+/** The options that the view of a caller does not inherit, because they have already been applied. */
 const VIEWED = Object.fromEntries(
-  ["tools", "prompts", "resources", "definitions", "visible"].map((name) => [name, { value: undefined }]),
+  [...LIST_KINDS, "definitions", "visible"].map((name) => [name, { value: undefined }]),
 );

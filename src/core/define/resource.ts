@@ -29,25 +29,25 @@ import { UriTemplate, type UriTemplateVariables } from "./uri-template.ts";
 export interface ResourceContent {
   /** The URI of this part. @default the URI that was read */
   readonly uri?: string;
-  /** The media type. @default that of the definition */
+  /** The media type. @default the media type of the definition */
   readonly mimeType?: string;
-  /** The contents as text. Give this or `blob`. */
+  /** The contents as text. Give either `text` or `blob`. */
   readonly text?: string;
-  /** The contents as bytes. Give this or `text`. */
+  /** The contents as bytes. Give either `text` or `blob`. */
   readonly blob?: Base64OrBytes;
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 
-/** The contents of a resource with a cache hint of their own, which replaces that of the definition. */
+/** The contents of a resource with a cache hint, which replaces the hint of the definition. */
 export interface ReadResult extends CacheHint {
-  /** The contents; several for a folder. */
+  /** The contents. A folder may have several. */
   readonly contents: readonly ResourceContent[];
 }
 
 /**
- * The values that a reader may return: text, bytes, one content or several (a folder), or these with a cache hint.
- * `undefined` or null means that there is no such resource.
+ * The values that a reader may return: text, bytes, one or more contents, or contents with a cache hint. `undefined` or
+ * null means that the resource does not exist.
  */
 export type ReadReturn =
   | string
@@ -71,11 +71,11 @@ export type ResourceTemplateReader<Env> = (
 
 /** Options that resources and resource templates have in common. */
 export interface CommonResourceOptions {
-  /** The name, for programs. @default the URI */
+  /** The name for programs. @default the URI */
   readonly name?: string;
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** A description for people and models. */
+  /** A description for users and models. */
   readonly description?: string;
   /** A media type, such as `text/plain; charset=utf-8` (RFC 6838). */
   readonly mimeType?: string;
@@ -85,17 +85,21 @@ export interface CommonResourceOptions {
   readonly icons?: readonly Icon[];
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
-  /** How long clients may keep the contents, and who may share them. @default the server's hint for `resources/read` */
+  /**
+   * How long clients may cache the contents, and who may share them.
+   *
+   * @default the server's hint for `resources/read`
+   */
   readonly cache?: CacheHint;
 }
 
-/** Describes a resource. @see MCP 2026-07-28, server/resources, "Resource" */
+/** The description of a resource. @see MCP 2026-07-28, server/resources, "Resource" */
 export interface ResourceOptions extends CommonResourceOptions {
   /** The size of the contents in bytes, if it is known. */
   readonly size?: number;
 }
 
-/** Describes a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
+/** The description of a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
 export interface ResourceTemplateOptions<Env = unknown> extends CommonResourceOptions {
   /** Completers of the variables, by name of the variable. */
   readonly complete?: Completers<Env>;
@@ -125,11 +129,11 @@ export interface ResourceTemplateDefinition<Env = unknown> {
   read(uri: string, variables: UriTemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
-/** Resources that are stored elsewhere. It is called for URIs that no definition matches. */
+/** Provides resources that are stored elsewhere. Called for URIs that no definition matches. */
 export interface ResourceProvider<Env = unknown> {
   /** The resources that are listed after the definitions. */
   list?(ctx: HandlerContext<Env>): readonly ListedResource[] | Promise<readonly ListedResource[]>;
-  /** Reads a URI. Returns `undefined` if there is no such resource. */
+  /** Reads a URI. Returns `undefined` if the resource does not exist. */
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
@@ -194,12 +198,12 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
     throw new KitError(
       "definition-invalid",
-      `Resource ${JSON.stringify(uri)} is not a URI: it needs a scheme, as in "file:///a.txt", and other characters percent-encoded (RFC 3986).`,
+      `Resource ${JSON.stringify(uri)} is not a URI; write it with a scheme, such as "file:///a.txt", and percent-encoded (RFC 3986).`,
     );
   }
   checkCommon(`Resource "${uri}"`, definition, RESOURCE);
   checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
-  // The bindings have no type from here on; see `compile`.
+  // From here on, the type of the bindings is erased; see `compile`.
   return {
     key: uri,
     definition: definition as ResourceDefinition,
@@ -262,7 +266,7 @@ function checkCommon(
 /**
  * Returns the `contents` of a resource.
  *
- * @throws {McpError} if it was not found.
+ * @throws {McpError} if the resource does not exist.
  * @throws {KitError} `result-invalid` like {@link encodeContents}.
  */
 export function toContents(
@@ -278,7 +282,7 @@ export function toContents(
   const { contents = whole } = whole as Partial<ReadResult>;
   return [contents].flat().map((content: unknown) => {
     if (isObject(content)) return encodeContents({ ...own, ...content }, rules);
-    const text = `The reader of ${quote(uri)} returned contents of the type ${typeof content}, not objects with "text" or "blob".`;
+    const text = `The reader of ${quote(uri)} returned contents of type ${typeof content}; return objects with "text" or "blob".`;
     throw new KitError("result-invalid", text);
   });
 }
@@ -286,7 +290,7 @@ export function toContents(
 /**
  * Returns the error for a missing resource.
  *
- * @param spelling The spelling in which a template of the server matches the URI.
+ * @param spelling The spelling of the URI that a template of the server matches.
  * @see MCP 2026-07-28, server/resources, "Error Handling"
  */
 export function resourceNotFound(uri: string, rules: VersionRules, spelling?: string): McpError {

@@ -10,6 +10,7 @@ import type { ClientFacts, Implementation, Principal } from "../protocol/client-
 import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { checkFunction } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { CLIENT_REQUESTS } from "../protocol/methods.ts";
 import type { CacheableMethod, CacheHint } from "./cache-hint.ts";
 import type { ContextOf } from "./handler-context.ts";
 import type { AroundHook, RequestEndHook } from "./hook-types.ts";
@@ -32,7 +33,7 @@ export interface RequestFacts {
   readonly headers: { get(name: string): string | null };
 }
 
-/** The caller that `definitions` and `visible` decide about. */
+/** The caller for which `definitions` and `visible` decide. */
 export interface CallerFacts<Env> {
   /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
@@ -47,8 +48,8 @@ export type ContextFunction<Env> = (
   principal: Principal | undefined,
 ) => ContextOf<Env> | Promise<ContextOf<Env>>;
 
-/** The subscriber, and its request. */
-export interface SubscriptionPlace<Env> {
+/** The subscriber of a resource, and its request. */
+export interface SubscriptionContext<Env> {
   /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
   /** The principal of the subscriber. Undefined if it is anonymous, and when an unused session ends. */
@@ -60,22 +61,22 @@ export interface SubscriptionPlace<Env> {
 }
 
 /** Stops watching a resource for one subscriber. */
-export type SubscriptionHook<Env> = (uri: string, place: SubscriptionPlace<Env>) => void | Promise<void>;
+export type SubscriptionHook<Env> = (uri: string, context: SubscriptionContext<Env>) => void | Promise<void>;
 
 /**
- * Decides whether a client may subscribe to a resource, and starts watching it. `true` or nothing admits the client.
- * `false` refuses it as if there were no such resource. A hook that throws McpError refuses with that error. Anything else
- * is a mistake: the client is refused, and `onError` receives a report.
+ * Decides whether a client may subscribe to a resource, and starts watching it. `true` or undefined admits the client.
+ * `false` refuses it as if the resource did not exist. A hook that throws McpError refuses with that error. Any other
+ * result is a mistake: the client is refused, and `onError` receives a report.
  */
 export type SubscribeHook<Env> = (
   uri: string,
-  place: SubscriptionPlace<Env>,
+  context: SubscriptionContext<Env>,
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement has the type void.
 ) => boolean | undefined | void | Promise<boolean | undefined | void>;
 
 /** The description of a server, and the settings of its behavior. */
 export interface ServerOptions<Env> extends Implementation {
-  /** A text for the model that explains how to use the server. Sent with `initialize` and `server/discover`. */
+  /** Instructions for the model on how to use the server. Sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
   /** Tools created by `defineTool`. */
   readonly tools?: readonly ToolDefinition<Env>[];
@@ -92,31 +93,31 @@ export interface ServerOptions<Env> extends Implementation {
   readonly capabilities?: JsonObject;
   /** The protocol versions that the server accepts. @default every version that the kit supports */
   readonly protocolVersions?: readonly string[];
-  /** How long clients of 2026-07-28 may keep the results of each method. @default clients ask again each time */
+  /** How long clients of 2026-07-28 may cache the results of each method. @default results are not cached */
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
-  /** Hooks that wrap every request. The first one is the outermost. */
+  /** Hooks that wrap every request. The first hook is the outermost. */
   readonly around?: readonly AroundHook<Env>[];
   /**
    * The value of `ctx.context` in every handler, or a function that returns it. The function is called for each
-   * request, so that no value of one request reaches another; on stdio it gets no `request`. `WithContext` declares the
-   * type of the value.
+   * request, so that no value of one request reaches another request; on stdio, `request` is undefined. `WithContext`
+   * declares the type of the value.
    */
   readonly context?: ContextOf<Env> | ContextFunction<Env>;
   /**
-   * Definitions that depend on stored state or on the caller, in addition to the fixed ones. Called before each
+   * Definitions that depend on stored state or on the caller, in addition to the fixed definitions. Called before each
    * request, in the isolate that serves it, so that lists and calls agree. Return the same objects if possible, because
    * each object is compiled only once.
    */
   readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
   /**
-   * Whether a caller sees a definition. It cannot call a definition that it does not see. Only `true` shows a
+   * Whether a caller sees a definition. A caller cannot use a definition that it does not see. Only `true` shows a
    * definition. A result that is not a boolean, such as a Promise, hides it and is reported to `onError` once.
    *
-   * @default everything is shown
+   * @default every definition is shown
    */
   readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
   /**
-   * Called before a client is subscribed to a resource. Return `false` to refuse as if there were no such resource, or
+   * Called before a client is subscribed to a resource. Return `false` to refuse as if the resource did not exist, or
    * throw McpError to refuse with an error; `subscriptions/listen` leaves the resource out in both cases.
    *
    * @default every resource that the client can see
@@ -130,14 +131,15 @@ export interface ServerOptions<Env> extends Implementation {
    */
   readonly onRequestEnd?: RequestEndHook<Env>;
   /**
-   * Called once for each sampling request that a client was sent, however it ends. An exception of the hook changes
-   * nothing. Modern clients answer with their next request: for a client that never returns the hook is not called, and
-   * for one that sends its answer twice it is called twice. A question of a task that is never answered is `cancelled`
-   * when the task ends.
+   * Called once for each sampling request that was sent to a client, however it ends. An exception of the hook has no
+   * effect. Modern clients answer with their next request: if a client does not send it, the hook is not called, and if
+   * it sends the answer twice, the hook is called twice. The outcome of an unanswered question of a task is
+   * `cancelled`, when the task ends.
    */
   readonly onSample?: SampleHook<Env>;
   /**
-   * Receives every exception for which the client got only a correlation id, and warnings about mistakes in the server.
+   * Receives every exception of which the client received only a correlation id, and warnings about mistakes in the
+   * server.
    *
    * @default the runtime's log
    */
@@ -170,16 +172,15 @@ const OPTIONS: OptionTable<ServerOptions<unknown>> = {
   onError: null,
 };
 
-const CACHEABLE: OptionTable<Record<CacheableMethod, CacheHint>> = {
-  "server/discover": null,
-  "tools/list": null,
-  "prompts/list": null,
-  "resources/list": null,
-  "resources/templates/list": null,
-  "resources/read": null,
-};
+const CACHEABLE = Object.fromEntries(
+  Object.entries(CLIENT_REQUESTS).flatMap(([method, row]) => ("isCacheable" in row ? [[method, null] as const] : [])),
+);
 
-/** Checks the options of a server. @throws {KitError} `options-invalid` for an unknown option or a number out of range. */
+/**
+ * Checks the options of a server.
+ *
+ * @throws {KitError} `options-invalid` for an unknown option or a number out of range.
+ */
 export function checkServerOptions(options: ServerOptions<unknown>): void {
   checkFunction("visible of new McpServer()", options.visible);
   checkOptions("new McpServer(): ", options, OPTIONS);

@@ -21,8 +21,8 @@ import type { Definition, ServerOptions } from "./server-options.ts";
 import type { AnySchemaOrNone, ToolHandler, ToolOptions } from "./tool.ts";
 
 /**
- * The member of a server that holds its {@link Registry}. The symbol is global, so that two copies of the package can
- * read each other's servers.
+ * The member of a server that holds its {@link Registry}. The symbol is global, so that another copy of the
+ * package can read the server.
  */
 export const REGISTRY: unique symbol = Symbol.for("mcp-edge.registry");
 
@@ -44,14 +44,14 @@ export class McpServer<Env = unknown> {
    * @internal
    */
   declare readonly [REGISTRY]: Registry;
-  /** For types only: a server that needs bindings cannot be used as one that needs none. */
+  /** For types only: a server that needs bindings cannot be used where no bindings are given. */
   declare readonly [ENV]: (env: Env) => void;
 
   /**
    * Creates a server. `edge()` or `serveStdio()` serves it.
    *
    * @throws {KitError} `options-invalid` for an unknown option or a number out of range. If a definition in a list is
-   *   refused, the error names its place in the list.
+   *   refused, the error names its position in the list.
    * @throws {RangeError} if `protocolVersions` is empty or names an unknown version.
    */
   constructor(options: ServerOptions<Env>) {
@@ -87,9 +87,9 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Defines a resource template: resources whose URIs match a URI template (RFC 6570). It matches the URIs that it would
-   * write itself, apart from escapes of characters other than `/`, `?` and `#`, and from the order of a query. Throws like
-   * {@link McpServer.tool}.
+   * Defines a resource template: resources whose URIs match a URI template (RFC 6570). It matches the URIs that it
+   * expands to, regardless of escapes of characters other than `/`, `?` and `#`, and of the order of a query. Throws
+   * like {@link McpServer.tool}.
    */
   resourceTemplate(
     uriTemplate: string,
@@ -103,9 +103,9 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Sets the provider of resources that are stored elsewhere. It is called for URIs that no definition matches.
+   * Sets the provider of resources that are stored elsewhere. Called for URIs that no definition matches.
    *
-   * @throws {KitError} `definition-duplicate` if there is one already.
+   * @throws {KitError} `definition-duplicate` if there is a provider already.
    */
   resourceProvider(provider: ResourceProvider<Env>): this {
     this[REGISTRY].setProvider(provider as ResourceProvider);
@@ -151,15 +151,15 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Adds all definitions of another server (the part) to this one: tools, prompts, custom methods and notifications
-   * under `prefix + name`, resources and resource templates under their URIs, and its provider if this server has none. Later
-   * changes of the part apply here immediately, with notifications to the clients of both. Only definitions are shared:
-   * hooks, `onError` and options are those of this server.
+   * Adds all definitions of another server (the part) to this server: tools, prompts, custom methods and notifications
+   * under `prefix + name`, resources and resource templates under their URIs, and its provider if this server has none.
+   * Later changes of the part apply here immediately, with notifications to the clients of both. Only definitions are
+   * shared: the hooks, `onError` and the options of the part do not apply here.
    *
-   * @param options.prefix The text before each name, such as "math/".
+   * @param options.prefix The prefix of each name, such as "math/".
    * @throws {KitError} `definition-duplicate` (`method-defined` for a custom method) naming both definitions if a name
-   *   or URI is taken. Nothing is changed then. The same applies to a definition that is later added to the part.
-   *   `definition-invalid` if a server would contain itself, or a name with its prefix is not allowed.
+   *   or URI is taken; then this server does not change. The same applies to a definition that is later added to the
+   *   part. `definition-invalid` if a server would contain itself, or a name with its prefix is not allowed.
    */
   mount(part: McpServer<Env> | McpServer, { prefix }: { readonly prefix: string }): this {
     this[REGISTRY].mount(part[REGISTRY], prefix);
@@ -171,28 +171,28 @@ export class McpServer<Env = unknown> {
    * continue.
    *
    * @param key The name of a tool or prompt, the URI of a resource, or the URI template.
-   * @returns Whether there was one.
+   * @returns Whether the definition existed.
    */
   remove(kind: Definition<Env>["kind"], key: string): boolean {
     return this[REGISTRY].remove(kind, key);
   }
 
-  /** Replaces the definition with the same name or URI, or adds this one. Throws like {@link McpServer.tool}. */
+  /** Replaces the definition with the same name or URI, or adds this definition. Throws like {@link McpServer.tool}. */
   replace(definition: Definition<Env>): this {
     return this.#add(definition, "server.replace()", true);
   }
 
-  /** Notifies clients that the list of tools changed. Adding and removing tools does so by itself. */
+  /** Notifies clients that the list of tools changed. Called automatically when tools are added or removed. */
   toolsChanged(): void {
     this[REGISTRY].publish({ kind: "tools" });
   }
 
-  /** Notifies clients that the list of prompts changed. Adding and removing prompts does so by itself. */
+  /** Notifies clients that the list of prompts changed. Called automatically when prompts are added or removed. */
   promptsChanged(): void {
     this[REGISTRY].publish({ kind: "prompts" });
   }
 
-  /** Notifies clients that the list of resources changed. Adding and removing them does so by itself. */
+  /** Notifies clients that the list of resources changed. Called automatically when resources are added or removed. */
   resourcesChanged(): void {
     this[REGISTRY].publish({ kind: "resources" });
   }
@@ -208,8 +208,8 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Sends a log message to every legacy client that asked for this level or a less severe one. It is dropped if no
-   * client listens. In a handler, use `ctx.log` instead.
+   * Sends a log message to every legacy client that asked for this level or a less severe one. The message is dropped
+   * if no client listens. In a handler, use `ctx.log` instead.
    *
    * @param data Any JSON value.
    */
@@ -217,8 +217,8 @@ export class McpServer<Env = unknown> {
     this[REGISTRY].publish({ kind: "log", level, data: logData(data), ...(logger === undefined ? {} : { logger }) });
   }
 
-  #add(definition: Definition<Env>, place: string, isReplacing = false): this {
-    this[REGISTRY].add(definition, place, isReplacing);
+  #add(definition: Definition<Env>, where: string, isReplacing = false): this {
+    this[REGISTRY].add(definition, where, isReplacing);
     return this;
   }
 }

@@ -28,13 +28,13 @@ import type { InputRequired } from "./input-required.ts";
  * default: not read-only, destructive, not idempotent, open world.
  */
 export interface ToolAnnotations {
-  /** The name, for people. `title` of the tool itself takes precedence. */
+  /** The human-readable name. `title` of the tool itself takes precedence. */
   readonly title?: string;
-  /** Whether the tool changes nothing. @default false */
+  /** Whether the tool has no side effects. @default false */
   readonly readOnlyHint?: boolean;
-  /** Whether the tool may delete or overwrite something. @default true */
+  /** Whether the tool may delete or overwrite data. @default true */
   readonly destructiveHint?: boolean;
-  /** Whether a repeated call with the same arguments has no further effect. @default false */
+  /** Whether a repeated call with the same arguments has no additional effect. @default false */
   readonly idempotentHint?: boolean;
   /** Whether the tool reaches beyond its server, as a web search does. @default true */
   readonly openWorldHint?: boolean;
@@ -61,7 +61,8 @@ export interface ToolResult {
 }
 
 /**
- * The values that a tool without `output` may return. A plain object becomes JSON text; no value becomes empty content.
+ * The values that a tool without `output` may return. A plain object becomes JSON text; undefined becomes empty
+ * content.
  */
 export type ToolReturn =
   | string
@@ -74,7 +75,7 @@ export type ToolReturn =
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement has the type void.
   | void;
 
-/** A schema, or undefined where there is none. */
+/** A schema, or undefined. */
 export type AnySchemaOrNone = AnySchema | undefined;
 
 /** The arguments that a handler receives: the output of the input schema, or an empty object. */
@@ -93,9 +94,9 @@ export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone,
 
 /** The description of a tool, and the settings of its calls. */
 export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What the tool does, for the model. */
+  /** The description of the tool for the model. */
   readonly description?: string;
   /** The schema of the arguments, with an object as its root. Without it the tool takes no arguments. */
   readonly input?: In;
@@ -108,7 +109,7 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
   /**
-   * Milliseconds that the handler may run, at most 2^31 - 1. After that, `ctx.signal` aborts and the client gets an
+   * How long the handler may run, in milliseconds, at most 2^31 - 1. Then `ctx.signal` aborts, and the client gets an
    * error result. 0 and Infinity mean no limit.
    *
    * @default limits.toolTimeoutMs
@@ -138,24 +139,27 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
    */
   readonly taskStartsAt?: "call" | "handler";
   /**
-   * Milliseconds from the creation of a task of this tool until it is deleted, from 1 to 2^31 - 1.
+   * Lifetime of a task of this tool from its creation to its deletion, in milliseconds, from 1 to 2^31 - 1.
    *
    * @default ttlMs of `tasks()`
    */
   readonly taskTtlMs?: number;
-  /** Client capabilities that the tool needs. A modern client that lacks one gets -32021 before the handler starts. */
+  /**
+   * Client capabilities that the tool needs. A modern client that lacks a capability gets -32021 before the handler
+   * starts.
+   */
   readonly requires?: readonly ClientCapabilityName[];
 }
 
-/** A tool as a value, created by {@link defineTool}. It can be added to any number of servers. */
+/** A tool as a value, created by {@link defineTool}. It can be added to several servers. */
 export interface ToolDefinition<Env = unknown> {
   /** The kind of definition. */
   readonly kind: "tool";
   /** The name, as clients send it. */
   readonly name: string;
-  /** The listed properties of the tool, and how its calls run. */
+  /** The listed properties of the tool, and the settings of its calls. */
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
-  // Method syntax allows a definition that needs no bindings on a server that has some.
+  // Method syntax allows a definition without bindings on a server with bindings.
   /** Runs the tool. */
   handler(args: never, ctx: HandlerContext<Env>): unknown;
 }
@@ -193,7 +197,10 @@ export interface CompiledTool extends CatalogItem {
   readonly handler: (args: unknown, ctx: HandlerContext) => unknown;
 }
 
-/** 1 to 128 of the characters that the specification allows, and "/", which many servers use. */
+/**
+ * 1 to 128 characters: those that the specification allows (server/tools, "Tool Names"), and "/", which many servers
+ * use.
+ */
 const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
 
 const OPTIONS: OptionTable<CompiledTool["options"]> = {
@@ -218,13 +225,13 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new KitError(
       "definition-invalid",
-      `Tool name ${JSON.stringify(name)} is not allowed: 1 to 128 letters, digits, "_", "-", "." or "/" (MCP 2026-07-28, server/tools, "Tool Names").`,
+      `Tool name ${JSON.stringify(name)} is not allowed; use 1 to 128 letters, digits, "_", "-", "." or "/".`,
     );
   }
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
-  // Infinity means no bound, like 0, but the check takes whole numbers only.
+  // Infinity means no limit, like 0, but the check accepts whole numbers only.
   const bounded = options?.timeoutMs === Infinity ? { ...options, timeoutMs: 0 } : options;
   checkOptions(`Tool "${name}": `, bounded, OPTIONS);
   const compiled = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
@@ -234,7 +241,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   if (input && input.json.type !== "object") {
     throw new KitError(
       "definition-invalid",
-      `The input of tool "${name}" has ${JSON.stringify(input.json.type)} at its root; arguments are always an object (MCP 2026-07-28, server/tools, "Tool").`,
+      `The input of tool "${name}" has the root type ${JSON.stringify(input.json.type)}; it must be "object".`,
     );
   }
   // Validation returns the output of the schema, which is the type that the handler declares.
@@ -243,7 +250,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = listParamHeaders(name, inputJson);
   const hints = describeHints(options.annotations);
-  // The bindings have no type from here on; see `compile`.
+  // From here on, the type of the bindings is erased; see `compile`.
   return {
     key: name,
     definition: definition as ToolDefinition,

@@ -1,7 +1,7 @@
 /**
  * Matches and expands URI templates (RFC 6570). Matching takes linear time: a variable ends where the next literal
- * first occurs, and there is no backtracking. (Packages that backtrack take minutes on `{a}-{b}-{c}-{d}-{e}!` and a URI
- * of 6,000 characters.)
+ * first occurs, and there is no backtracking. (With backtracking, `{a}-{b}-{c}-{d}-{e}!` and a URI of 6,000 characters
+ * would take minutes.)
  *
  * Operators: none, `+`, `#`, `.`, `/`, `;`, `?`, `&`. Templates with the modifiers `*` and `:n` are refused, because
  * resource variables are neither lists nor prefixes.
@@ -64,33 +64,33 @@ export class UriTemplate {
     if (new Set(this.names).size < this.names.length) throw invalid(text, "a variable occurs twice");
   }
 
-  /** Returns the URI for these variables. A missing variable is left out with its separator. */
+  /** Returns the URI for these variables. A missing variable and its separator are left out. */
   expand(variables: UriTemplateVariables): string {
     return this.parts.map((part) => (typeof part === "string" ? part : expandExpression(part, variables))).join("");
   }
 
   /**
    * Returns the variables of a URI, or undefined if the template does not match it. It matches only what `expand` would
-   * write, apart from differences that make none to `uriKey`, so that a reader never gets the same variables for URIs
-   * with different keys. Otherwise the scopes of one resource could be avoided by another spelling: `{+path}` would be
-   * "a/b" in `a%2Fb` too.
+   * write, apart from differences that `uriKey` ignores, so that a reader never gets the same variables for URIs with
+   * different keys. Otherwise the scopes of a resource could be avoided by another spelling: `{+path}` would be "a/b"
+   * in `a%2Fb` as well.
    */
   match(uri: string): UriTemplateVariables | undefined {
     const variables = this.read(uri);
     return variables && uriKey(this.expand(variables)) === uriKey(uri) ? variables : undefined;
   }
 
-  /** Returns the variables of a URI, or undefined if it has no spelling that the template matches. */
+  /** Returns the variables of a URI, or undefined if the template matches no spelling of it. */
   read(uri: string): UriTemplateVariables | undefined {
     const found = new Map<string, string>();
     let rest = normalUri(uri);
-    for (const [place, part] of this.parts.entries()) {
+    for (const [index, part] of this.parts.entries()) {
       if (typeof part === "string") {
         if (!rest.startsWith(part)) return undefined;
         rest = rest.slice(part.length);
         continue;
       }
-      const text = rest.slice(0, this.#extent(part, place, rest));
+      const text = rest.slice(0, this.#extent(part, index, rest));
       if (!matchExpression(part, text, found)) return undefined;
       rest = rest.slice(text.length);
     }
@@ -102,8 +102,8 @@ export class UriTemplate {
    * Returns the end of the text of an expression: the end of the URI for the last part, else the start of the next
    * part.
    */
-  #extent(part: Expression, place: number, rest: string): number {
-    const next = this.parts[place + 1];
+  #extent(part: Expression, index: number, rest: string): number {
+    const next = this.parts[index + 1];
     if (next === undefined) return rest.length;
     const delimiter = typeof next === "string" ? next : OPERATORS[next.operator].first;
     // The search starts after the expression's own first character, which may equal the delimiter, as in {/a}{/b}.
@@ -166,9 +166,9 @@ function matchListed(
   found: Map<string, string>,
 ) {
   if (pieces.length > names.length) return false;
-  return pieces.every((piece, place) => {
+  return pieces.every((piece, index) => {
     const value = decodeValue(piece, operator);
-    const name = names[place];
+    const name = names[index];
     if (value === undefined || name === undefined || (piece === "" && operator === "")) return false;
     found.set(name, value);
     return true;

@@ -7,7 +7,7 @@ import type { Principal } from "./client-facts.ts";
 import { type LoggingLevel, passesLevel } from "./logging.ts";
 import { uriKey } from "./uri.ts";
 
-/** A change, or a message for the log. */
+/** A notification of a change, or a log message. */
 export type ChangeNotification =
   | { readonly kind: ListKind }
   /** The contents of a resource changed. */
@@ -18,12 +18,15 @@ export type ChangeNotification =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
 
-export type ListKind = "tools" | "prompts" | "resources";
+/** The lists whose changes are reported. Resource templates are in the list of resources. */
+export const LIST_KINDS = ["tools", "prompts", "resources"] as const;
 
-/** The notifications that one client wants. It is plain data, because it is sent to Durable Objects. */
+export type ListKind = (typeof LIST_KINDS)[number];
+
+/** The notifications that one client receives. It is plain data, because it is sent to Durable Objects. */
 export interface ChangeFilter {
   readonly lists: readonly ListKind[];
-  /** Resources subscribed to. */
+  /** The resources to which the client is subscribed. */
   readonly uris: readonly string[];
   /** Ids of the URL elicitations that the client was sent. */
   readonly elicitations?: readonly string[] | undefined;
@@ -36,13 +39,16 @@ export type ChangeListener = (notification: ChangeNotification) => void;
 
 /** The owner and the size of a stream, so that a source can enforce its limits. */
 export interface Claim {
-  /** The principal that opened the stream; undefined for an anonymous one and for a session, which has one stream. */
+  /**
+   * The principal that opened the stream; undefined for an anonymous client, and for a session, which has only one
+   * stream.
+   */
   readonly principal: Principal | undefined;
-  /** Characters that are kept while the stream is open; see {@link computeSize}. */
+  /** The number of characters that stay in memory while the stream is open; see {@link computeSize}. */
   readonly size: number;
 }
 
-/** The memory that a URI takes beside its characters, in characters. */
+/** The memory that a URI takes in addition to its characters, in characters. */
 const URI_OVERHEAD = 64;
 
 /** Estimates the memory that a subscription takes, in characters. */
@@ -53,8 +59,8 @@ export function computeSize(kept: unknown, uris: readonly string[]): number {
 /** A source of notifications: this process, or a hub that connects all processes. */
 export interface ChangeSource {
   /**
-   * Resolves once every notification published from now on is delivered. Rejects when the source cannot be reached, and with
-   * `BusyError` when there are too many streams.
+   * Resolves once every later notification will be delivered. Rejects if the source cannot be reached, and with
+   * `BusyError` if there are too many streams.
    */
   open(filter: ChangeFilter, listener: ChangeListener, claim: Claim): Promise<ChangeSubscription>;
 }
@@ -69,12 +75,12 @@ export interface ChangeSubscription {
   readonly ended: Promise<void>;
 }
 
-/** Whether a notification announces a change. Equal ones that the client has not yet read are merged. */
+/** Whether a notification announces a change. Equal notifications that the client has not read yet are merged. */
 export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
 
-/** Returns whether the client of a filter wants a notification. */
+/** Returns a function that tells whether a filter admits a notification. */
 export function compileFilter({
   lists,
   uris,
@@ -82,21 +88,24 @@ export function compileFilter({
   tasks,
   logLevel,
 }: ChangeFilter): (notification: ChangeNotification) => boolean {
-  const wanted = { resource: new Set(uris.map(uriKey)), elicitation: new Set(elicitations), task: new Set(tasks) };
+  const admitted = { resource: new Set(uris.map(uriKey)), elicitation: new Set(elicitations), task: new Set(tasks) };
   return (notification) => {
-    if ("id" in notification) return wanted[notification.kind].has(notification.id);
-    if ("uri" in notification) return wanted.resource.has(uriKey(notification.uri));
+    if ("id" in notification) return admitted[notification.kind].has(notification.id);
+    if ("uri" in notification) return admitted.resource.has(uriKey(notification.uri));
     return "level" in notification ? passesLevel(notification.level, logLevel) : lists.includes(notification.kind);
   };
 }
 
-/** Passes each notification to every listener of this process in a microtask. Equal notifications of one turn arrive as one. */
+/**
+ * Passes each notification to every listener of this process in a microtask. Equal notifications of one turn are
+ * merged.
+ */
 export class ChangeBus {
   readonly #listeners = new Map<unknown, (notifications: readonly ChangeNotification[]) => void>();
   readonly #waiting = new Map<unknown, ChangeNotification>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed Receives what a listener throws. The other listeners are still called. */
+  /** @param failed Receives what a listener throws. All other listeners are still called. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }

@@ -1,6 +1,6 @@
 /**
- * Checks options when they are given, so that a mistake fails where it was made. Unchecked, a duration that is not a
- * number, for example, would silently disable its bound.
+ * Checks options when they are given, so that a mistake fails where it was made. Without the check, a duration that is
+ * not a number would silently disable its limit, for example.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export {
 /**
  * Checks the numbers of an options object. Undefined options are not checked.
  *
- * @param where The text before the name of the option in an error, such as `durable(): `.
+ * @param where The prefix of the option's name in error messages, such as `durable(): `.
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
 export function checkNumbers(where: string, options: object, ranges: Readonly<Record<string, Range>>): void {
@@ -58,7 +58,7 @@ export function checkPath(what: string, value: unknown): void {
 /**
  * Checks an options object: its numbers, and that it has no unknown option.
  *
- * @throws {KitError} `options-invalid` naming the option, and the one it resembles.
+ * @throws {KitError} `options-invalid` naming the option, and a known option that resembles it.
  */
 export function checkOptions(where: string, options: object, table: Readonly<Record<string, Range | null>>): void {
   if (typeof options !== "object" || options === null) {
@@ -86,7 +86,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Formats milliseconds in the largest unit of which there is at least one. */
+/** Formats a duration in the largest unit that it contains at least once. */
 function duration(ms: number): string {
   const units = { year: 365 * DAY_MS, day: DAY_MS, hour: 60 * MINUTE_MS, minute: MINUTE_MS, second: 1_000 };
   const [unit, size] = Object.entries(units).find(([, size]) => ms >= size) ?? [];
@@ -95,7 +95,7 @@ function duration(ms: number): string {
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-/** Returns whether at most that many insertions, deletions and substitutions turn one word into the other. */
+/** Whether at most this number of insertions, deletions and substitutions turns one word into the other. */
 function isNear(a: string, b: string, edits: number): boolean {
   if (a === b) return true;
   if (edits === 0) return false;

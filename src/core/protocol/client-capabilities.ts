@@ -17,7 +17,7 @@ export interface ClientCapabilities extends JsonObject {
   readonly extensions?: JsonObject;
 }
 
-/** The name of a capability that a handler may check. A bare `elicitation: {}` includes `elicitation.form`. */
+/** The name of a capability that a handler may check. An empty `elicitation: {}` includes `elicitation.form`. */
 export type ClientCapabilityName =
   | "sampling"
   | "sampling.tools"
@@ -35,9 +35,9 @@ export function hasCapability(capabilities: ClientCapabilities, name: ClientCapa
   const declared = capabilities[kind];
   if (!isObject(declared)) return false;
   if (mode === undefined) return true;
-  // Before modes existed, `elicitation: {}` meant forms; the specification keeps that reading.
+  // Before modes existed, `elicitation: {}` meant forms, and the specification still says so.
   if (mode === "form") return declared.form !== undefined || declared.url === undefined;
-  // `roots.listChanged` is true or false, the others are objects.
+  // `roots.listChanged` is true or false; all other modes are objects.
   return declared[mode] !== undefined && declared[mode] !== false;
 }
 
@@ -53,7 +53,7 @@ export function capabilityObject(names: readonly ClientCapabilityName[]): JsonOb
 
 /**
  * The order of capability bits in a sealed session id. Ids outlive deploys, so entries are only ever added at the end.
- * A session does not remember details of a capability that have no bit, such as the members of `experimental`.
+ * A session does not store details of a capability that have no bit, such as the members of `experimental`.
  */
 const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
   "sampling",
@@ -69,10 +69,10 @@ const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
 
 /** Encodes capabilities as a number of at most 16 bits. */
 export function encodeCapabilities(capabilities: ClientCapabilities): number {
-  return CAPABILITY_BITS.reduce((bits, name, place) => bits | (hasCapability(capabilities, name) ? 1 << place : 0), 0);
+  return CAPABILITY_BITS.reduce((bits, name, index) => bits | (hasCapability(capabilities, name) ? 1 << index : 0), 0);
 }
 
 /** Decodes a number that {@link encodeCapabilities} returned. */
 export function decodeCapabilities(bits: number): ClientCapabilities {
-  return capabilityObject(CAPABILITY_BITS.filter((_, place) => (bits & (1 << place)) !== 0));
+  return capabilityObject(CAPABILITY_BITS.filter((_, index) => (bits & (1 << index)) !== 0));
 }

@@ -1,5 +1,5 @@
 /**
- * The facts a server knows about the client whose request it serves.
+ * The facts that a server has about the client whose request it serves.
  *
  * @module
  */
@@ -17,16 +17,17 @@ export interface Principal {
   readonly subject: string;
   /** The permissions of the subject, such as the scopes of an access token. */
   readonly scopes?: readonly string[];
-  /** Further values that authentication passes on to handlers, such as the claims of an access token. */
+  /** Additional values that authentication passes to handlers, such as the claims of an access token. */
   readonly claims?: JsonObject;
   /** The OAuth client that sent the request, as the issuer names it. */
   readonly clientId?: string;
   /** When the access token expires, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
   /**
-   * Returns an access token of the identity provider at which the user signed in, for requests to its API. It is refreshed if
-   * needed, and valid for at least a minute more. Ask for it each time you need it, and store it nowhere. It works in sessions
-   * and tasks too, until the user revokes the access. Defined only by `authorizationServer()` of `mcp-edge/authorization-server`.
+   * Returns an access token of the identity provider at which the user signed in, for requests to its API. It is
+   * refreshed if needed, and valid for at least one more minute. Call this function each time, and do not store the
+   * token. It works in sessions and tasks too, until the user revokes the access. Defined only by
+   * `authorizationServer()` of `mcp-edge/authorization-server`.
    *
    * @throws {UpstreamError} if there is no token, with the reason.
    */
@@ -37,15 +38,18 @@ export interface Principal {
 export interface UpstreamToken {
   /** The token. */
   readonly accessToken: string;
-  /** When it expires, in milliseconds since 1970. Undefined if it does not, or if the provider does not say. */
+  /**
+   * When the token expires, in milliseconds since 1970. Undefined if it does not expire, or if the provider does not
+   * say.
+   */
   readonly expiresAtMs?: number | undefined;
   /** The scopes that the provider granted. */
   readonly scopes?: readonly string[] | undefined;
 }
 
 /**
- * Returns a plain copy of the principal that an authentication hook returned, so that every access check sees the same issuer
- * and subject. Undefined unless both are non-empty strings.
+ * Returns a plain copy of the principal that an authentication hook returned, so that every access check sees the same
+ * issuer and subject. Undefined unless both are non-empty strings.
  */
 export function readPrincipal(value: unknown): Principal | undefined {
   if (!isObject(value)) return undefined;
@@ -55,17 +59,17 @@ export function readPrincipal(value: unknown): Principal | undefined {
 }
 
 /**
- * Name and version of a client or server, as it states them. They are not verified, so use them for display and logs
- * only.
+ * Name and version of a client or server, as it states them. They are not verified, so use them only for display and
+ * logs.
  */
 export interface Implementation {
-  /** The name, for programs. */
+  /** The name for programs. */
   readonly name: string;
   /** The version, in any form. */
   readonly version: string;
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** A description, for people. Sent since 2025-11-25. */
+  /** A human-readable description. Sent since 2025-11-25. */
   readonly description?: string;
   /** The URL of a web page about it. Sent since 2025-11-25. */
   readonly websiteUrl?: string;
@@ -73,7 +77,7 @@ export interface Implementation {
   readonly icons?: readonly Icon[];
 }
 
-/** The client a handler talks to. */
+/** The client whose request a handler serves. */
 export class ClientFacts {
   /**
    * The rules of the protocol version of this request.
@@ -121,7 +125,7 @@ export class ClientFacts {
 
   /** Whether the client has declared the capability and its protocol version defines it. */
   can(capability: ClientCapabilityName): boolean {
-    // Unknown members are kept, so a client may have declared a capability that its version does not define.
+    // A client may have declared a capability that its version does not define.
     return !this.rules.unknownCapabilities.includes(capability) && hasCapability(this.capabilities, capability);
   }
 }

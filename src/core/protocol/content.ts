@@ -12,27 +12,27 @@ import type { VersionRules } from "./versions.ts";
 
 /** Hints about content: its audience, its importance, and when it last changed. */
 export interface Annotations {
-  /** The readers that the content is meant for. @default both */
+  /** The intended readers of the content. @default both */
   readonly audience?: readonly ("user" | "assistant")[];
   /** The importance, from 0 (optional) to 1 (effectively required). */
   readonly priority?: number;
-  /** When the content last changed, as ISO 8601 text such as `2026-07-28T12:00:00Z`. */
+  /** When the content last changed, in ISO 8601, such as `2026-07-28T12:00:00Z`. */
   readonly lastModified?: string;
 }
 
-/** An image a client may show for a tool or server. */
+/** An image that a client may show for a tool or server. */
 export interface Icon {
   /** An `https:` or `data:` URI. */
   readonly src: string;
   /** The media type, if the URI does not show it. */
   readonly mimeType?: string;
-  /** Sizes the icon is made for, such as `48x48`, or `any` for vector formats. */
+  /** The sizes of the icon, such as `48x48`, or `any` for vector formats. */
   readonly sizes?: readonly string[];
-  /** The background that the icon is drawn for. @default any */
+  /** The theme for which the icon is designed. @default any */
   readonly theme?: "light" | "dark";
 }
 
-/** Base64 text (RFC 4648, section 4, padded), or bytes that the kit encodes. */
+/** A base64 string (RFC 4648, section 4, padded), or bytes that the kit encodes. */
 export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
 
 /** Members that every kind of content has. */
@@ -62,7 +62,7 @@ export interface ImageContent extends BlockCommon {
 }
 
 /**
- * A sound recording. Clients of versions before 2025-03-26, which lack it, receive a text block instead.
+ * An audio recording. Clients of versions before 2025-03-26, which do not have it, receive a text block instead.
  *
  * @see MCP 2026-07-28, server/tools, "Audio Content"
  */
@@ -117,13 +117,13 @@ export interface ResourceLink extends BlockCommon {
   readonly type: "resource_link";
   /** The URI of the resource. */
   readonly uri: string;
-  /** The name of the resource, for programs. */
+  /** The name of the resource for programs. */
   readonly name: string;
-  /** The name of the resource, for people. */
+  /** The human-readable name of the resource. */
   readonly title?: string;
-  /** What the resource is, for people and models. */
+  /** A description of the resource for users and models. */
   readonly description?: string;
-  /** The media type of the resource, where it is known. */
+  /** The media type of the resource, if it is known. */
   readonly mimeType?: string;
   /** The size in bytes. */
   readonly size?: number;
@@ -131,7 +131,7 @@ export interface ResourceLink extends BlockCommon {
   readonly icons?: readonly Icon[];
 }
 
-/** One piece of content: text, an image, sound, a resource or a link to one. */
+/** A block of content: text, an image, audio, a resource or a link to a resource. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
@@ -146,7 +146,7 @@ export function isMediaType(value: unknown): boolean {
 /**
  * Checks an optional `mimeType`.
  *
- * @param what The name of the thing that has this media type, for the error text.
+ * @param what The owner of the media type, for the error message.
  * @throws {KitError} naming the value if it is not a media type.
  */
 export function checkMediaType(what: string, value: unknown, code: KitErrorCode = "result-invalid"): void {
@@ -170,8 +170,8 @@ export function isContentBlock(value: unknown): value is ContentBlock {
 }
 
 /**
- * Encodes a block for a protocol version. Bytes become base64, and members that the version lacks are left out. A block
- * of a kind that the version lacks becomes a text block that describes it.
+ * Encodes a block for a protocol version. Bytes become base64, and members that the version does not define are left
+ * out. A block of a kind that the version does not define becomes a text block that describes it.
  *
  * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type, a `mimeType` that is not
  *   a media type, or `data` that is not base64.
@@ -228,11 +228,11 @@ export function encodeContents(contents: unknown, rules: VersionRules): JsonObje
 function toBase64(data: unknown, what: string): string {
   if (typeof data === "string") {
     if (isBase64(data)) return data;
-    throw invalidBlock(`has ${what} that is text but not base64; encode it, or pass the bytes as a Uint8Array`);
+    throw invalidBlock(`has ${what} that is not base64; encode the string, or pass the bytes as a Uint8Array`);
   }
   if (data instanceof Uint8Array) return encodeBase64(data);
   if (data instanceof ArrayBuffer) return encodeBase64(new Uint8Array(data));
-  throw invalidBlock(`has ${what} that is neither base64 text nor bytes`);
+  throw invalidBlock(`has ${what} that is neither a base64 string nor bytes`);
 }
 
 /** Returns a tool result with `isError` and one text block, which is valid in every version. */
@@ -251,7 +251,7 @@ export function pick(value: object, fields: readonly string[]): JsonObject {
 function describeLacking(block: ContentBlock): string {
   if (block.type === "resource_link") return `${block.title ?? block.name}: ${block.uri}`;
   const mimeType = "mimeType" in block ? ` (${block.mimeType})` : "";
-  return `[${block.type} content${mimeType} left out: the protocol version of this client has no such content]`;
+  return `[${block.type} content${mimeType} left out: this client's protocol version does not support it]`;
 }
 
 function describeType(value: unknown): string {

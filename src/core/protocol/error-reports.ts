@@ -8,8 +8,8 @@ import { quote } from "../basics/quote.ts";
 import type { RequestId } from "./jsonrpc.ts";
 
 /** The request or notification during which an exception was thrown. */
-export interface ErrorPlace {
-  /** A random id that is also in the text the client received, so that a report can be matched with it. */
+export interface ErrorContext {
+  /** A random id that the message to the client also contains, so that the report can be found from it. */
   readonly correlationId: string;
   /**
    * The method of the request or notification. A name in parentheses, such as "(transport)", means that another part of
@@ -18,11 +18,11 @@ export interface ErrorPlace {
   readonly method: string;
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** Name of the tool that was called. */
+  /** The name of the called tool. */
   readonly tool?: string;
-  /** Name of the prompt asked for. */
+  /** The name of the requested prompt. */
   readonly prompt?: string;
-  /** URI of the resource. */
+  /** The URI of the resource. */
   readonly uri?: string;
   /** The arguments as the client sent them, not validated. */
   readonly arguments?: unknown;
@@ -30,24 +30,25 @@ export interface ErrorPlace {
   readonly params?: unknown;
 }
 
-/** Receives every exception. If it fails itself, the answer to the client stays the same. */
-export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
+/** Receives every exception. A failure of the reporter does not affect the response to the client. */
+export type ErrorReporter = (error: unknown, context: ErrorContext) => void | Promise<void>;
 
 /** A server to which exceptions are reported. */
 export interface Reporter {
   /** Reports to the server's `onError`, or to `runtime` if it has none. Never throws. */
-  report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void;
+  report(error: unknown, context: ErrorContext, runtime: ErrorReporter): void;
 }
 
 /** Returns the log line of a failure. Method and tool come from a peer, so they are quoted. */
-export function failureLine({ method, tool, correlationId }: ErrorPlace): string {
+export function failureLine({ method, tool, correlationId }: ErrorContext): string {
   return `mcp-edge: ${quote(method)}${tool ? ` ${quote(tool)}` : ""} failed (${correlationId})`;
 }
 
 /**
- * Runs a callback that no caller waits for. `failed` receives what it throws or rejects with.
+ * Runs a callback without waiting for it. `failed` receives its exception or rejection.
  *
- * @param waitUntil Keeps the work of a returned promise running; otherwise the platform would end it with the request.
+ * @param waitUntil Keeps the work of a returned promise running; without it, the platform may end the work with the
+ *   request.
  */
 export function runDetached(
   callback: () => void | Promise<void>,
@@ -55,10 +56,10 @@ export function runDetached(
   waitUntil?: (work: Promise<unknown>) => void,
 ): void {
   try {
-    const told = callback();
-    if (!told) return;
-    const heard = Promise.resolve(told).catch(failed);
-    waitUntil?.(heard);
+    const returned = callback();
+    if (!returned) return;
+    const work = Promise.resolve(returned).catch(failed);
+    waitUntil?.(work);
   } catch (error) {
     failed(error);
   }

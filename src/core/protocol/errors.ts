@@ -30,7 +30,7 @@ export class McpError extends Error {
   readonly [BRAND] = "McpError";
   /** The JSON-RPC error code. */
   readonly code: number;
-  /** Further details as a JSON value. If undefined, the member is left out. */
+  /** Additional details as a JSON value. If undefined, the member is left out. */
   readonly data: unknown;
 
   /** Creates an error that is sent to the client unchanged. */
@@ -46,7 +46,7 @@ export class McpError extends Error {
   }
 }
 
-/** A refusal because a limit is reached at the moment. The HTTP status of a modern answer is then 429. */
+/** Thrown when a limit is reached at the moment. The HTTP status of the modern response is 429. */
 export class BusyError extends McpError {
   /** @param what The current number and the limit. */
   constructor(what: string) {
@@ -55,8 +55,8 @@ export class BusyError extends McpError {
 }
 
 /**
- * A tool failure that the model is meant to read: its text becomes an `isError` result. For an unexpected exception,
- * the client gets a general text with a correlation id instead.
+ * A failure of a tool that the model is meant to read: its message becomes an `isError` result. For any other
+ * exception, the client gets a general message with a correlation id.
  *
  * @see MCP 2026-07-28, server/tools, "Error Handling"
  */
@@ -70,7 +70,7 @@ export class ToolError extends Error {
   /** The structured content to send. It is not checked against the output schema. */
   readonly structuredContent: unknown;
 
-  /** Creates a failure whose text the model reads. */
+  /** Creates a failure whose message the model reads. */
   constructor(message: string, more: { content?: readonly unknown[]; structuredContent?: unknown } = {}) {
     super(message);
     this.content = more.content;
@@ -107,7 +107,7 @@ export type KitErrorCode =
   | "transport-closed"
   | "timeout";
 
-/** An error in the configuration or the use of the kit. Clients never see its text. */
+/** An error in the configuration or the use of the kit. Its message is never sent to clients. */
 export class KitError extends Error {
   /** The class of the error. */
   override readonly name = "KitError";
@@ -168,8 +168,8 @@ export function toErrorObject(error: McpError): JSONRPCErrorObject {
 }
 
 /**
- * Describes a value of the wrong type for an error text, without the value itself, which may be a secret. The rejection
- * of a promise is ignored, so that it cannot end the process.
+ * Describes a value of the wrong type for an error message, without the value itself, which may be a secret. A
+ * rejection of the value is ignored, so that it cannot end the process.
  */
 export function describeType(value: unknown): string {
   if (value instanceof Promise) {
@@ -185,7 +185,7 @@ export function checkFunction(option: string, value: unknown): void {
   throw new KitError("options-invalid", `${option} is ${describeType(value)}; it must be a function.`);
 }
 
-/** Returns a -32602 error whose message names the wrong parameter. */
+/** Returns a -32602 error. @param message Names the wrong parameter. */
 export function invalidParams(message: string, data?: JsonObject): McpError {
   return new McpError(ErrorCode.InvalidParams, message, data);
 }

@@ -10,7 +10,7 @@ import type { ErrorReporter, Reporter } from "./error-reports.ts";
 import type { RequestId } from "./jsonrpc.ts";
 
 /**
- * Ends something early, as an AbortController does. Other implementations create the signal lazily because it is
+ * Ends work early, as an AbortController does. Some implementations create the signal on first use, because it is
  * expensive.
  */
 export interface Ending {
@@ -20,49 +20,49 @@ export interface Ending {
 /** Calls `end` after this many milliseconds. Returns a function that stops the timer. */
 export type StartTimer = (timeoutMs: number, end: () => void) => () => void;
 
-/** The platform's side of a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
+/** The execution of a request by the platform: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
 export interface Execution {
-  /** Keeps the Worker or the object running until the promise settles, even after the answer has been sent. */
+  /** Keeps the Worker or the object running until the promise settles, even after the response has been sent. */
   waitUntil(work: Promise<unknown>): void;
-  /** Values that a wrapper around the Worker, such as an OAuth provider, passes on. */
+  /** Values from a wrapper around the Worker, such as an OAuth provider. */
   readonly props?: unknown;
 }
 
-/** The environment of every hook. */
+/** The members that every hook receives. */
 export interface HookTools<Env = unknown> {
   /** The bindings of the Worker or object that serves the request; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
   /**
    * Keeps the Worker, Durable Object or connection that serves the request running until the promise settles, even
-   * after the answer has been sent. A rejection is reported to `onError`.
+   * after the response has been sent. A rejection is reported to `onError`.
    */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** The part of a call that hooks need. */
-export interface HookedCall {
+/** The part of a request or notification that hooks need. */
+export interface HookContext {
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: unknown;
-  /** Keeps the work of hooks running after the answer. Absent where the platform does not end such work. */
+  /** Keeps the work of hooks running after the response. Absent where the platform does not end such work. */
   readonly execution?: Execution | undefined;
-  /** Used when the server has no `onError` of its own. */
+  /** Used if the server has no `onError`. */
   readonly onError: ErrorReporter;
 }
 
-/** Returns the tools for the hooks of a request, or of a notification (which has no id). */
+/** Returns the {@link HookTools} of a request, or of a notification, which has no id. */
 export function hookTools(
   server: Reporter,
   { method, id }: { readonly method: string; readonly id?: RequestId },
-  { env, execution, onError }: HookedCall,
+  { env, execution, onError }: HookContext,
 ): HookTools {
   const waitUntil = (work: Promise<unknown>): void => {
     const failed = (error: unknown) => {
-      const place = { correlationId: crypto.randomUUID(), method: `(waitUntil of ${quote(method)})` };
-      server.report(error, id === undefined ? place : { ...place, requestId: id }, onError);
+      const context = { correlationId: crypto.randomUUID(), method: `(waitUntil of ${quote(method)})` };
+      server.report(error, id === undefined ? context : { ...context, requestId: id }, onError);
     };
-    const heard = Promise.resolve(work).catch(failed);
-    execution?.waitUntil(heard);
+    const settled = Promise.resolve(work).catch(failed);
+    execution?.waitUntil(settled);
   };
   return { env, waitUntil };
 }

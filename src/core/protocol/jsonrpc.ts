@@ -12,11 +12,11 @@ export type RequestId = string | number;
 /** An object whose members may be of any type. */
 export type JsonObject = { [key: string]: unknown };
 
-/** A request, which is answered once. @see MCP 2026-07-28, basic, "Requests" */
+/** A request, which gets one response. @see MCP 2026-07-28, basic, "Requests" */
 export interface JSONRPCRequest {
   /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
-  /** The id that the answer repeats. */
+  /** The id, which the response repeats. */
   readonly id: RequestId;
   /** The method, such as `tools/call`. */
   readonly method: string;
@@ -24,7 +24,7 @@ export interface JSONRPCRequest {
   readonly params?: JsonObject | undefined;
 }
 
-/** A notification, which is not answered. @see MCP 2026-07-28, basic, "Notifications" */
+/** A notification, which gets no response. @see MCP 2026-07-28, basic, "Notifications" */
 export interface JSONRPCNotification {
   /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
@@ -34,7 +34,7 @@ export interface JSONRPCNotification {
   readonly params?: JsonObject | undefined;
 }
 
-/** The answer to a request that succeeded. @see MCP 2026-07-28, basic, "Responses" */
+/** The response to a request that succeeded. @see MCP 2026-07-28, basic, "Responses" */
 export interface JSONRPCResultResponse {
   /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
@@ -46,32 +46,32 @@ export interface JSONRPCResultResponse {
 
 /** The error of a response. @see JSON-RPC 2.0, section 5.1 */
 export interface JSONRPCErrorObject {
-  /** One of the codes of JSON-RPC or MCP, or one of the server's own. */
+  /** A code of JSON-RPC, of MCP or of the server. */
   readonly code: number;
-  /** A sentence for people. */
+  /** A human-readable message. */
   readonly message: string;
-  /** What a program may need to know about the error. */
+  /** Details of the error for programs. */
   readonly data?: unknown;
 }
 
-/** The answer to a request that failed. @see MCP 2026-07-28, basic, "Responses" */
+/** The response to a request that failed. @see MCP 2026-07-28, basic, "Responses" */
 export interface JSONRPCErrorResponse {
   /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
   /** Absent only when the id of the offending message could not be read. */
   readonly id?: RequestId | undefined;
-  /** The code, a text for people, and data if there is any. */
+  /** The code, the message and the data of the error. */
   readonly error: JSONRPCErrorObject;
 }
 
-/** A single message of either side. */
+/** A message of either side. */
 export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResultResponse | JSONRPCErrorResponse;
 
-/** Error codes this kit emits. @see MCP 2026-07-28, basic, "Error Codes" */
+/** The error codes that the kit sends. @see MCP 2026-07-28, basic, "Error Codes" */
 export const ErrorCode = {
   /** The message is not JSON. */
   ParseError: -32700,
-  /** The message is not a request, or cannot be served as it is. */
+  /** The message is not a valid request, or is not allowed now. */
   InvalidRequest: -32600,
   /** The method does not exist, or is not available to this client. */
   MethodNotFound: -32601,
@@ -89,7 +89,7 @@ export const ErrorCode = {
   UnsupportedProtocolVersion: -32022,
 } as const;
 
-/** A parsed JSON value and its kind. An `invalid` one has the id if it could be read, for the error response. */
+/** A parsed JSON value and its kind. An `invalid` value has the id for the error response, if it could be read. */
 export type ParsedMessage =
   | { readonly kind: "request"; readonly message: JSONRPCRequest }
   | { readonly kind: "notification"; readonly message: JSONRPCNotification }
@@ -98,7 +98,7 @@ export type ParsedMessage =
       readonly kind: "invalid";
       readonly problem: string;
       readonly id?: RequestId;
-      /** True if there is a method and no id. A notification is not answered, even if it is invalid. */
+      /** Whether it has a method and no id. A notification gets no response, even if it is invalid. */
       readonly isNotification: boolean;
     };
 
@@ -107,21 +107,21 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is a legal id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
+/** Whether a value is a valid id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
 }
 
 /** Classifies a parsed JSON value. Never throws. */
 export function parseMessage(value: unknown): ParsedMessage {
-  if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object", isNotification: false };
+  if (!isObject(value)) return { kind: "invalid", problem: "it is not an object", isNotification: false };
   const { id } = value;
   if (value.jsonrpc !== "2.0") return invalid(value, '"jsonrpc" is not "2.0"');
   if (id !== undefined && !isRequestId(id)) return invalid(value, '"id" is not a string or an integer');
   if (value.method === undefined) return parseResponse(value);
   if (typeof value.method !== "string") return invalid(value, '"method" is not a string');
   if (value.params !== undefined && !isObject(value.params)) return invalid(value, '"params" is not an object');
-  // Each field was checked above, so the cast is safe. The object itself is returned to keep unknown members.
+  // Each member was checked above, so the cast is safe. The object itself is returned, to keep unknown members.
   return id === undefined
     ? { kind: "notification", message: value as unknown as JSONRPCNotification }
     : { kind: "request", message: value as unknown as JSONRPCRequest };
@@ -148,7 +148,7 @@ function invalid(value: JsonObject, problem: string): ParsedMessage {
 }
 
 /**
- * JSON text that is inserted into a message unchanged, so that a list is encoded once per isolate, not once per call.
+ * JSON text that is inserted into a message unchanged, so that a list is encoded only once in an isolate.
  */
 export class JsonText {
   readonly text: string;
@@ -163,7 +163,7 @@ export function encodeResult(id: RequestId, result: JsonObject | JsonText): stri
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
 }
 
-/** Encodes an error response. An undefined id is left out, because null is not a legal id in MCP. */
+/** Encodes an error response. An undefined id is left out, because null is not a valid id in MCP. */
 export function encodeError(id: RequestId | undefined, error: JSONRPCErrorObject): string {
   return JSON.stringify({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error });
 }

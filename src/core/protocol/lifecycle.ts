@@ -1,5 +1,5 @@
 /**
- * How clients introduce themselves: legacy ones by an `initialize` handshake, modern ones in the `_meta` of each
+ * How clients describe themselves: legacy clients in the `initialize` handshake, modern clients in the `_meta` of each
  * request.
  *
  * @module
@@ -27,14 +27,14 @@ export function readMeta(params: JsonObject | undefined): JsonObject {
   return isObject(params?._meta) ? params._meta : {};
 }
 
-/** Whether a message claims the modern era: its `_meta` has the protocol version or the client's capabilities. */
+/** Whether a message is modern: its `_meta` has the protocol version or the capabilities of the client. */
 export function hasEnvelope(params: JsonObject | undefined): boolean {
   const meta = readMeta(params);
   return META.protocolVersion in meta || META.clientCapabilities in meta;
 }
 
 /**
- * The per-request fields of a modern request. Their presence and types are checked, but not whether the version is
+ * The fields in the `_meta` of a modern request. Their presence and types are checked, but not whether the version is
  * served.
  */
 export interface Envelope {
@@ -44,7 +44,7 @@ export interface Envelope {
 }
 
 /**
- * Reads the per-request fields.
+ * Reads the fields in the `_meta` of a modern request.
  *
  * @throws {McpError} -32602 naming the field that is missing or of the wrong type.
  * @see MCP 2026-07-28, basic, "Per-request protocol fields"
@@ -59,7 +59,7 @@ export function readEnvelope(params: JsonObject | undefined): Envelope {
 }
 
 function missingField(field: string, type: string): McpError {
-  return invalidParams(`params._meta["${field}"] is required and is ${type} (MCP 2026-07-28, basic, "_meta").`, {
+  return invalidParams(`params._meta["${field}"] is required and must be ${type}.`, {
     field,
   });
 }
@@ -67,7 +67,7 @@ function missingField(field: string, type: string): McpError {
 /**
  * Returns the client of a modern request.
  *
- * @throws {McpError} -32022 listing the served versions if the client's is not one of them.
+ * @throws {McpError} -32022 listing the served versions if the version of the client is not one of them.
  */
 export function toClient(envelope: Envelope, versions: ServedVersions): ClientFacts {
   const rules = versions.find(envelope.version);
@@ -88,13 +88,13 @@ export function findSender(
   try {
     if (hasEnvelope(params)) return toClient(readEnvelope(params), versions);
   } catch {
-    // A notification is not answered, so its error cannot be reported to the client.
+    // A notification gets no response, so its error cannot be reported to the client.
   }
   return known ?? new ClientFacts((versions.modern[0] ?? versions.legacy[0]) as VersionRules, {});
 }
 
 /**
- * Returns a -32022 error. `supported` lists modern versions only; the text adds the versions that `initialize` opens.
+ * Returns a -32022 error. `supported` lists only modern versions; the message adds the versions of the handshake.
  */
 export function unsupportedVersion(requested: string, versions: ServedVersions): McpError {
   const modern = versions.modern.map((rules) => rules.version);
@@ -117,57 +117,58 @@ export function readLogLevel(request: { readonly params?: JsonObject | undefined
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }
 
-/** The state that a transport keeps between requests. Capabilities that need other state are not declared. */
+/** The state that a transport stores between requests. Capabilities that need other state are not declared. */
 export interface TransportFeatures {
   readonly logLevel: boolean;
   /** Whether notifications of changes reach the client. */
   readonly notifications: boolean;
-  /** Adds the capabilities of the transport to those of the server. */
+  /** Adds the capabilities of the transport to the capabilities of the server. */
   readonly declare?: ((capabilities: JsonObject) => JsonObject) | undefined;
 }
 
-/** How a server introduces itself. */
+/** How a server describes itself. */
 export interface ServerIdentity {
   readonly versions: ServedVersions;
-  /** `instructions`: how to use the server, for the model. */
+  /** `instructions` explains to the model how to use the server. */
   readonly options: { readonly instructions?: string | undefined };
   /** The server's `Implementation`, with the members that the version defines. */
   info(rules: VersionRules): JsonObject;
-  /** The server's capabilities, as far as the version defines them and the transport keeps their state. */
+  /** The server's capabilities, as far as the version defines them and the transport stores their state. */
   capabilities(rules: VersionRules, features: TransportFeatures): JsonObject;
 }
 
-/** The outcome of `initialize`: the client, with its version, and the result for it. */
+/** The outcome of `initialize`: the client with its version, and the result for the client. */
 export interface Negotiated {
   readonly client: ClientFacts;
   readonly result: JsonObject;
 }
 
 /**
- * Answers `initialize` with the requested version if it is a served legacy version, else with the newest one of those.
+ * Returns the result of `initialize`: with the requested version if it is a served legacy version, otherwise with the
+ * newest served legacy version.
  *
  * @throws {McpError} -32602 if a required field is missing; -32601 naming the served versions if none of them is
  *   legacy.
  */
-export function negotiate(server: ServerIdentity, request: JSONRPCRequest, features: TransportFeatures): Negotiated {
+export function negotiate(identity: ServerIdentity, request: JSONRPCRequest, features: TransportFeatures): Negotiated {
   const { protocolVersion, capabilities, clientInfo } = request.params ?? {};
-  const newest = server.versions.legacy[0];
-  if (!newest) throw noLegacy(server.versions);
+  const newest = identity.versions.legacy[0];
+  if (!newest) throw noLegacy(identity.versions);
   if (typeof protocolVersion !== "string") throw invalidParams("initialize: params.protocolVersion is not a string.");
   if (!isObject(capabilities)) throw invalidParams("initialize: params.capabilities is not an object.");
   const info = readImplementation(clientInfo);
   if (!info) throw invalidParams("initialize: params.clientInfo has no string name and version.");
-  const asked = server.versions.find(protocolVersion);
+  const asked = identity.versions.find(protocolVersion);
   const rules = asked?.era === "legacy" ? asked : newest;
-  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules, features) };
+  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(identity, rules, features) };
 }
 
-function initializeResult(server: ServerIdentity, rules: VersionRules, features: TransportFeatures): JsonObject {
+function initializeResult(identity: ServerIdentity, rules: VersionRules, features: TransportFeatures): JsonObject {
   return {
     protocolVersion: rules.version,
-    capabilities: server.capabilities(rules, features),
-    serverInfo: server.info(rules),
-    ...getInstructions(server),
+    capabilities: identity.capabilities(rules, features),
+    serverInfo: identity.info(rules),
+    ...getInstructions(identity),
   };
 }
 
@@ -180,13 +181,13 @@ function noLegacy(versions: ServedVersions): McpError {
   const modern = versions.modern.map((rules) => rules.version).join(", ");
   return new McpError(
     ErrorCode.MethodNotFound,
-    `This server has no initialize handshake. It serves ${modern}, with the version in each request's _meta.`,
+    `This server has no initialize handshake. It serves ${modern}, which each request names in its _meta.`,
   );
 }
 
 /** Adds the result type and the server info, which every modern result has. */
-export function completeResult(result: JsonObject, server: ServerIdentity, rules: VersionRules): JsonObject {
+export function completeResult(result: JsonObject, identity: ServerIdentity, rules: VersionRules): JsonObject {
   if (!rules.resultEnvelope) return result;
-  const meta = { ...(result._meta as JsonObject | undefined), [META.serverInfo]: server.info(rules) };
+  const meta = { ...(result._meta as JsonObject | undefined), [META.serverInfo]: identity.info(rules) };
   return { resultType: "complete", ...result, _meta: meta };
 }

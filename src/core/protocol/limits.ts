@@ -1,5 +1,5 @@
 /**
- * The limits that apply on every runtime, with their defaults. A bound that only one part of an endpoint applies is an
+ * The limits that apply on every runtime, with their defaults. A limit that only one part of an endpoint applies is an
  * option of that part.
  *
  * @module
@@ -8,8 +8,8 @@
 import { COUNT, checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "./check-options.ts";
 
 /**
- * The limits of one endpoint or connection. Each is a whole number of at most 2,147,483,647, and the value itself is
- * still allowed.
+ * The limits of one endpoint or connection. Each is a whole number of at most 2,147,483,647, and is itself still
+ * allowed.
  */
 export interface Limits {
   /**
@@ -34,36 +34,36 @@ export interface Limits {
    */
   readonly batchMax: number;
   /**
-   * The maximum number of bytes that may wait on a stream for a client that reads slowly. Beyond it progress is
-   * dropped; the result never is.
+   * The maximum number of bytes that may wait on a stream for a client that reads slowly. When it is exceeded,
+   * progress is dropped, but never the result.
    */
   readonly streamBufferBytesMax: number;
   /**
-   * The maximum number of bytes that a round of a modern call may pass to the next one, sealed in `requestState`. The
+   * The maximum number of bytes that a round of a modern call may pass to the next round, sealed in `requestState`. The
    * client sends them back each time.
    */
   readonly requestStateBytesMax: number;
   /**
-   * The time, in milliseconds, that a client has to answer a question for its user. Stops a call from waiting forever
+   * How long a client may take to answer a question for its user, in milliseconds. Stops a call from waiting forever
    * for a user who has left. A question that ends the run also waits this long for steps that are still running,
    * because one of them may need the answer.
    */
   readonly elicitTimeoutMs: number;
-  /** The time, in milliseconds, that a client has to answer a question that is not for its user: roots and sampling. */
+  /** How long a client may take to answer a question that is not for its user (roots and sampling), in milliseconds. */
   readonly askTimeoutMs: number;
   /**
-   * The maximum number of sampling requests of one call. Stops a loop in a handler from spending the user's money. A
-   * further request fails with a `QuestionError`.
+   * The maximum number of sampling requests of one call. Stops a loop in a handler from spending the user's money. The
+   * next request fails with a `QuestionError`.
    */
   readonly samplesPerCallMax: number;
   /**
-   * The maximum number of sampling requests of one session or connection while it is in memory. Stops many calls from
-   * doing the same.
+   * The maximum number of sampling requests of one session or connection while it is in memory. Stops many calls
+   * together from spending the user's money.
    */
   readonly samplesPerSessionMax: number;
   /**
    * The greatest `temperature` of a sampling request. Most models accept 0 to 1, some 0 to 2. A request with a greater
-   * one fails before it is sent.
+   * temperature fails before it is sent.
    */
   readonly temperatureMax: number;
   /**
@@ -78,17 +78,17 @@ export interface Limits {
   readonly subscriptionCharsMax: number;
   /**
    * The maximum number of listen streams that one principal, or one connection, may have open at a time. Stops one
-   * client from filling the hub. A further stream is refused with 429. At the edge, callers without a principal are
-   * bounded only by `streamsMax` of `hub()`, each shard of the hub counts for itself, and a value above `streamsMax`
-   * limits nothing.
+   * client from filling the hub. Another stream is refused with 429. At the edge, callers without a principal are
+   * bounded only by `streamsMax` of `hub()`, each shard of the hub counts separately, and a value above `streamsMax`
+   * has no effect.
    */
   readonly listensPerPrincipalMax: number;
-  /** The time, in milliseconds, that a tool may run if it declares no `timeoutMs`. 0 means no limit. */
+  /** How long a tool without `timeoutMs` may run, in milliseconds. 0 means no limit. */
   readonly toolTimeoutMs: number;
   /**
-   * The time, in milliseconds, that any other handler may run: a custom method or notification, a prompt, a reader or
-   * lister of resources, a completer. The time that a client takes to answer a question counts. When the
-   * time is over, `ctx.signal` aborts, and the client gets -32603 with the reason "timeout". 0 means no limit.
+   * How long any other handler may run, in milliseconds: a custom method or notification, a prompt, a reader or lister
+   * of resources, a completer. The time that a client takes to answer a question counts. Then `ctx.signal` aborts, and
+   * the client gets -32603 with the reason "timeout". 0 means no limit.
    *
    * @default 15 minutes
    */
@@ -137,9 +137,9 @@ const RANGES: OptionTable<Limits> = {
 };
 
 /**
- * Returns the given limits, with defaults for those that are undefined.
+ * Returns the given limits, with defaults for undefined limits.
  *
- * @param where The text before the name of a limit in an error.
+ * @param where The prefix of the name of a limit in error messages.
  * @throws {KitError} `options-invalid` naming the limit, its value and its range.
  */
 export function resolveLimits(given: Partial<Limits> = {}, where = "limits."): Limits {

@@ -7,7 +7,7 @@
 import { invalidParams } from "./errors.ts";
 import type { JSONRPCNotification } from "./jsonrpc.ts";
 
-/** From least to most severe (RFC 5424). */
+/** The levels, from least to most severe (RFC 5424). */
 export const LOGGING_LEVELS = [
   "debug",
   "info",
@@ -19,32 +19,33 @@ export const LOGGING_LEVELS = [
   "emergency",
 ] as const;
 
-/** How severe a log message is (RFC 5424). */
+/** The severity of a log message (RFC 5424). */
 export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
 
 /** Reads a level that a peer sent. @throws {McpError} -32602 listing the levels. */
 export function readLevel(value: unknown, field: string): LoggingLevel {
   const level = LOGGING_LEVELS.find((known) => known === value);
   if (level) return level;
-  throw invalidParams(`${field} is not a level. Levels: ${LOGGING_LEVELS.join(", ")}.`, { field });
+  throw invalidParams(`${field} is not a level. Use ${LOGGING_LEVELS.join(", ")}.`, { field });
 }
 
 /**
- * Whether a message is at least as severe as the level that the client asked for. Without such a level, none passes.
+ * Whether a message is at least as severe as the level that the client requested. Without a requested level, no message
+ * passes.
  */
 export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined): boolean {
   return asked !== undefined && LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);
 }
 
-/** Builds a `notifications/message`. */
+/** Returns a `notifications/message`. */
 export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
   const params = { level, ...(logger === undefined ? {} : { logger }), data: logData(data) };
   return { jsonrpc: "2.0", method: "notifications/message", params };
 }
 
 /**
- * Returns the data, or a text if JSON cannot express it (undefined, functions, bigints, cycles), so that logging never
- * fails a call.
+ * Returns the data, or a string if JSON cannot express it (undefined, functions, bigints, cycles), so that logging
+ * never fails a call.
  */
 export function logData(data: unknown): unknown {
   try {

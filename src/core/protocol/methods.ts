@@ -1,31 +1,156 @@
 /**
- * The methods of the protocol. A method that is not listed here cannot be served, except as a custom method, and each one that
- * is listed has a row in `targets.ts`.
+ * The table of methods: one row for each request and notification of the protocol and its tasks extension, with
+ * everything that other code asks about a method. A method without a row is not served, except as a custom method that
+ * an author has defined.
+ *
+ * The kind of a message is the part of the table that its row is in.
  *
  * @module
  */
 
-const NAMES =
-  "initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list resources/templates/list resources/read resources/subscribe resources/unsubscribe subscriptions/listen completion/complete logging/setLevel sampling/createMessage roots/list elicitation/create tasks/get tasks/result tasks/cancel tasks/list tasks/update";
+import type { JsonObject } from "./jsonrpc.ts";
+import type { Era } from "./spoken-versions.ts";
 
-type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+/**
+ * What a request can name. A `reference` is a prompt, a resource or a resource template. A `subscription` is named by
+ * the URI of its resource; it is not a `resource`, so that a caller that must no longer read the resource can end it.
+ */
+export type TargetKind = "tool" | "prompt" | "resource" | "reference" | "subscription" | "task";
 
-/** The name of a method of the protocol, or of its tasks extension. */
-export type MethodName = Words<typeof NAMES>;
+/** The definitions whose handlers a request can run. A handler may ask the client, and report progress. */
+export type RunKind = "tool" | "prompt" | "resource";
 
-/** Whether the protocol, or its tasks extension, defines a method. */
-export function isMethodName(method: string): method is MethodName {
-  return NAMES.split(" ").includes(method);
+/** The members of results that hold the entries of lists. */
+export type ListMember = "tools" | "prompts" | "resources" | "resourceTemplates" | "tasks";
+
+/** What is known about a message of either side. */
+interface MessageRow {
+  /** The only era that has the method. Absent if both eras have it. */
+  readonly era?: Era;
 }
 
-/** The methods that run a handler of the author, which may ask: what they call, and the member of the params with its name. */
-const CALLS = {
-  "tools/call": ["tool", "name"],
-  "prompts/get": ["prompt", "name"],
-  "resources/read": ["resource", "uri"],
-} as const satisfies Partial<Record<MethodName, readonly [string, string]>>;
+/** What is known about a request of a client. */
+export interface RequestRow extends MessageRow {
+  /** The capability that a server declares if it serves the method, as a path. Absent if none is needed. */
+  readonly capability?: string;
+  /** The kind of definition whose handler the request runs. The params name the definition. */
+  readonly runs?: RunKind;
+  /** The kind of thing that the params name, and their member that names it. Authorization and rates depend on it. */
+  readonly names?: readonly [kind: TargetKind, member: string];
+  /** The member of the result that holds the entries of a list. */
+  readonly list?: ListMember;
+  /** Whether the result has a cache hint in 2026-07-28. */
+  readonly isCacheable?: true;
+  /** Whether the request may be sent again without additional effects. For `tools/call`, this depends on the tool. */
+  readonly isRepeatable?: true;
+}
 
-/** Returns what a method calls, and the member of its params with the name. Empty if it runs no handler that may ask. */
-export function toCall(method: string): readonly [kind?: string, member?: string] {
-  return Object.hasOwn(CALLS, method) ? CALLS[method as keyof typeof CALLS] : [];
+/** The requests that clients send. */
+export const CLIENT_REQUESTS = {
+  initialize: { era: "legacy" },
+  ping: { era: "legacy", isRepeatable: true },
+  "server/discover": { era: "modern", isCacheable: true, isRepeatable: true },
+  "tools/list": { capability: "tools", list: "tools", isCacheable: true, isRepeatable: true },
+  "tools/call": { capability: "tools", runs: "tool", names: ["tool", "name"] },
+  "prompts/list": { capability: "prompts", list: "prompts", isCacheable: true, isRepeatable: true },
+  "prompts/get": { capability: "prompts", runs: "prompt", names: ["prompt", "name"], isRepeatable: true },
+  "resources/list": { capability: "resources", list: "resources", isCacheable: true, isRepeatable: true },
+  "resources/templates/list": {
+    capability: "resources",
+    list: "resourceTemplates",
+    isCacheable: true,
+    isRepeatable: true,
+  },
+  "resources/read": {
+    capability: "resources",
+    runs: "resource",
+    names: ["resource", "uri"],
+    isCacheable: true,
+    isRepeatable: true,
+  },
+  "resources/subscribe": {
+    era: "legacy",
+    capability: "resources.subscribe",
+    names: ["resource", "uri"],
+    isRepeatable: true,
+  },
+  "resources/unsubscribe": {
+    era: "legacy",
+    capability: "resources.subscribe",
+    names: ["subscription", "uri"],
+    isRepeatable: true,
+  },
+  "subscriptions/listen": { era: "modern", names: ["resource", "notifications"] },
+  "completion/complete": { capability: "completions", names: ["reference", "ref"], isRepeatable: true },
+  "logging/setLevel": { era: "legacy", capability: "logging", isRepeatable: true },
+  "tasks/get": { names: ["task", "taskId"], isRepeatable: true },
+  "tasks/result": { era: "legacy", names: ["task", "taskId"], isRepeatable: true },
+  "tasks/cancel": { names: ["task", "taskId"] },
+  "tasks/list": { era: "legacy", list: "tasks", isRepeatable: true },
+  "tasks/update": { era: "modern", names: ["task", "taskId"] },
+} as const satisfies Readonly<Record<string, RequestRow>>;
+
+/** The requests that servers send. In 2026-07-28 they are entries of `inputRequests`. */
+export const SERVER_REQUESTS = {
+  ping: { era: "legacy" },
+  "sampling/createMessage": {},
+  "roots/list": {},
+  "elicitation/create": {},
+} as const satisfies Readonly<Record<string, MessageRow>>;
+
+/** The notifications of both sides, in either era. */
+export const NOTIFICATIONS: readonly string[] = [
+  "notifications/initialized",
+  "notifications/cancelled",
+  "notifications/progress",
+  "notifications/message",
+  "notifications/roots/list_changed",
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/elicitation/complete",
+  "notifications/subscriptions/acknowledged",
+  "notifications/tasks",
+  "notifications/tasks/status",
+];
+
+type Requests = typeof CLIENT_REQUESTS;
+
+/** The name of a request of a client. */
+export type RequestName = keyof Requests;
+
+/** The names of the requests of a client whose rows have these members. */
+export type RequestsWith<Members> = {
+  [Name in RequestName]: Requests[Name] extends Members ? Name : never;
+}[RequestName];
+
+/** Returns the row of a client's request; undefined for a method that the protocol does not define. */
+export function findRequest(method: string): RequestRow | undefined {
+  return Object.hasOwn(CLIENT_REQUESTS, method) ? CLIENT_REQUESTS[method as RequestName] : undefined;
+}
+
+/** Whether the protocol, or its tasks extension, defines a method or a notification. */
+export function isStandard(method: string): boolean {
+  return NOTIFICATIONS.includes(method) || Object.hasOwn({ ...CLIENT_REQUESTS, ...SERVER_REQUESTS }, method);
+}
+
+/** The part of a request that says what it does. */
+export interface MethodAndParams {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+}
+
+/**
+ * Returns the name of the tool or prompt, or the URI of the resource, whose handler a request runs; undefined if none.
+ */
+export function nameOfDefinition({ method, params }: MethodAndParams): string | undefined {
+  const { runs, names } = findRequest(method) ?? {};
+  const name = runs && names && params?.[names[1]];
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Returns the name of the tool that a request calls; undefined if it calls none. */
+export function calledTool(request: MethodAndParams): string | undefined {
+  return findRequest(request.method)?.runs === "tool" ? nameOfDefinition(request) : undefined;
 }

@@ -4,30 +4,30 @@
  * @module
  */
 
-/** The smallest and the largest whole number that an option takes. */
+/** The smallest and the largest whole number that an option accepts. */
 export type Range = readonly [min: number, max: number];
 
 /** The names of the options that are numbers. */
 export type Numbers<O> = { [K in keyof O]-?: NonNullable<O[K]> extends number ? K : never }[keyof O];
 
 /**
- * Lists every option of a function: a number with its range, any other option with null. The type requires all of them,
- * so that no number stays unchecked.
+ * Lists every option of a function: a number with its range, any other option with null. The type requires every
+ * option, so that no number stays unchecked.
  */
 export type OptionTable<O> = { readonly [K in Numbers<O>]: Range } & {
   readonly [K in Exclude<keyof O, Numbers<O>>]-?: null;
 };
 
-/** The longest delay of a timer in milliseconds. With a longer one it would fire at once. @limit internal */
+/** The longest delay of a timer, in milliseconds. With a longer delay, it would fire at once. @limit internal */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A duration that a timer measures, up to 24.8 days. */
 export const TIMER: Range = [1, TIMER_MAX_MS];
-/** Like {@link TIMER}, with 0 for "at once" or "no bound". */
+/** Like {@link TIMER}, with 0 for "at once" or "no limit". */
 export const TIMER_OR_ZERO: Range = [0, TIMER_MAX_MS];
-/** A duration that is compared with the clock, from 1 second to 1 year. The shortest ones are for tests. */
+/** A duration that is compared with the clock, from 1 second to 1 year. Short durations are for tests. */
 export const PERIOD: Range = [1_000, 365 * DAY_MS];
 /** The options of a cache hint. */
 export const CACHE = { ttlMs: [0, 10 * 365 * DAY_MS], cacheScope: null } as const;

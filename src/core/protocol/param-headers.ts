@@ -23,18 +23,18 @@ const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
 /**
  * Returns the headers that a tool's input schema declares.
  *
- * @throws {KitError} `definition-invalid` naming the property. Clients would ignore a tool with invalid annotations.
+ * @throws {KitError} `definition-invalid` naming the property. Clients ignore a tool with invalid annotations.
  */
 export function listParamHeaders(tool: string, schema: JsonObject): readonly ParamHeader[] {
   const found: ParamHeader[] = [];
   collect(tool, schema, [], found);
   const reached = countAnnotations(schema);
   if (reached > found.length) {
-    throw invalid(tool, 'only "properties" may lead to it, not items, a composition, a condition or $defs');
+    throw invalid(tool, 'only "properties" may contain it, not items, a composition, a condition or $defs');
   }
   const names = found.map(({ name }) => name.toLowerCase());
-  const twice = names.find((name, place) => names.indexOf(name) < place);
-  if (twice !== undefined) throw invalid(tool, `the name "${twice}" is used twice; case does not count`);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw invalid(tool, `the name "${twice}" is used twice, regardless of case`);
   return found;
 }
 
@@ -51,7 +51,7 @@ function collect(tool: string, schema: JsonObject, path: readonly string[], foun
 function checkedName(tool: string, property: JsonObject, path: readonly string[]): string {
   const name = property[KEYWORD];
   if (typeof name !== "string" || !TOKEN.test(name)) {
-    throw invalid(tool, `that of "${path.join(".")}" is not a header name (RFC 9110, 5.6.2)`);
+    throw invalid(tool, `the value for "${path.join(".")}" is not a header name (RFC 9110, 5.6.2)`);
   }
   if (!TYPES.includes(property.type)) {
     throw invalid(
@@ -62,7 +62,9 @@ function checkedName(tool: string, property: JsonObject, path: readonly string[]
   return name;
 }
 
-/** Counts the annotations anywhere in the schema. A property that is itself named like the keyword is not an annotation. */
+/**
+ * Counts the annotations anywhere in the schema. A property that is itself named like the keyword is not an annotation.
+ */
 function countAnnotations(schema: unknown): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, member) => sum + countAnnotations(member), 0);
   if (!isObject(schema)) return 0;

@@ -4,12 +4,12 @@
  * @module
  */
 import type { ClientFacts, Principal } from "./client-facts.ts";
-import type { ErrorPlace } from "./error-reports.ts";
+import type { ErrorContext } from "./error-reports.ts";
 import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
-import { toCall } from "./methods.ts";
+import { findRequest } from "./methods.ts";
 import { normalUri } from "./uri.ts";
 
-/** A request, its client, and the tool, prompt or resource it names. */
+/** A request, its client, and the tool, prompt or resource that it names. */
 export interface RequestDescription {
   /** The method, such as `tools/call`. */
   readonly method: string;
@@ -23,11 +23,11 @@ export interface RequestDescription {
    * The id of the task whose handler runs or has ended. Absent for requests, including the one that creates the task.
    */
   readonly taskId?: string;
-  /** Name of the tool that was called. */
+  /** The name of the called tool. */
   readonly tool?: string;
-  /** Name of the prompt asked for. */
+  /** The name of the requested prompt. */
   readonly prompt?: string;
-  /** URI of the resource read, in its normal form: however a client spells it, a record names it in the same way. */
+  /** The URI of the resource in its normal form, so that all spellings of a URI give the same value. */
   readonly uri?: string;
   /** The arguments as the client sent them, not yet checked. */
   readonly arguments?: unknown;
@@ -45,17 +45,17 @@ export function describeRequest(
 /** Returns the tool, prompt or resource that a request names, and its arguments. */
 export function describeSubject(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
-  const [kind] = toCall(request.method);
+  const { runs } = findRequest(request.method) ?? {};
   return {
     method: request.method,
     requestId: request.id,
-    ...(kind && kind !== "resource" && typeof name === "string" ? { [kind]: name } : {}),
+    ...(runs && runs !== "resource" && typeof name === "string" ? { [runs]: name } : {}),
     ...(typeof uri === "string" ? { uri: normalUri(uri) } : {}),
-    ...(args === undefined ? {} : { arguments: args }),
+    arguments: args,
   };
 }
 
 /** Describes a notification for `onError`. */
-export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
-  return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
+export function describeNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorContext {
+  return { correlationId: crypto.randomUUID(), method, params };
 }

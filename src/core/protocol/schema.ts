@@ -1,6 +1,6 @@
 /**
- * The schemas that the kit accepts: anything that implements Standard Schema (to validate) and Standard JSON Schema (to
- * show clients). No validator library is imported here.
+ * The schemas that the kit accepts: schemas that implement Standard Schema (to validate) and Standard JSON Schema (to
+ * describe themselves to clients). No validator library is imported here.
  *
  * @module
  * @see https://standardschema.dev and https://standardschema.dev/json-schema
@@ -10,15 +10,15 @@ import { printable } from "../basics/quote.ts";
 import { KitError, McpError, ToolError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 
-/** One reason why a value does not fit a schema. */
+/** A reason why a value does not fit a schema. */
 export interface SchemaIssue {
-  /** A text for people. */
+  /** A human-readable message. */
   readonly message: string;
-  /** The place in the value: names and indexes from the root on. */
+  /** The path of the value that does not fit: names and indexes from the root. */
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
-/** The outcome of a validation: the value, or what does not fit. */
+/** The outcome of a validation: the value, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -49,7 +49,7 @@ export interface StandardJsonSchema {
 export interface SchemaPair<Input = unknown, Output = Input> {
   /** Validates values. */
   readonly schema: StandardSchema<Input, Output>;
-  /** The JSON Schema that clients are shown. */
+  /** The JSON Schema for clients. */
   readonly jsonSchema: Record<string, unknown>;
 }
 
@@ -61,10 +61,10 @@ export type AnySchema<Input = unknown, Output = Input> =
 /** The schema that validates: the schema itself, or that of a pair. */
 export type SchemaOf<S> = S extends SchemaPair ? S["schema"] : S;
 
-/** The type a schema accepts. */
+/** The type that a schema accepts. */
 export type InferInput<S> =
   SchemaOf<S> extends StandardSchema ? NonNullable<SchemaOf<S>["~standard"]["types"]>["input"] : never;
-/** The type a schema yields, defaults filled in. */
+/** The type of a validated value, with defaults filled in. */
 export type InferOutput<S> =
   SchemaOf<S> extends StandardSchema ? NonNullable<SchemaOf<S>["~standard"]["types"]>["output"] : never;
 
@@ -79,13 +79,13 @@ export interface CompiledSchema {
  *
  * A root with object keywords and no `type` is treated as an object: the type is shown to clients and checked.
  *
- * @param place The owner of the schema, for the error text, such as `input of tool "add"`.
+ * @param where The owner of the schema, for error messages, such as `input of tool "add"`.
  * @param direction `input` for values that a peer sends. An exception of the validator then counts as a failed
  *   validation.
- * @throws {KitError} `schema-unsupported` if the schema cannot validate, or cannot be shown as JSON Schema.
+ * @throws {KitError} `schema-unsupported` if the schema cannot validate, or cannot be converted to JSON Schema.
  */
-export function compileSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
-  const { json, validate } = readSchema(place, given, direction);
+export function compileSchema(where: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
+  const { json, validate } = readSchema(where, given, direction);
   const check: CompiledSchema["validate"] = direction === "input" ? (value) => guarded(validate, value) : validate;
   if (!isUntypedObject(json)) return { json, validate: check };
   return {
@@ -95,12 +95,12 @@ export function compileSchema(place: string, given: AnySchema, direction: "input
 }
 
 /**
- * The JSON Schemas of schemas that were compiled before. `defineTool`, `server.add` and `server.mount` compile a tool
- * each, and the conversion takes most of the start of a Worker.
+ * The JSON Schemas of compiled schemas. `defineTool`, `server.add` and `server.mount` each compile a tool, and the
+ * conversion takes most of the startup time of a Worker.
  */
 const SHOWN = { input: new WeakMap<object, JsonObject>(), output: new WeakMap<object, JsonObject>() };
 
-function readSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
+function readSchema(where: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
   if (isObject(given) && "schema" in given && "jsonSchema" in given) {
     const pair = given as unknown as SchemaPair;
     return { json: pair.jsonSchema, validate: (value) => pair.schema["~standard"].validate(value) };
@@ -109,13 +109,13 @@ function readSchema(place: string, given: AnySchema, direction: "input" | "outpu
   if (typeof standard?.validate !== "function") {
     throw new KitError(
       "schema-unsupported",
-      `The ${place} is not a Standard Schema. Pass a zod, valibot or arktype schema, or jsonSchema() from "mcp-edge/json-schema".`,
+      `The ${where} is not a Standard Schema; pass a zod, valibot or arktype schema, or jsonSchema() from "mcp-edge/json-schema".`,
     );
   }
   if (typeof standard.jsonSchema?.[direction] !== "function") {
     throw new KitError(
       "schema-unsupported",
-      `The ${place} (${standard.vendor}) cannot be shown as JSON Schema: pass { schema, jsonSchema }.`,
+      `The ${where} (${standard.vendor}) cannot be converted to JSON Schema; pass { schema, jsonSchema }.`,
     );
   }
   const { validate, jsonSchema } = standard;
@@ -126,7 +126,7 @@ function readSchema(place: string, given: AnySchema, direction: "input" | "outpu
     return { json, validate };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new KitError("schema-unsupported", `The ${place} cannot be shown as JSON Schema: ${why}`, { cause });
+    throw new KitError("schema-unsupported", `The ${where} cannot be converted to JSON Schema: ${why}`, { cause });
   }
 }
 
@@ -141,8 +141,8 @@ function isUntypedObject(json: JsonObject): boolean {
 }
 
 /**
- * Validates a peer's value. An exception of the validator refuses the value. Its text is dropped because it may reveal
- * internals, but a ToolError or McpError is passed on, because authors throw those for the client.
+ * Validates a peer's value. An exception of the validator refuses the value. Its message is dropped because it may
+ * reveal internals, but a ToolError or McpError is passed on, because authors throw these errors for the client.
  */
 function guarded(validate: CompiledSchema["validate"], value: unknown): ReturnType<CompiledSchema["validate"]> {
   const failed = (error: unknown) => {
@@ -162,12 +162,12 @@ function misfit(message: string): SchemaResult<never> {
 }
 
 /**
- * The maximum number of issues that one text lists. A list of 100,000 wrong entries is usually one mistake.
- * @limit count Problems of arguments that one error names. The error says how many more there are.
+ * The maximum number of issues in one message. A list of 100,000 wrong entries is usually one mistake.
+ * @limit count Problems of arguments in one error. The error gives the number of all other problems.
  */
 const ISSUES_MAX = 20;
 /**
- * The maximum number of bytes that the issues take as JSON. The rest of 4 KiB is for the text around them.
+ * The maximum number of bytes of the issues as JSON. The rest of 4 KiB is for the text around them.
  * @limit internal
  */
 const ISSUES_BYTES_MAX = 4096 - 256;
@@ -178,13 +178,13 @@ const [PATH_MAX, MESSAGE_MAX] = [200, 2000];
 
 /**
  * Describes for the peer why its value does not fit: `path.to[0].field: message`, joined by "; ". Lists at most 20
- * issues in 4 KiB, and then the number of the others.
+ * issues in 4 KiB, and then the number of all other issues.
  */
 export function describeIssues(issues: readonly SchemaIssue[], root = "value"): string {
   const shown: string[] = [];
   let bytes = 0;
   for (const issue of issues.slice(0, ISSUES_MAX)) {
-    // Paths and messages may repeat a text of the peer.
+    // Paths and messages may contain text of the peer.
     let text = printable(`${cut(formatPath(issue, root), PATH_MAX)}: ${cut(issue.message, MESSAGE_MAX)}`);
     // The first issue is always shown, shortened if necessary.
     while (shown.length === 0 && jsonBytes(text) > ISSUES_BYTES_MAX) text = cut(text, text.length >> 1);

@@ -1,21 +1,24 @@
 /**
- * What clients and servers need to know about each protocol version. versions.ts extends it by what only servers need, which
- * would be a twentieth of a client in a browser.
+ * The differences between protocol versions that clients and servers need. versions.ts adds the differences that only
+ * servers need, which would be a twentieth of a client in a browser.
  *
  * @module
  */
 import { KitError } from "./errors.ts";
 
-/** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
+/**
+ * The kind of a protocol version. `legacy`: clients begin with an `initialize` handshake. `modern`: each request
+ * describes its client in `_meta`.
+ */
 export type Era = "legacy" | "modern";
 
-/** What a client needs to know about a version. */
+/** The features of a protocol version that clients need. */
 export interface SpokenVersion {
   readonly version: string;
   readonly era: Era;
   /** Properties of `Implementation` (server info). */
   readonly implementationFields: readonly string[];
-  /** Whether there is a `completions` capability. Servers of 2024-11-05 complete without declaring it. */
+  /** Whether there is a `completions` capability. Servers of 2024-11-05 serve completions without declaring it. */
   readonly completionsCapability: boolean;
 }
 
@@ -64,7 +67,8 @@ export interface SpokenVersions {
 /**
  * Selects versions by their names; all of them if `names` is undefined.
  *
- * @throws {KitError} `options-invalid` when the list is empty or names an unknown version. The text lists the valid names.
+ * @throws {KitError} `options-invalid` when the list is empty or names an unknown version. The message lists the valid
+ *   names.
  */
 export function speakVersions(names?: readonly string[]): SpokenVersions {
   const known = SPOKEN_VERSIONS.map(({ version }) => version);

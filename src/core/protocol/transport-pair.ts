@@ -28,7 +28,7 @@ class End implements Transport {
     if (this.#isClosed) throw this.#failed("transport-closed", "The transport is closed.");
     const parsed = parseMessage(message);
     if (parsed.kind === "invalid") throw this.#failed("message-invalid", `Not a JSON-RPC message: ${parsed.problem}.`);
-    // Sent as text, so that the sides share no objects and values without a JSON form are dropped.
+    // Sent as JSON text, so that the sides do not share objects, and values that JSON cannot express are dropped.
     this.peer?.take(JSON.stringify(message));
   }
 
@@ -58,11 +58,12 @@ class End implements Transport {
 }
 
 /**
- * Creates the two ends of a channel in memory, for a client and a server in one process: pass one to `serveTransport` of `mcp-edge`,
- * the other to `connect` of `mcp-edge/client`. Clients and servers of the official SDK accept them as well.
+ * Creates the two ends of a channel in memory, for a client and a server in one process: pass one end to
+ * `serveTransport` of `mcp-edge`, and the other end to `connect` of `mcp-edge/client`. Clients and servers of the
+ * official SDK accept them as well.
  *
- * Messages arrive in order, asynchronously, as JSON copies; those that arrive before `start` wait for it. Closing one end closes
- * both.
+ * Messages arrive in order, asynchronously, as JSON copies. Messages that arrive before `start` wait for it. Closing
+ * one end closes both.
  */
 export function createTransportPair(): [Transport, Transport] {
   const [one, other] = [new End(), new End()];

@@ -10,22 +10,22 @@ import type { Limits } from "./limits.ts";
 /**
  * Carries whole JSON-RPC messages between two peers, in order. Set the callbacks before `start`.
  *
- * There is no acknowledgement: when `send` resolves, the channel has the message, but the peer may not have read it.
+ * There is no acknowledgement: when `send` resolves, the channel has the message, but the peer might not have read it.
  */
 export interface Transport {
   /** Begins delivery; called once. If the channel cannot be opened, calls `onerror` and rejects. */
   start(): Promise<void>;
   /** Passes one message to the channel. If it is closed or refuses the message, calls `onerror` and rejects. */
   send(message: JSONRPCMessage): Promise<void>;
-  /** Closes both directions; `onclose` follows. A second call does nothing. */
+  /** Closes both directions; `onclose` follows. A second call has no effect. */
   close(): Promise<void>;
   /** Called with each message: parsed JSON that need not be valid JSON-RPC. */
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** Called once, when either side has closed the channel. No other callback follows. */
+  /** Called once, when either side has closed the channel. No callback follows. */
   onclose?: (() => void) | undefined;
   /** Called with an error, which need not be fatal. */
   onerror?: ((error: Error) => void) | undefined;
-  /** The limits of the connection, which it sets before `start`. Received messages must fit them. The SDK lacks this member. */
+  /** The limits of received messages. The connection sets them before `start`. The SDK lacks this member. */
   limits?: Limits | undefined;
   /** Sends a message that is already JSON text. The SDK lacks this member. */
   sendText?(text: string): Promise<void>;
@@ -33,14 +33,14 @@ export interface Transport {
   onunreadable?: ((error: UnreadableMessage) => void) | undefined;
 }
 
-/** Why a message could not be read at all. */
+/** Why a message could not be read. */
 export type UnreadableMessage = {
-  /** Which check the message did not pass. */
+  /** The check that the message did not pass. */
   readonly reason: "not-json" | "too-large" | "too-deep" | "too-many-values";
-  /** A sentence for people, which names the limit. */
+  /** A human-readable message, which names the limit. */
   readonly message: string;
-  /** The id of a request or of an answer, if it could be read. */
+  /** The id of a request or response, if it could be read. */
   readonly id?: RequestId | undefined;
-  /** The method, if it could be read. An answer has none. */
+  /** The method, if it could be read. A response has no method. */
   readonly method?: string | undefined;
 };

@@ -1,21 +1,21 @@
 /**
- * The spellings of a URI. Everything that looks up or compares URIs does it here: exact resources, templates, scopes,
+ * The spellings of a URI. All code that looks up or compares URIs uses this module: exact resources, templates, scopes,
  * subscriptions, caches and records. See docs/decisions/003-eras-at-one-url.md.
  *
  * @module
  * @see RFC 3986, section 6.2.2, "Syntax-Based Normalization"
  */
 
-/** A percent sign that begins no escape. A text with one is not a URI. */
+/** A percent sign that does not begin an escape. A string that contains it is not a URI. */
 const MALFORMED = /%(?![\da-f]{2})/i;
 /** The characters that mean the same whether they are escaped or not (RFC 3986, section 2.3). */
 const UNRESERVED = /[\w.~-]/;
-/** These, and the reserved characters that separate nothing but parts of one segment or query. */
+/** The unreserved characters, and the reserved characters that only separate parts of one segment or query. */
 const WITHIN_SEGMENT = /[\w.~:@!$&'()*+,;=[\]-]/;
 
 /**
- * Returns the normal form of a URI: its scheme in lower case, no escapes of unreserved characters, and capital digits in
- * escapes. Dots in paths and the case of hosts are kept, because in URIs of MCP servers both can be parts of names.
+ * Returns the normal form of a URI: its scheme in lower case, no escapes of unreserved characters, and capital digits
+ * in escapes. Dots in paths and the case of hosts are kept, because in URIs of MCP servers both can be parts of names.
  */
 export function normalUri(uri: string): string {
   return withLowerScheme(decode(uri, UNRESERVED));
@@ -23,8 +23,8 @@ export function normalUri(uri: string): string {
 
 /**
  * Returns the key by which URIs are compared: the normal form, in which reserved characters other than `/`, `?` and `#`
- * are not escaped, and the pieces of the query are sorted. Clients differ in which of these characters they escape, and a
- * template decodes them; and they write the variables of a query in any order.
+ * are not escaped, and the pieces of the query are sorted. Clients differ in the characters that they escape, which a
+ * template decodes, and in the order of the variables of a query.
  */
 export function uriKey(uri: string): string {
   return withLowerScheme(unescapeUri(uri)).replace(

@@ -1,6 +1,7 @@
 /**
  * The table of differences between protocol versions. Other code contains no version strings and reads a property of
- * {@link VersionRules}. A new version is one more row here, which extends one in the short table that clients use as well.
+ * {@link VersionRules}. A new version is a new row here, which extends a row in the short table that clients use as
+ * well.
  *
  * @module
  */
@@ -20,7 +21,7 @@ export type { Era };
 
 /** The features of one protocol version. They determine the form of everything that a server sends. */
 export interface VersionRules extends SpokenVersion {
-  /** The place in the table. Session ids contain it, so rows are only ever added at the end. */
+  /** The position in the table. Session ids contain it, so rows are only ever added at the end. */
   readonly index: number;
   /** Whether there are JSON-RPC batches. They were added in 2025-03-26 and removed in the next version. */
   readonly batch: boolean;
@@ -34,12 +35,13 @@ export interface VersionRules extends SpokenVersion {
   readonly templateFields: readonly string[];
   /** The error code of "resource not found", if the version defines one. */
   readonly resourceNotFoundCode: number | undefined;
-  /** Capabilities that the version does not define, even if a client declares them. */
+  /** Capabilities that the version does not define. A client may still declare them. */
   readonly unknownCapabilities: readonly ClientCapabilityName[];
   /** Whether elicitation has `mode`, URLs, lists of choices, titled choices and defaults of every type. */
   readonly elicitationModes: boolean;
   /**
-   * How a server asks for URL elicitations before a request: in a text, by an error, or by an `input_required` result.
+   * How a server asks for URL elicitations before it serves a request: in a text, with an error, or with an
+   * `input_required` result.
    */
   readonly urlsRequired: "text" | "error" | "result";
   /** The values of `type` that a content block may have. */
@@ -54,7 +56,7 @@ export interface VersionRules extends SpokenVersion {
   readonly structured: "none" | "object" | "any";
   /** Whether progress notifications have a `message`. */
   readonly progressMessage: boolean;
-  /** Whether SSE streams begin with an event that has an id and no data. Older clients fail to parse the empty data. */
+  /** Whether SSE streams begin with an event that has an id and no data. Older clients cannot parse the empty data. */
   readonly primingEvent: boolean;
   /** Whether results have `resultType`, `_meta` with server info, and cache hints. */
   readonly resultEnvelope: boolean;
@@ -144,7 +146,7 @@ const V2026_07_28: VersionRules = {
   resultEnvelope: true,
 };
 
-/** Every version the kit knows, oldest first; `index` is the position. */
+/** Every version that the kit supports, oldest first; `index` is the position. */
 export const VERSIONS: readonly VersionRules[] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28];
 
 /**
@@ -162,12 +164,12 @@ export const LEGACY_TASKS_VERSION: VersionRules = V2025_11_25;
 /** The version assumed for the HTTP+SSE transport until the client's handshake states one. */
 export const HTTP_SSE_VERSION: VersionRules = V2024_11_05;
 
-/** The rules of a version by name, or undefined for a name the kit does not know. */
+/** Returns the rules of a version by its name, or undefined for an unknown name. */
 export function findVersion(version: string): VersionRules | undefined {
   return VERSIONS.find((rules) => rules.version === version);
 }
 
-/** The versions one server serves, newest first within each era. */
+/** The versions that a server serves, newest first within each era. */
 export interface ServedVersions {
   readonly legacy: readonly VersionRules[];
   readonly modern: readonly VersionRules[];
@@ -178,7 +180,7 @@ export interface ServedVersions {
 /**
  * Selects the versions to serve by their names; all of them if `names` is undefined.
  *
- * @throws {RangeError} when the list is empty or names an unknown version. The text lists the valid names.
+ * @throws {RangeError} when the list is empty or names an unknown version. The message lists the valid names.
  */
 export function serveVersions(names?: readonly string[]): ServedVersions {
   const chosen = names === undefined ? VERSIONS : names.map(knownVersion);

@@ -12,7 +12,7 @@ import { contextClosed, overLimit, QuestionError } from "../ask/question-errors.
 import { type Question, requireAnswerable } from "../ask/questions.ts";
 import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
-import { createAttemptAsker } from "./attempt-asker.ts";
+import { AttemptAsker } from "./attempt-asker.ts";
 import type { JournaledRun } from "./create-rounds.ts";
 import { diverged, duplicateKey, list, stalled } from "./failures.ts";
 import {
@@ -33,22 +33,22 @@ import { suspend } from "./suspend.ts";
 
 /** The services that a run needs from its transport. */
 export interface AttemptHost {
-  readonly call: RequestContext;
+  readonly context: RequestContext;
   readonly journal: JournalData;
   /** Asks the client during the run. Absent if a question ends the run. */
   readonly live?: Asker;
   /** Stores an entry. Resolves when the entry is durable. */
   readonly record: (entry: JournalEntry) => void | Promise<void>;
   /**
-   * Throws if a journal is too large to be kept until the client has answered. Absent if each entry is checked
+   * Throws if a journal is too large to be stored until the client has answered. Absent if each entry is checked
    * separately.
    */
   readonly check?: ((journal: JournalData) => void) | undefined;
 }
 
 /**
- * Milliseconds for which a run that seems to have diverged may continue. A branch may be waiting for a timer or `fetch`
- * of the author, which the engine cannot see and which may have been faster in the run before.
+ * How long a run that seems to have diverged may continue, in milliseconds. A branch may be waiting for a timer or
+ * `fetch` of the author, which the engine cannot observe and which may have been faster in the previous run.
  */
 const CATCH_UP_MS = 4_000;
 
@@ -62,7 +62,7 @@ export class Attempt implements JournaledRun {
   readonly #keys = new RunKeys();
   readonly #pending = new Map<string, Pending>();
   /** The running steps, with their names. */
-  readonly #underWay = new Map<Promise<unknown>, string>();
+  readonly #runningSteps = new Map<Promise<unknown>, string>();
   #samples = 0;
   #hasDiverged = false;
   #isSuspended = false;
@@ -80,14 +80,14 @@ export class Attempt implements JournaledRun {
 
   constructor(host: AttemptHost) {
     this.#host = host;
-    const { call, journal, live = call.asker } = host;
+    const { context, journal, live = context.asker } = host;
     for (const entry of journal.entries) {
       if ("step" in entry) this.#results.set(entry.key, entry);
       else this.#answers.set(entry.key, entry);
     }
     this.#progress = new ReplayProgress(journal, this.#answers);
-    this.asker = createAttemptAsker({
-      call,
+    this.asker = new AttemptAsker({
+      context,
       live,
       callId: journal.id,
       keys: this.#keys,
@@ -103,7 +103,7 @@ export class Attempt implements JournaledRun {
 
   /** Whether messages are dropped, because the run repeats an earlier one or is over. */
   get isSilent(): boolean {
-    return this.#isSuspended || !this.#progress.isOnNewGround;
+    return this.#isSuspended || !this.#progress.isPastReplay;
   }
 
   get hasEntries(): boolean {
@@ -125,21 +125,21 @@ export class Attempt implements JournaledRun {
   questions(): Record<string, Question> {
     if (this.#hasDiverged) {
       const [asked, unreached] = [list(this.#pending.keys()), list(this.#progress.unreached())];
-      throw diverged(`asked for ${asked}, and not again for ${unreached}, which was answered`);
+      throw diverged(`asked ${asked}, but not ${unreached} again, which was answered`);
     }
     return this.pending;
   }
 
   /**
-   * The questions of a run that continues or ended for another reason. Questions that it has not reached yet are
-   * missing.
+   * The open questions of a run that continues, or that has ended for another reason. Questions that it has not reached
+   * are missing.
    */
   get pending(): Record<string, Question> {
     return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
   }
 
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay.keys());
+    while (this.#runningSteps.size > 0) await Promise.allSettled(this.#runningSteps.keys());
   }
 
   step<T>(name: string, work: Step<T>): Promise<T> {
@@ -149,18 +149,18 @@ export class Attempt implements JournaledRun {
       if (known) return copy(known.result) as T;
       if (this.#isClosed) throw contextClosed(`Step "${name}"`);
       const running = this.#run(name, key, work);
-      this.#underWay.set(running, name);
+      this.#runningSteps.set(running, name);
       try {
         return await running;
       } finally {
-        this.#underWay.delete(running);
+        this.#runningSteps.delete(running);
         this.#look();
       }
     });
   }
 
   async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
-    // The step failed in the previous run, or was not reached, so what follows may differ.
+    // The step failed in the previous run, or was not reached, so the following questions may differ.
     this.#progress.isSame = true;
     const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
     const result = plain(name, done);
@@ -188,7 +188,7 @@ export class Attempt implements JournaledRun {
     signal: AbortSignal,
     read?: (answer: unknown) => unknown,
   ): Promise<unknown> {
-    const { live, call } = this.#host;
+    const { live, context } = this.#host;
     const isSample = question.method === "sampling/createMessage";
     if (isSample) this.#samples += 1;
     const known = this.#answers.get(key);
@@ -203,8 +203,8 @@ export class Attempt implements JournaledRun {
       return this.#askNow({ key, digest }, () => live.ask(question, signal, options));
     }
     if (this.#isClosed) throw contextClosed("The question");
-    requireAnswerable(question, call.client);
-    const { samplesPerCallMax } = call.limits;
+    requireAnswerable(question, context.client);
+    const { samplesPerCallMax } = context.limits;
     if (isSample && this.#samples > samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
     if (this.#pending.has(key)) throw duplicateKey(key);
     return new Promise<never>((_, reject) => {
@@ -225,13 +225,13 @@ export class Attempt implements JournaledRun {
   }
 
   /**
-   * Whether the handler seems to have diverged: it has reached none of the last questions, although one was answered,
-   * has begun no step, and asks something else.
+   * Whether the handler seems to have diverged: it has not reached any of the last questions, although one of them was
+   * answered, has not begun a step, and asks other questions.
    *
    * Different questions alone do not prove this. Answers in the journal are available immediately, so branches may
    * reach their questions in another order: equal questions then swap their numbers, and one branch may wait for an
-   * answer that another one took. A step that failed may succeed when it runs again. Answers that a run does not reach
-   * are kept for later runs.
+   * answer that another branch has received. A step that failed may succeed when it runs again. Answers that a run does
+   * not reach are stored for later runs.
    */
   get #seemsOther(): boolean {
     return !this.#progress.isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
@@ -245,17 +245,17 @@ export class Attempt implements JournaledRun {
   // Suspension
 
   get #isAtRest(): boolean {
-    return this.#pending.size > 0 && this.#underWay.size === 0 && !this.#isClosed;
+    return this.#pending.size > 0 && this.#runningSteps.size === 0 && !this.#isClosed;
   }
 
   /**
-   * Suspends the run in the next turn, so that all questions of this turn are sent together. A handler that seems to
-   * have diverged gets more time, because only waiting can show whether it is merely late.
+   * Suspends the run in the next turn of the event loop, so that all questions of this turn are sent together. A
+   * handler that seems to have diverged gets more time, because it may only be late.
    */
   #look(): void {
     this.#watchStall();
     const isOther = this.#seemsOther;
-    // A scheduled suspension stays scheduled. A wait for a late handler ends when it has caught up.
+    // A scheduled suspension stays scheduled. The wait for a late handler ends when the handler has caught up.
     if (this.#timer !== undefined && (isOther || !this.#isCatchingUp)) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -275,7 +275,7 @@ export class Attempt implements JournaledRun {
     } else this.#watchStall();
   }
 
-  /** Fails the open questions if the journal is too large to be kept for their answers. The handler then continues. */
+  /** Fails the open questions if the journal is too large to be stored. Then the handler continues. */
   #failWhatIsTooLarge(): boolean {
     try {
       this.#host.check?.(this.journal);
@@ -294,15 +294,14 @@ export class Attempt implements JournaledRun {
   }
 
   /**
-   * Bounds the time that a question waits for running steps, because a step that awaits the question would block it
-   * forever.
+   * Bounds how long a question waits for running steps, because a step that awaits the answer would block it forever.
    */
   #watchStall(): void {
     clearTimeout(this.#stall);
-    if (this.#pending.size === 0 || this.#underWay.size === 0 || this.#isClosed) return;
-    const { elicitTimeoutMs } = this.#host.call.limits;
+    if (this.#pending.size === 0 || this.#runningSteps.size === 0 || this.#isClosed) return;
+    const { elicitTimeoutMs } = this.#host.context.limits;
     this.#stall = setTimeout(() => {
-      const error = stalled(this.#underWay.values(), elicitTimeoutMs);
+      const error = stalled(this.#runningSteps.values(), elicitTimeoutMs);
       const pending = [...this.#pending.values()];
       this.#pending.clear();
       for (const { reject } of pending) reject(error);
@@ -328,11 +327,13 @@ function copy(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** Returns a result in its JSON form, so that the first run sees the same value as later ones. */
+/** Returns a result in its JSON form, so that the first run gets the same value as later runs. */
 function plain(name: string, result: unknown): unknown {
   try {
     return copy(result);
   } catch (error) {
-    throw new KitError("result-invalid", `Step "${name}" returned a value that has no JSON form.`, { cause: error });
+    throw new KitError("result-invalid", `Step "${name}" returned a value that cannot be encoded as JSON.`, {
+      cause: error,
+    });
   }
 }

@@ -21,7 +21,7 @@ import { reportAnsweredSamples } from "./sampling-rounds.ts";
 /**
  * The maximum number of rounds of one legacy request, or of a task without a question. Stops a handler that asks
  * forever.
- * @limit count Rounds of one legacy call, or of a task without a question. A further one fails.
+ * @limit count Rounds of one legacy call, or of a task without a question. Then the call fails.
  */
 export const ROUNDS_MAX = 32;
 
@@ -32,7 +32,7 @@ export const ROUNDS_MAX = 32;
  * @param check Throws if a journal is too large for the request state.
  */
 export type BeginReplay = (
-  call: RequestContext,
+  context: RequestContext,
   journal: unknown,
   inputResponses: JsonObject,
   check?: (journal: unknown) => void,
@@ -52,33 +52,33 @@ export interface JournaledRun extends SuspendableRun {
 
 /** Returns the rounds for clients of both eras. */
 export function createRounds(begin?: BeginReplay): RunRounds {
-  return async (call, run) => {
-    if (call.client.era === "modern") return runOneRound(call, run, begin);
+  return async (context, run) => {
+    if (context.client.era === "modern") return runOneRound(context, run, begin);
     let round: Round = FIRST_ROUND;
-    let journal = call.journal;
+    let journal = context.journal;
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
-      const attempt = begin?.(call, journal, {});
+      const attempt = begin?.(context, journal, {});
       const returned = await run({ ...round, replay: attempt });
       if (!isInputRequired(returned)) return { returned };
-      round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
+      round = { inputResponses: await askAll(returned, context), requestState: returned.requestState };
       await attempt?.settled();
       journal = attempt?.journal;
     }
-    throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
+    throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one call.`);
   };
 }
 
 const runOneRound = async (
-  call: RequestContext,
+  context: RequestContext,
   run: (round: Round) => Promise<unknown>,
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
-  const presented = await readPresented(call);
-  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, call);
-  // The answers to explicit questions are kept until the handler asks in that form again.
+  const presented = await readPresented(context);
+  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, context);
+  // The answers to returned questions are kept until the handler returns questions again.
   const { state, responses = presented.inputResponses } = presented;
-  const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
-  const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
+  const check = (journal: unknown) => void encodeState({ journal, state, responses }, context);
+  const attempt = begin?.(context, presented.journal, presented.inputResponses, check);
   const collectKept = async () => {
     await attempt?.settled();
     return attempt?.hasEntries ? { journal: attempt.journal } : {};
@@ -88,27 +88,27 @@ const runOneRound = async (
     if (attempt && returned === SUSPENDED) {
       const asked = createInputRequired(attempt.questions(), state);
       return {
-        asked: await toInputRequiredResult(asked, call, { journal: attempt.journal, responses }),
+        asked: await toInputRequiredResult(asked, context, { journal: attempt.journal, responses }),
       };
     }
     if (!isInputRequired(returned)) return { returned };
-    return { asked: await toInputRequiredResult(returned, call, await collectKept()) };
+    return { asked: await toInputRequiredResult(returned, context, await collectKept()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
-    // The error asks too, and the next run needs the journal of this one.
-    if (isAnswering(error)) return { asked: await error.answer(call, await collectKept()) };
+    // The error asks questions as well, and the next run needs the journal of this run.
+    if (isAnswering(error)) return { asked: await error.answer(context, await collectKept()) };
     throw error;
   }
 };
 
-/** Asks all questions. If one fails, all fail, because a handler runs again only with every answer. */
-async function askAll({ inputRequests }: InputRequired, call: RequestContext): Promise<JsonObject> {
+/** Asks all questions. If one of them fails, all of them fail, because a handler runs again only with every answer. */
+async function askAll({ inputRequests }: InputRequired, context: RequestContext): Promise<JsonObject> {
   const questions = Object.entries(inputRequests);
-  for (const [, question] of questions) call.asker.check?.(question);
+  for (const [, question] of questions) context.asker.check?.(question);
   const failed = new AbortController();
-  const signal = AbortSignal.any([call.ending.signal, failed.signal]);
+  const signal = AbortSignal.any([context.ending.signal, failed.signal]);
   try {
-    const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
+    const answers = questions.map(async ([key, question]) => [key, await context.asker.ask(question, signal)] as const);
     return Object.fromEntries(await Promise.all(answers));
   } catch (error) {
     // This cancels the other questions.

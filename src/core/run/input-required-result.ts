@@ -18,35 +18,38 @@ import { type SealedState, sealState } from "./request-state.ts";
 import { sentSamples } from "./sampling-rounds.ts";
 
 /**
- * Returns the modern result that asks.
+ * Returns the result that asks the client.
  *
  * @throws {McpError} -32021 if a question needs a capability that the client has not declared.
  */
 export async function toInputRequiredResult(
   asked: InputRequired,
-  call: RequestContext,
+  context: RequestContext,
   more: Omit<SealedState, "state" | "samples"> = {},
 ): Promise<JsonObject> {
   const questions = Object.entries(asked.inputRequests);
   const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
-    (name) => !call.client.can(name),
+    (name) => !context.client.can(name),
   );
   if (missing.length > 0) throw missingCapabilities(missing);
   for (const [, question] of questions) {
-    checkSampling(question, call.limits);
-    warnOfSecrets(question, call);
+    checkSampling(question, context.limits);
+    warnOfSecrets(question, context);
   }
-  // Assignment would lose a question called "__proto__".
+  // Assignment would lose a question with the key "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
-  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, call.registry) };
+  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, context.registry) };
   return {
     resultType: "input_required",
     ...(questions.length > 0 ? { inputRequests } : {}),
-    ...(Object.values(kept).some((each) => each !== undefined) ? { requestState: await sealState(kept, call) } : {}),
+    ...(Object.values(kept).some((each) => each !== undefined) ? { requestState: await sealState(kept, context) } : {}),
   };
 }
 
-/** Returns a question as an entry of `inputRequests`. An elicitation has its key there, so its id is left out. */
+/**
+ * Returns a question as an entry of `inputRequests`, where its key identifies it, so the id of an elicitation is left
+ * out.
+ */
 export function toInputRequest({ method, params }: Question): JsonObject {
   const { elicitationId: _, ...rest } = params ?? {};
   return { method, params: rest };

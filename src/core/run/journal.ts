@@ -19,14 +19,14 @@ export type JournalEntry =
 /** An entry of a question. */
 export type QuestionEntry = Exclude<JournalEntry, StepEntry>;
 
-/** `result` is absent if the step returned undefined, which JSON lacks. */
+/** `result` is absent if the step returned undefined, which JSON cannot express. */
 export interface StepEntry {
   readonly key: string;
   readonly step: true;
   readonly result?: unknown;
 }
 
-/** Whether an entry is an answer that came before its question. */
+/** Whether an entry is an answer that arrived before its question was asked. */
 export function isEarly(entry: JournalEntry): boolean {
   return "answer" in entry && entry.digest === undefined;
 }
@@ -46,7 +46,9 @@ export function newJournal(): JournalData {
   return { id: crypto.randomUUID(), rounds: 0, entries: [], asked: [] };
 }
 
-/** Adds the answers of a client to a journal: those to its last questions, or all of them before the first run. */
+/**
+ * Adds the answers of a client to a journal: the answers to its last questions, or all answers before the first run.
+ */
 export function withAnswers(journal: JournalData, responses: Readonly<Record<string, unknown>>): JournalData {
   const asked: readonly (readonly [string, string | undefined])[] =
     journal.rounds === 0 ? Object.keys(responses).map((key) => [key, undefined]) : journal.asked;
@@ -63,14 +65,14 @@ export function failedEntry(key: string, digest: string, { reason, message, code
 
 /** Returns a digest that distinguishes questions. It is not cryptographic. */
 export function computeDigest({ method, params = {} }: Question): string {
-  // The id is left out, because it is new for each question unless the author gave one.
+  // The id is left out, because each question gets a new id unless the author has set it.
   const { elicitationId: _, ...rest } = params;
   return digest(JSON.stringify([method, canonical(rest)]))
     .map((half) => half.toString(36))
     .join("");
 }
 
-/** Returns a UUID that depends on the call and the name only. */
+/** Returns a UUID that depends only on the call and the name. */
 export function idFrom(callId: string, name: string): string {
   const hex = digest(name)
     .map((half) => half.toString(16).padStart(8, "0"))
@@ -78,7 +80,10 @@ export function idFrom(callId: string, name: string): string {
   return callId.slice(0, -12) + hex.slice(0, 12);
 }
 
-/** Returns a hash of 64 bits, as two halves. It is synchronous, because questions of one turn are sent together. */
+/**
+ * Returns a hash of 64 bits, as two halves. It is synchronous, so that questions of one turn of the event loop are sent
+ * together.
+ */
 function digest(text: string): readonly [number, number] {
   return [fingerprint(text), fingerprint(text, 0x2f0b4a27, 15)];
 }

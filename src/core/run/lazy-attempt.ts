@@ -11,7 +11,10 @@ import type { Attempt } from "./attempt.ts";
 import type { JournaledRun } from "./create-rounds.ts";
 import type { SUSPENDED } from "./round.ts";
 
-/** A first run, whose {@link Attempt} is created when the handler needs it: most handlers neither ask nor have steps. */
+/**
+ * A first run. Its {@link Attempt} is created when the handler needs it, because most handlers have neither questions
+ * nor steps.
+ */
 export class LazyAttempt implements JournaledRun, Asker {
   readonly asker: Asker = this;
   readonly #create: () => Attempt;

@@ -13,20 +13,20 @@ import type { RequestContext, RunRounds } from "./request-context.ts";
 
 /**
  * The maximum number of runs of one modern call. Stops a handler that asks forever.
- * @limit count Rounds of one modern call that asks questions. A further question fails.
+ * @limit count Rounds of one modern call that asks questions. Then a question fails.
  */
 const ROUNDS_MAX = 64;
 
-const begin: BeginReplay = (call, given, inputResponses, check) => {
+const begin: BeginReplay = (context, given, inputResponses, check) => {
   const kept = given as JournalData | undefined;
   if (kept && kept.rounds >= ROUNDS_MAX) {
     throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one call.`);
   }
   const create = () => {
     const journal = kept ?? newJournal();
-    return call.client.era === "legacy"
-      ? new Attempt({ call, journal, live: liveAsker(call), record: recorder(call) })
-      : new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
+    return context.client.era === "legacy"
+      ? new Attempt({ context, journal, live: liveAsker(context), record: recorder(context) })
+      : new Attempt({ context, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
   };
   const isFirst = !kept?.entries.length && !kept?.asked.length && Object.keys(inputResponses).length === 0;
   return isFirst ? new LazyAttempt(create) : create();

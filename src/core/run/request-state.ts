@@ -20,11 +20,11 @@ import type { SentSamples } from "./sampling-rounds.ts";
 const STATE = "request state";
 
 /**
- * The lifetime of a state in milliseconds. It bounds the time that a person can take for one round.
- * @limit ms The time between two rounds of a modern call. A later one is refused with -32602.
+ * Lifetime of a state, in milliseconds. It limits how long a user may take for one round.
+ * @limit ms The time between two rounds of a modern call. A later round is refused with -32602.
  */
 const STATE_LIFE_MS = 60 * 60 * 1000;
-/** The contents of a sealed state: the text of the author, and the data of the engine. */
+/** The contents of a sealed state: the string of the author, and the data of the engine. */
 export interface SealedState {
   readonly state?: string | undefined;
   readonly journal?: unknown;
@@ -35,43 +35,43 @@ export interface SealedState {
 }
 
 /**
- * Reads the state and answers that a modern request presents.
+ * Reads the state and the answers of a modern request.
  *
  * @throws {McpError} -32602 if the state was not sealed here for this request, or has expired. The error does not say
  *   which.
  */
 export async function readPresented(
-  call: RequestContext,
+  context: RequestContext,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
-  const opened = await openState(call);
+  const opened = await openState(context);
   if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();
-  return { ...opened, inputResponses: readResponses(call.request) };
+  return { ...opened, inputResponses: readResponses(context.request) };
 }
 
 /**
- * Opens the state that a modern request presents, if there is one.
+ * Opens the state of a modern request, if it has one.
  *
  * @throws {McpError} -32602 if it was not sealed here for this request, or the answers are not objects.
  */
 export async function openState(
-  call: RequestContext,
+  context: RequestContext,
 ): Promise<(SealedState & { readonly expiresAtMs: number }) | undefined> {
-  readResponses(call.request);
-  const { requestState } = call.request.params ?? {};
+  readResponses(context.request);
+  const { requestState } = context.request.params ?? {};
   if (requestState === undefined) return undefined;
   if (typeof requestState !== "string") throw invalidState();
-  // A server without keys has sealed nothing, and that is not a mistake to report.
-  if (!call.stateKeys && !readKeyList(call.env)) throw invalidState();
-  const ring = await openKeys(call, requestState);
-  const opened = await ring.open(requestState, createBinding(call));
+  // A server without keys cannot have sealed the state, and missing keys are not a mistake.
+  if (!context.stateKeys && !readKeyList(context.env)) throw invalidState();
+  const ring = await openKeys(context, requestState);
+  const opened = await ring.open(requestState, createBinding(context));
   if (!opened) throw invalidState();
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
 
 /** Seals the data for the next round. @throws {KitError} `state-too-large` naming the limit. */
-export async function sealState(kept: SealedState, call: RequestContext): Promise<string> {
-  const ring = await openKeys(call);
-  return ring.seal(encodeState(kept, call), createBinding(call));
+export async function sealState(kept: SealedState, context: RequestContext): Promise<string> {
+  const ring = await openKeys(context);
+  return ring.seal(encodeState(kept, context), createBinding(context));
 }
 
 /** Encodes a state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
@@ -85,12 +85,12 @@ export function encodeState(
   throw new KitError("state-too-large", message);
 }
 
-async function openKeys(call: RequestContext, sealed?: string): Promise<KeyRing> {
-  return call.stateKeys ? call.stateKeys(sealed) : envRing(call.env, STATE);
+async function openKeys(context: RequestContext, sealed?: string): Promise<KeyRing> {
+  return context.stateKeys ? context.stateKeys(sealed) : envRing(context.env, STATE);
 }
 
 /**
- * Returns the text to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
+ * Returns the data to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
  * form.
  */
 function createBinding({ registry: { options }, request, principal, endpoint }: RequestContext): string {

@@ -8,18 +8,18 @@ import { pause } from "../basics/pause.ts";
 import type { Step, StepContext } from "../define/handler-run.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
 
-/** How often and when a step is tried again. */
+/** The number of retries of a step, and the time between them. */
 export interface RetryOptions {
-  /** How often the step is tried again after the first try. */
+  /** The maximum number of times that the step is tried again after the first try. */
   readonly retries: number;
   /**
-   * Milliseconds before the second try. Each further wait is twice as long, and each one is shortened at random by up
-   * to a half.
+   * How long to wait before the second try, in milliseconds. Each following wait is twice as long. Each wait is
+   * shortened at random by up to a half.
    *
    * @default 500
    */
   readonly backoffMs?: number;
-  /** The longest wait in milliseconds. @default 30 seconds */
+  /** The longest wait, in milliseconds. @default 30 seconds */
   readonly backoffMaxMs?: number;
   /** Whether the step is tried again after an exception. @default after every exception */
   readonly isWorthIt?: (error: unknown) => boolean;
@@ -42,16 +42,17 @@ export interface TryContext extends Omit<StepContext, "tries"> {
 }
 
 /**
- * Returns the work of a step that is tried again when it throws. Every try gets the same key and its own number. After
- * the last try its exception is thrown, and a run that reaches the step again makes one more try.
+ * Returns the work of a step that is tried again when it throws. Every try gets the same key and its own number. The
+ * exception of the last try is thrown; a later run that reaches the step makes one more try.
  *
- * In a task, the number of failed tries is stored, and a wait of more than a second ends the run: the object can leave
- * memory, and another run makes the next try when it is due. Elsewhere the handler itself waits, and a run that is lost
- * starts again with the first try.
+ * In a task, the number of failed tries is stored, and a wait of more than a second ends the run: the object can be
+ * evicted, and another run makes the next try when it is due. Otherwise the handler itself waits, and a run that is
+ * lost starts again with the first try.
  *
  * @example
  * ```ts
- * const receipt = await ctx.step("charge", retrying(({ key }) => charge(order, key), { retries: 5, signal: ctx.signal }));
+ * const receipt = await ctx.step("charge", retrying(({ key }) => charge(order, key), { retries: 5, signal: ctx.signal
+ * }));
  * ```
  */
 export function retrying<T>(work: (context: TryContext) => T | Promise<T>, options: RetryOptions): Step<T> {

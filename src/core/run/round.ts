@@ -1,8 +1,12 @@
-/** One run of a handler, from its input to what it asks or returns. */
+/**
+ * One run of a handler: its input and its outcome.
+ *
+ * @module
+ */
 import type { HandlerInput, HandlerRun } from "../define/handler-run.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
-/** The input of a round from the one before. */
+/** The input of a round from the previous round. */
 export interface Round extends HandlerInput {
   readonly replay?: SuspendableRun | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * The keys of the questions and steps of one run. A repeated run gives the same keys if its handler does the same.
+ * The keys of the questions and steps of one run. A repeated run has the same keys if its handler does the same.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { computeDigest } from "./journal.ts";
 import { currentStep } from "./step-scope.ts";
 
 export class RunKeys {
-  /** How often each name was used. */
+  /** The number of uses of each name. */
   readonly #questions = new Map<string, number>();
   readonly #steps = new Map<string, number>();
   /** Keys of questions that equal an earlier question of this run. */
@@ -42,7 +42,7 @@ export class RunKeys {
     requireJson(question);
     const step = currentStep();
     if (step !== undefined) {
-      const message = `Step "${step}" asks ${question.method}, but steps cannot ask. Ask before or after the step.`;
+      const message = `Step "${step}" asks ${question.method}, but steps must not ask. Ask before or after the step.`;
       throw new KitError("options-invalid", message);
     }
     if (key === undefined) {

@@ -12,7 +12,7 @@ import { readSampleResult } from "../ask/sampling-params.ts";
 import type { Registry } from "../define/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
-/** The sampling requests that were sent, by key: the maximum of tokens and the time, as JSON. */
+/** The sampling requests that were sent, by key: the maximum number of tokens and the time, as JSON. */
 export type SentSamples = Readonly<Record<string, readonly [maxTokens: number, sentAtMs: number]>>;
 
 /** Returns the data that the audit needs about questions. Undefined if the server has no `onSample`. */
@@ -35,7 +35,8 @@ export function reportAnsweredSamples(sent: SentSamples, answers: JsonObject, by
 
 /** Reports one answer to `onSample`. */
 export function reportAnsweredSample(maxTokens: number, sentAtMs: number, answer: unknown, by: AskedBy): void {
-  reportSample({ maxTokens }, by, answer, isValid(answer) ? "answered" : "invalid-answer", Date.now() - sentAtMs);
+  const outcome = isValid(answer) ? "answered" : "invalid-answer";
+  reportSample(by, { maxTokens, answer, outcome, durationMs: Date.now() - sentAtMs });
 }
 
 function isValid(answer: unknown): boolean {

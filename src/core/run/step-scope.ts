@@ -1,6 +1,6 @@
 /**
- * Detects whether code runs within a step: even after an `await` if the runtime has `AsyncLocalStorage`, otherwise only
- * until the first `await`.
+ * Detects whether code runs within a step. Without `AsyncLocalStorage`, this works only until the first `await` of the
+ * step.
  *
  * @module
  */
@@ -17,14 +17,14 @@ interface ScopeStorage {
   getStore(): StepScope | undefined;
 }
 
-/** The part of Node and workerd that is used; workerd has it with some compatibility dates and flags only. */
+/** The part of Node and workerd that is used. workerd has it only with some compatibility dates and flags. */
 interface Runtime {
   readonly process?: {
     readonly getBuiltinModule?: (name: string) => { readonly AsyncLocalStorage: new () => ScopeStorage } | undefined;
   };
 }
 
-/** The scope of code that is being called now. */
+/** Stores the scope of synchronous code. */
 class SynchronousStorage implements ScopeStorage {
   #scope: StepScope | undefined;
 

@@ -6,8 +6,8 @@
 import { KitError } from "../protocol/errors.ts";
 import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
-/** The message when there are no sealing keys. */
-const KEYS_MISSING = `Sealing keys are missing. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`;
+/** The message of the error if there are no sealing keys. */
+const KEYS_MISSING = `Sealing keys are missing. Add keys() from "mcp-edge/worker/durable" to the option use of edge(), or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`;
 
 export { KEYS_MISSING };
 
@@ -19,7 +19,7 @@ export function readKeyList(env: unknown): string | undefined {
 
 /** Rings by purpose and list. Deriving keys is more expensive than a whole tool call. */
 const rings = new Map<string, Promise<KeyRing>>();
-/** More rings than the endpoints of a Worker use at a time. @limit internal */
+/** Greater than the number of rings that the endpoints of a Worker use. @limit internal */
 const RINGS_MAX = 64;
 
 /** Returns the key ring of a list for one purpose. @throws {KitError} `keys-invalid`. */

@@ -37,14 +37,14 @@ export class KeyRing {
 
   /**
    * Reads the list of keys: 32 bytes each in base64 or base64url, separated by commas or white space. Put a new key
-   * first, and keep the old ones until everything that they sealed has expired.
+   * first, and keep the old keys until everything that they sealed has expired.
    *
    * @param purpose A value sealed for one purpose cannot be opened for another.
-   * @throws {KitError} `keys-invalid` naming the place in the list, without the key itself.
+   * @throws {KitError} `keys-invalid` naming the position in the list, without the key itself.
    */
   static async parse(list: string, purpose: string): Promise<KeyRing> {
     const secrets = list.split(/[\s,]+/).filter((text) => text !== "");
-    const keys = await Promise.all(secrets.map((text, place) => deriveKey(decodeSecret(text, place), purpose)));
+    const keys = await Promise.all(secrets.map((text, index) => deriveKey(decodeSecret(text, index), purpose)));
     const [first] = keys;
     if (!first) throw new KitError("keys-invalid", `${KEYS_VARIABLE} is empty. Make a key with: npx mcp-edge keys`);
     return new KeyRing(first, keys);
@@ -59,7 +59,8 @@ export class KeyRing {
   /**
    * Seals bytes into visible ASCII characters: 4/3 of the number of bytes plus 32.
    *
-   * @param bound A text to which the value is bound without containing it. It can only be opened with the same text.
+   * @param bound Additional authenticated data, which the sealed value does not contain. The value can only be opened
+   *   with the same text.
    */
   async seal(plain: Uint8Array<ArrayBuffer>, bound = ""): Promise<string> {
     const head = Uint8Array.of(LAYOUT, ...this.#first.id);
@@ -69,7 +70,7 @@ export class KeyRing {
     return encodeBase64Url(concat(head, iv, new Uint8Array(sealed)));
   }
 
-  /** Whether a sealed text names one of these keys. This does not verify the text. */
+  /** Whether a sealed value names one of these keys. The value is not verified. */
   knows(text: string): boolean {
     const bytes = decodeBase64Url(text);
     return bytes !== undefined && this.#find(bytes) !== undefined;
@@ -97,16 +98,16 @@ export class KeyRing {
 
   #find(bytes: Uint8Array): SealingKey | undefined {
     if (bytes.length <= HEAD_BYTES + NONCE_BYTES || bytes[0] !== LAYOUT) return undefined;
-    return this.#keys.find(({ id }) => id.every((byte, place) => byte === bytes[place + 1]));
+    return this.#keys.find(({ id }) => id.every((byte, index) => byte === bytes[index + 1]));
   }
 }
 
-function decodeSecret(text: string, place: number): Uint8Array<ArrayBuffer> {
+function decodeSecret(text: string, index: number): Uint8Array<ArrayBuffer> {
   const bytes = decodeBase64Url(text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
   if (bytes?.length === KEY_BYTES) return bytes;
   throw new KitError(
     "keys-invalid",
-    `Key ${place + 1} of ${KEYS_VARIABLE} is not ${KEY_BYTES} bytes in base64. Make one with: npx mcp-edge keys`,
+    `Key ${index + 1} of ${KEYS_VARIABLE} is not ${KEY_BYTES} bytes in base64. Make one with: npx mcp-edge keys`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Turns a request into the text of its response, for both eras. A method that an era lacks is absent from its table, so
- * it is answered with -32601.
+ * Turns a request into the JSON text of its response, for both eras. A method that the era of the client lacks gets
+ * -32601.
  *
  * @module
  */
@@ -20,69 +20,71 @@ import {
   JsonText,
 } from "../protocol/jsonrpc.ts";
 import { completeResult, readMeta } from "../protocol/lifecycle.ts";
-import type { MethodName } from "../protocol/methods.ts";
-import { describeSubject, placeOfNotification } from "../protocol/request-description.ts";
-import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
+import { findRequest, type RequestName } from "../protocol/methods.ts";
+import { describeNotification, describeSubject } from "../protocol/request-description.ts";
+import type { MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { isAnswering } from "../run/run-rounds.ts";
 import { hookData, listAroundHooks, notificationData, type RequestWork, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";
 import { listElicitationIds } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
 
-/** A response: its text, and its error code if it is an error. HTTP derives the status from the code. */
+/** A response: its JSON text, and its error code if it is an error. HTTP derives the status from the code. */
 export interface Answer {
   readonly text: string;
   readonly errorCode: number | undefined;
   /** Whether it is a tool result with `isError`. */
   readonly isError?: boolean;
-  /** Whether it was refused because a limit is reached. */
+  /** Whether the request was refused because a limit is reached. */
   readonly isBusy?: boolean;
 }
 
 /** Serves one request. Never rejects: failures become error responses, and unexpected exceptions go to `onError`. */
-export function dispatch(call: RequestContext): Promise<Answer> {
-  const asker = call.asker.for?.(call);
-  const own = asker ? { ...call, asker } : call;
-  return call.registry.options.onRequestEnd || call.endpointHooks?.onRequestEnd.length
+export function dispatch(context: RequestContext): Promise<Answer> {
+  const asker = context.asker.for?.(context);
+  const own = asker ? { ...context, asker } : context;
+  return context.registry.options.onRequestEnd || context.endpointHooks?.onRequestEnd.length
     ? serveAndReport(own)
     : serve(own);
 }
 
-async function serveAndReport(call: RequestContext): Promise<Answer> {
+async function serveAndReport(context: RequestContext): Promise<Answer> {
   const startedAtMs = performance.now();
-  const { signal } = call.ending;
-  let isTold = false;
-  const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
-    if (isTold) return;
-    isTold = true;
-    const about = hookData(call);
+  const { signal } = context.ending;
+  let isReported = false;
+  const report = (outcome: RequestEnd["outcome"], errorCode?: number) => {
+    if (isReported) return;
+    isReported = true;
+    const about = hookData(context);
     const durationMs = performance.now() - startedAtMs;
-    call.registry.reportEnd(
+    context.registry.reportEnd(
       { ...about, outcome, errorCode, durationMs },
-      call.onError,
-      call.endpointHooks?.onRequestEnd,
+      context.onError,
+      context.endpointHooks?.onRequestEnd,
     );
   };
-  // Reported immediately, because a runtime may stop the work for a client that has disconnected, and the handler may
-  // run for long.
-  const onAbort = () => tell("cancelled");
+  // Reported immediately, because a runtime may stop the work of a request whose client has disconnected, and the
+  // handler may run for long.
+  const onAbort = () => report("cancelled");
   signal.addEventListener("abort", onAbort);
-  const answer = await serve(call);
+  const answer = await serve(context);
   signal.removeEventListener("abort", onAbort);
   const { errorCode, isError } = answer;
   if (signal.aborted) onAbort();
-  else tell(errorCode === undefined && !isError ? "ok" : "error", errorCode);
+  else report(errorCode === undefined && !isError ? "ok" : "error", errorCode);
   return answer;
 }
 
 async function serve(given: RequestContext): Promise<Answer> {
   try {
-    const call = await given.registry.withContext(given);
-    const { registry, request } = call;
-    const around = listAroundHooks(registry, call);
-    const result = await (around.length === 0 ? run(call) : runAround(around, hookData(call), () => run(call)));
-    const complete = result instanceof JsonText ? result : completeResult(result, registry, call.client.rules);
-    // A legacy client's custom method may have returned any JSON value.
+    const context = await given.registry.withContext(given);
+    const { registry, request } = context;
+    const around = listAroundHooks(registry, context);
+    const result = await (around.length === 0
+      ? run(context)
+      : runAround(around, hookData(context), () => run(context)));
+    const complete = result instanceof JsonText ? result : completeResult(result, registry, context.client.rules);
+    // For a legacy client, a custom method may have returned any JSON value.
     const { isError } = (complete ?? {}) as { isError?: unknown };
     return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
@@ -92,17 +94,17 @@ async function serve(given: RequestContext): Promise<Answer> {
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(listElicitationIds(known));
       return encode(known, given.request);
     } catch (unencodable) {
-      // The data of the author's error has no JSON form.
+      // The data of the author's error cannot be encoded as JSON.
       return encode(redact(unencodable, given), given.request);
     }
   }
 }
 
-async function run(call: RequestContext): ReturnType<RequestWork> {
+async function run(context: RequestContext): ReturnType<RequestWork> {
   try {
-    return await findMethod(call)(call);
+    return await findMethod(context)(context);
   } catch (error) {
-    if (isAnswering(error)) return error.answer(call);
+    if (isAnswering(error)) return error.answer(context);
     throw error;
   }
 }
@@ -111,30 +113,34 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
   return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
 }
 
-function findMethod(call: RequestContext): Serve {
-  const found = findIn(call.methods, call) ?? findIn(METHODS[call.client.rules.era], call);
-  if (found) return found;
-  if (call.registry.methods.has(call.request.method)) return serveCustom;
-  throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(call.request.method)}`);
-}
-
-function findIn(methods: RequestContext["methods"] = {}, call: RequestContext): Serve | undefined {
-  const method = methodIn(methods, call.request);
-  return method && (method.isOffered?.(call) ?? true) ? method.serve : undefined;
-}
-
-function methodIn(methods: MethodTable, { method }: JSONRPCRequest): Method | undefined {
-  return Object.hasOwn(methods, method) ? methods[method as MethodName] : undefined;
+/**
+ * @throws {McpError} -32601 for a method that has neither a row for the era nor a custom handler, or is not offered.
+ */
+function findMethod(context: RequestContext): Serve {
+  const { client, registry, request } = context;
+  const { method } = request;
+  const row = findRequest(method);
+  if (row && (row.era ?? client.era) === client.era) {
+    const list = row.capability?.split(".")[0];
+    const isOffered = () => list === undefined || registry.offers(list);
+    for (const methods of [context.methods, METHODS] as readonly (MethodTable | undefined)[]) {
+      const found = methods?.[method as RequestName];
+      if (found && (found.isOffered ?? isOffered)(context)) return found.serve;
+    }
+  }
+  if (registry.methods.has(method)) return serveCustom;
+  throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(method)}`);
 }
 
 /**
- * Whether a request runs no code of the author. Such a request ends quickly and emits nothing, so it is served where it
- * arrives, without an object.
+ * Whether a request runs no code of the author. Such a request ends quickly and does not emit messages, so it is served
+ * where it arrives, without an object.
  */
 export function isStatic(registry: Registry, request: JSONRPCRequest): boolean {
   if (registry.around.length > 0) return false;
-  const method = methodIn(METHODS.legacy, request);
-  return method?.isStatic?.(registry) ?? false;
+  const { method } = request;
+  const found = findRequest(method) && (METHODS as MethodTable)[method as RequestName];
+  return found?.isStatic?.(registry) ?? false;
 }
 
 /**
@@ -157,8 +163,8 @@ export function redact(
   });
 }
 
-/** The part of a call that a custom notification needs. */
-export type NotificationCall = Pick<
+/** The part of a {@link RequestContext} that a custom notification needs. */
+export type DeliveryContext = Pick<
   RequestContext,
   "client" | "env" | "principal" | "execution" | "http" | "limits" | "onError" | "context" | "endpointHooks"
 >;
@@ -172,27 +178,28 @@ export type NotificationCall = Pick<
 export function takeCustomNotification(
   registry: Registry,
   message: JSONRPCNotification,
-  call: NotificationCall,
+  context: DeliveryContext,
 ): Promise<void> | undefined {
   const handler = registry.notifications.get(message.method);
   if (!handler) return undefined;
-  const { client, env, principal, limits, onError } = call;
+  const { client, env, principal, limits, onError } = context;
   const { method, params = {} } = message;
   const handle = async () => {
-    const context = (await registry.withContext(call)).context as ContextOf<unknown>;
-    const about = { env, context, auth: principal, client, meta: readMeta(params) };
+    const { context: value } = await registry.withContext(context);
+    const about = { env, context: value as ContextOf<unknown>, auth: principal, client, meta: readMeta(params) };
     const what = `The handler of ${quote(method)}`;
-    const serve = () =>
+    const runHandler = () =>
       withinTime(what, limits.handlerTimeoutMs, { ending: new AbortController() }, async ({ signal }, passed) => {
         const handled = handler(params, { ...about, signal });
         await (passed ? Promise.race([handled, passed]) : handled);
         return {};
       });
-    const around = listAroundHooks(registry, call);
-    await (around.length === 0 ? serve() : runAround(around, notificationData(registry, message, call), serve));
+    const around = listAroundHooks(registry, context);
+    if (around.length === 0) await runHandler();
+    else await runAround(around, notificationData(registry, message, context), runHandler);
   };
-  const handled = handle().catch((error: unknown) => registry.report(error, placeOfNotification(message), onError));
-  // The answer does not wait for the handler, so without this the platform could stop it.
-  call.execution?.waitUntil(handled);
+  const handled = handle().catch((error: unknown) => registry.report(error, describeNotification(message), onError));
+  // The response does not wait for the handler, so without this the platform could stop it.
+  context.execution?.waitUntil(handled);
   return handled;
 }

@@ -15,8 +15,8 @@ import type { VersionRules } from "../protocol/versions.ts";
 /** The reader of a URI. */
 export interface FoundReader {
   /**
-   * The URI in the spelling that the reader gets: that of the definition, what the template writes for the variables, or
-   * the normal form.
+   * The URI in the spelling that the reader gets: the URI of the definition, the expansion of the template, or the
+   * normal form.
    */
   readonly uri: string;
   readonly mimeType?: string | undefined;
@@ -26,8 +26,8 @@ export interface FoundReader {
 }
 
 /**
- * Finds the reader of a URI. Returns undefined if the server has none, as far as the URI shows. Definitions that
- * `visible` hides are not among the server's, and no template or provider reads the URI of a hidden resource.
+ * Finds the reader of a URI. Returns undefined if no definition matches and there is no provider. Definitions that
+ * `visible` hides are not found, and no template or provider reads the URI of a hidden resource.
  */
 export function findReader(registry: Registry, given: string): FoundReader | undefined {
   const exact = registry.resources.find(given)?.definition;

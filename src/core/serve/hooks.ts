@@ -2,7 +2,7 @@ import type { AroundHook, EndpointHooks, RequestData } from "../define/hook-type
 import type { Registry } from "../define/registry.ts";
 import type { Reporter } from "../protocol/error-reports.ts";
 import { KitError } from "../protocol/errors.ts";
-import { type HookedCall, hookTools } from "../protocol/execution.ts";
+import { type HookContext, hookTools } from "../protocol/execution.ts";
 import {
   isObject,
   type JSONRPCNotification,
@@ -13,34 +13,34 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
-/** Returns a request as `around` and `onRequestEnd` see it. */
+/** Returns the data of a request for `around` and `onRequestEnd`. */
 export function hookData(
-  call: HookedCall & { readonly registry: Reporter; readonly request: JSONRPCRequest },
+  context: HookContext & { readonly registry: Reporter; readonly request: JSONRPCRequest },
 ): RequestData & { readonly requestId: RequestId } {
   return {
-    ...describeRequest(call.request, call.client, call.principal),
-    ...hookTools(call.registry, call.request, call),
+    ...describeRequest(context.request, context.client, context.principal),
+    ...hookTools(context.registry, context.request, context),
   };
 }
 
-/** Returns a notification as `around` sees it. */
+/** Returns the data of a notification for `around`. */
 export function notificationData(
   registry: Registry,
   { method, params = {} }: JSONRPCNotification,
-  call: HookedCall,
+  context: HookContext,
 ): RequestData {
-  const { client, principal } = call;
-  return { method, params, client, principal, ...hookTools(registry, { method }, call) };
+  const { client, principal } = context;
+  return { method, params, client, principal, ...hookTools(registry, { method }, context) };
 }
 
-/** What the hooks of a call are taken from. */
-export interface HooksOfCall {
+/** The part of a request or notification that has hooks. */
+export interface Hooked {
   /** The hooks of the endpoint, if it has any. */
   readonly endpointHooks?: EndpointHooks | undefined;
 }
 
-/** Returns the hooks around a call: those of the endpoint, then those of the server. */
-export function listAroundHooks(registry: Registry, { endpointHooks }: HooksOfCall): readonly AroundHook[] {
+/** Returns the hooks around a request: first the hooks of the endpoint, then the hooks of the server. */
+export function listAroundHooks(registry: Registry, { endpointHooks }: Hooked): readonly AroundHook[] {
   return endpointHooks?.around.length ? [...endpointHooks.around, ...registry.around] : registry.around;
 }
 
@@ -55,12 +55,12 @@ export type RequestWork = () => Promise<JsonObject | JsonText>;
 export function runAround(
   hooks: readonly AroundHook[],
   data: RequestData,
-  serve: RequestWork,
+  work: RequestWork,
 ): Promise<JsonObject | JsonText> {
   const innermost = async (): Promise<JsonObject> => {
     try {
-      const result = await serve();
-      // Hooks see objects. Lists stay encoded only for servers without hooks.
+      const result = await work();
+      // Hooks receive objects. Lists stay encoded only for servers without hooks.
       data.result = result instanceof JsonText ? (JSON.parse(result.text) as JsonObject) : result;
       return data.result;
     } catch (error) {
@@ -68,16 +68,16 @@ export function runAround(
       throw error;
     }
   };
-  const onion = hooks.reduceRight<() => Promise<JsonObject>>(
-    (next, hook, place) => () => runHook(hook, place, data, next),
+  const wrapped = hooks.reduceRight<() => Promise<JsonObject>>(
+    (next, hook, index) => () => runHook(hook, index, data, next),
     innermost,
   );
-  return onion();
+  return wrapped();
 }
 
 async function runHook(
   hook: AroundHook,
-  place: number,
+  index: number,
   data: RequestData,
   next: () => Promise<JsonObject>,
 ): Promise<JsonObject> {
@@ -86,6 +86,6 @@ async function runHook(
   if (isObject(result) || (result !== undefined && !data.client.rules.resultEnvelope)) return result as JsonObject;
   throw new KitError(
     "options-invalid",
-    `The around hook ${hook.name || `number ${place + 1}`} returned no result. Return what next() gives, or a result object.`,
+    `The around hook ${hook.name || `number ${index + 1}`} returned no result; return the result of next() or another object.`,
   );
 }

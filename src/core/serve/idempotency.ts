@@ -1,22 +1,22 @@
 /**
- * Runs calls once: those of tools with `once: true`, and those with an idempotency key in `_meta`. A repeated call
- * joins the run or gets its outcome. A call that is refused (unknown tool, invalid arguments or state) is not
- * remembered.
+ * Runs calls once: calls of tools with `once: true`, and calls with an idempotency key in `_meta`. A repeated call
+ * joins the run or gets its outcome. A call that is refused (unknown tool, invalid arguments or state) is not stored.
  *
  * | the request has | tool is `once` | repeated calls have the same |
  * | --- | --- | --- |
- * | a `requestState` (modern) | yes | principal, state, tool and arguments; answers may differ, because a state is
- * valid for one round | | else a key | either | principal and key; another tool or other arguments under the key are
- * refused | | neither | yes, with a session or connection | session or connection, request id, tool and arguments | |
- * neither | yes, modern over HTTP | (each call runs) |
+ * | a `requestState` (modern) | yes | principal, state, tool and arguments; answers may differ, because a state is valid for one round |
+ * | otherwise, a key | yes or no | principal and key; another tool or other arguments under the key are refused |
+ * | neither | yes, with a session or connection | session or connection, request id, tool and arguments |
+ * | neither | yes, modern over HTTP | (each call runs) |
  *
- * A modern call that asks is still one call under its key. It continues, once, when its last questions are answered.
- * Any other request with the key gets the outcome so far.
+ * A modern call that asks stays one call under its key. It continues once when its last questions are answered. Any
+ * other request with the key gets the current outcome.
  *
  * @module
  */
 
 import { encodeText, toHex } from "../basics/bytes.ts";
+import { findCalledTool } from "../define/called-tool.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
 import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
@@ -33,46 +33,46 @@ import { canonical } from "../seal/canonical.ts";
 export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
 
 /**
- * @limit characters An idempotency key. A longer one is refused with -32602.
+ * @limit characters An idempotency key. A longer key is refused with -32602.
  */
 const KEY_CHARS_MAX = 256;
 
-/** The identity of a call, by which a repetition is recognised. */
+/** The identity of a call, by which repetitions are recognised. */
 export interface Presented {
   /** The name under which the outcome is stored: a hash, so that it reveals nothing. */
   readonly name: string;
   /** A hash of the tool and its arguments. */
   readonly digest: string;
-  /** Whether the caller has no principal. Anyone can present such calls, so what is kept of them must be bounded. */
+  /** Whether the caller has no principal. Anyone can send such calls, so their outcomes must be bounded. */
   readonly isAnonymous: boolean;
-  /** The questions of the call that this request answers; absent if it answers none. */
+  /** The answers of this request to questions of the call; absent if it has none. */
   readonly round?: PresentedRound | undefined;
 }
 
 /** The client's answers to the questions of a call. */
 export interface PresentedRound {
-  /** The end of the presented `requestState`; empty if there is none. */
+  /** The end of the `requestState` of the request; empty if there is no state. */
   readonly state: string;
   /** A hash of the answers. */
   readonly answers: string;
-  /** Whether the state has expired. Its call may have an outcome, but does not run again. */
+  /** Whether the state has expired. The call may have an outcome, but does not run again. */
   readonly isExpired: boolean;
 }
 
 /**
- * Stores the outcomes of calls. Resolves with the outcome of this run or of an earlier one; see {@link settle}. If
- * {@link goesOn} is true, the call runs again, and its new outcome replaces the old one.
+ * Stores the outcomes of calls. Resolves with the outcome of this run or of an earlier run; see {@link settle}. If
+ * {@link goesOn} is true, the call runs again, and the new outcome replaces the old outcome.
  */
 export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) => Promise<string>;
 
 /**
- * Creates a function that runs repeated calls once, from a store of their outcomes.
+ * Creates a function that runs repeated calls once, with a store of their outcomes.
  *
- * @param place The session or connection, if there is one.
+ * @param scope The session or connection, if there is one. Request ids identify calls only within it.
  */
-export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
-  return async (call, work) => {
-    const presented = await recognise(call, place);
+export function onceWith(keep: OutcomeKeeper, scope: string | undefined): Once {
+  return async (context, work) => {
+    const presented = await recognise(context, scope);
     if (!presented) return work();
     const failed: { error?: unknown } = {};
     const text = await keep(presented, () => settle(work, failed));
@@ -83,7 +83,7 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
 
 /**
  * Stores outcomes in the memory of one process.
- * @param max The maximum number of outcomes; the oldest are removed first.
+ * @param max The maximum number of outcomes; the oldest outcomes are removed first.
  */
 export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): OutcomeKeeper {
   checkNumbers("outcomesInMemory(): ", { max, ttlMs }, { max: SIZE, ttlMs: [1, PERIOD[1]] });
@@ -114,13 +114,13 @@ interface KeptCall {
 }
 
 /**
- * The maximum number of rounds without a state under one key. After them, the call does not continue.
+ * The maximum number of rounds without a state under one key. Then the call does not continue.
  * @limit internal
  */
 const ANSWERED_MAX = 64;
 
 /**
- * Whether a presented round continues a call: it answers the call's last questions, and was not presented before.
+ * Whether the round of a request continues a call: it answers the last questions of the call, and was not sent before.
  *
  * @param outcome The outcome of the call so far.
  * @param answered See {@link withAnswers}.
@@ -130,7 +130,7 @@ export function goesOn(outcome: string, round: PresentedRound | undefined, answe
   return round.state !== "" || (answered.length < ANSWERED_MAX && !answered.includes(round.answers));
 }
 
-/** Adds the answers of a round to the hashes of those that were presented before. Rounds with a state need no hash. */
+/** Adds the hash of the answers of a round to the hashes of earlier rounds. Rounds with a state need no hash. */
 export function withAnswers(answered: readonly string[] = [], round: PresentedRound | undefined): readonly string[] {
   return round?.state === "" ? [...answered, round.answers] : answered;
 }
@@ -149,7 +149,7 @@ function toEnd(state: unknown): string {
 /** The outcome of a call whose run was lost. */
 export const INTERRUPTED_OUTCOME = encode({ error: INTERRUPTED_CALL });
 
-/** Returns the outcome that replaces one that is too large to store. The call may still continue. */
+/** Returns the outcome that replaces an outcome that is too large to store. The call may still continue. */
 export function tooLargeOutcome(outcome: string): string {
   return encode({
     error: {
@@ -167,41 +167,41 @@ export function otherCall(): McpError {
   return invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** The round in the name of a call. All rounds of a call share the name of the first one. */
+/** The round in the name of a call. All rounds of a call share the name of the first round. */
 const FIRST = [null, null];
 
 /**
- * Returns the identity of a call that runs once; undefined for any other.
+ * Returns the identity of a call that runs once; undefined for any other call.
  *
  * @throws {McpError} -32602 for an invalid key or state.
  */
-async function recognise(call: RequestContext, place: string | undefined): Promise<Presented | undefined> {
-  const { principal, client } = call;
-  const { name, arguments: args = {}, requestState } = call.request.params ?? {};
-  const key = readKey(call.request);
-  const isOnce = call.registry.tools.find(String(name))?.options.once === true;
+async function recognise(context: RequestContext, scope: string | undefined): Promise<Presented | undefined> {
+  const { principal, client } = context;
+  const { name, arguments: args = {}, requestState } = context.request.params ?? {};
+  const key = readKey(context.request);
+  const isOnce = findCalledTool(context.registry, context.request)?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
   // Most calls have neither a key nor `once`. They start immediately, without hashing.
-  if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
-  const round = client.era === "modern" ? await readRound(call) : undefined;
+  if (key === undefined && !(isOnce && (hasState || scope !== undefined))) return undefined;
+  const round = client.era === "modern" ? await readRound(context) : undefined;
   const digest = await hash([name, canonical(args)]);
-  const byKey = key === undefined ? ["id", place, call.request.id, digest, FIRST] : ["key", key, FIRST];
+  const byKey = key === undefined ? ["id", scope, context.request.id, digest, FIRST] : ["key", key, FIRST];
   // The name includes the digest, because a state with other arguments is refused, and the refusal must not become the
   // outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
   return {
-    name: await hash([call.endpoint, call.registry.options.name, who, which]),
+    name: await hash([context.endpoint, context.registry.options.name, who, which]),
     digest,
     isAnonymous: who === null,
     round,
   };
 }
 
-/** Reads the round that a request presents. @throws {McpError} -32602 if the state was not sealed for this request. */
-async function readRound(call: RequestContext): Promise<PresentedRound | undefined> {
-  const opened = await openState(call);
-  const { requestState, inputResponses = {} } = call.request.params ?? {};
+/** Reads the round of a request. @throws {McpError} -32602 if the state was not sealed for this request. */
+async function readRound(context: RequestContext): Promise<PresentedRound | undefined> {
+  const opened = await openState(context);
+  const { requestState, inputResponses = {} } = context.request.params ?? {};
   if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;
   return {
     state: toEnd(requestState),
@@ -215,11 +215,11 @@ function readKey(request: JSONRPCRequest): string | undefined {
   if (key === undefined) return undefined;
   if (typeof key === "string" && key !== "" && key.length <= KEY_CHARS_MAX) return key;
   const given = typeof key === "string" ? `${key.length} characters` : describeType(key);
-  const message = `_meta["${IDEMPOTENCY_KEY}"] is ${given}; it is a string of 1 to ${KEY_CHARS_MAX} characters.`;
+  const message = `_meta["${IDEMPOTENCY_KEY}"] is ${given}; it must be a string of 1 to ${KEY_CHARS_MAX} characters.`;
   throw invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** Runs the work and returns the outcome as text. Never rejects; `failed` receives the exception. */
+/** Runs the work and returns the outcome as JSON text. Never rejects; `failed` receives the exception. */
 async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown }): Promise<string> {
   try {
     return encode({ result: await work() });

@@ -1,5 +1,5 @@
 /**
- * The list methods. They join the encoded entries to pages.
+ * The list methods. They join encoded entries to pages.
  *
  * @module
  */
@@ -9,18 +9,12 @@ import type { ListedEntry } from "../define/catalog.ts";
 import type { Registry } from "../define/registry.ts";
 import { JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
+import { CLIENT_REQUESTS, type RequestsWith } from "../protocol/methods.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import { createPage } from "./pagination.ts";
 
-/** The member of a list result that holds its entries, and the catalog that they come from. */
-export const MEMBERS = {
-  "tools/list": "tools",
-  "prompts/list": "prompts",
-  "resources/list": "resources",
-  "resources/templates/list": "resourceTemplates",
-} as const satisfies Partial<Record<CacheableMethod, string>>;
-
-export type ListMethod = keyof typeof MEMBERS;
+/** The methods that list definitions. The member of the result that has the entries is named like their catalog. */
+export type ListMethod = Extract<RequestsWith<{ readonly list: string }>, CacheableMethod>;
 
 /** The encoded first page of each list. */
 const made = new WeakMap<readonly ListedEntry[], FirstPage>();
@@ -31,15 +25,15 @@ interface FirstPage {
   readonly page: JsonText;
 }
 
-/** Returns one page of a list, joined from the texts of its entries. */
-export function listResult(method: ListMethod, entries: readonly ListedEntry[], call: RequestContext): JsonText {
-  const { params } = call.request;
-  if (params?.cursor !== undefined) return makePage(method, entries, call, params.cursor);
-  const { endpoint } = call;
+/** Returns one page of a list, joined from its encoded entries. */
+export function listResult(method: ListMethod, entries: readonly ListedEntry[], context: RequestContext): JsonText {
+  const { params } = context.request;
+  if (params?.cursor !== undefined) return makePage(method, entries, context, params.cursor);
+  const { endpoint } = context;
   let first = made.get(entries);
-  // A page may contain a cursor, which is valid at one endpoint only.
-  if (first?.registry !== call.registry || first.endpoint !== endpoint) {
-    first = { registry: call.registry, endpoint, page: makePage(method, entries, call) };
+  // A page may contain a cursor, which is valid only at one endpoint.
+  if (first?.registry !== context.registry || first.endpoint !== endpoint) {
+    first = { registry: context.registry, endpoint, page: makePage(method, entries, context) };
     made.set(entries, first);
   }
   return first.page;
@@ -51,7 +45,7 @@ function makePage(
   { registry, client: { rules }, endpoint }: RequestContext,
   cursor?: unknown,
 ): JsonText {
-  const page = createPage(method, entries, cursor, registry.options.pageSize, endpoint);
+  const page = createPage(method, entries, { cursor, pageSize: registry.options.pageSize, endpoint });
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
@@ -61,6 +55,6 @@ function makePage(
     rules,
   );
   const tail = JSON.stringify(rest).slice(1);
-  const list = `"${MEMBERS[method]}":[${page.entries.map(({ text }) => text).join(",")}]`;
+  const list = `"${CLIENT_REQUESTS[method].list}":[${page.entries.map(({ text }) => text).join(",")}]`;
   return new JsonText(tail === "}" ? `{${list}}` : `{${list},${tail}`);
 }

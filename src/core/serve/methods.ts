@@ -1,5 +1,5 @@
 /**
- * The methods of each era, with the conditions under which a server offers them.
+ * What serves each method, with the conditions under which a server offers it.
  *
  * @module
  */
@@ -23,96 +23,98 @@ import { invalidParams } from "../protocol/errors.ts";
 import type { JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import { getInstructions, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
+import { CLIENT_REQUESTS, type RequestName } from "../protocol/methods.ts";
+import { readTarget } from "../protocol/targets.ts";
 import { uriKey } from "../protocol/uri.ts";
-import type { Era } from "../protocol/versions.ts";
-import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
+import type { Method, RequestContext } from "../run/request-context.ts";
 import { FIRST_ROUND, type Round } from "../run/round.ts";
 import { runRounds } from "../run/run-rounds.ts";
 import { requireReader } from "./find-resource.ts";
-import { type ListMethod, listResult, MEMBERS } from "./list-methods.ts";
+import { type ListMethod, listResult } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";
 import { withTimedContext } from "./with-context.ts";
 
-const always = () => true;
-const hasTools = ({ registry }: RequestContext) => registry.offers("tools");
-const hasPrompts = ({ registry }: RequestContext) => registry.offers("prompts");
-const hasResources = ({ registry }: RequestContext) => registry.offers("resources");
+/**
+ * The methods that a transport or a part adds for the clients that it can serve them to: notifications reach only some
+ * clients, and tasks need storage.
+ */
+type AddedMethod =
+  | "resources/subscribe"
+  | "resources/unsubscribe"
+  | "subscriptions/listen"
+  | Extract<RequestName, `tasks/${string}`>;
 
-function list(method: ListMethod, isOffered: (call: RequestContext) => boolean): Method {
-  const serve: Serve = (call) => {
-    return listResult(method, call.registry[MEMBERS[method]].list(call.client.rules), call);
+const always = () => true;
+
+function list(method: ListMethod): Method {
+  return {
+    serve: (context) =>
+      listResult(method, context.registry[CLIENT_REQUESTS[method].list].list(context.client.rules), context),
+    isStatic: always,
   };
-  return { serve, isOffered, isStatic: always };
 }
 
-const BOTH: MethodTable = {
-  "tools/list": list("tools/list", hasTools),
-  "tools/call": { serve: callTool, isOffered: hasTools },
-  "prompts/list": list("prompts/list", hasPrompts),
-  "prompts/get": { serve: getPrompt, isOffered: hasPrompts },
-  "resources/list": { serve: listResources, isOffered: hasResources, isStatic: (registry) => !registry.provider?.list },
-  "resources/templates/list": list("resources/templates/list", hasResources),
-  "resources/read": { serve: read, isOffered: hasResources },
+/** What serves each method, in the eras of its row. */
+export const METHODS: Readonly<Record<Exclude<RequestName, AddedMethod>, Method>> = {
+  initialize: {
+    serve: (context) =>
+      negotiate(context.registry, context.request, listFeatures(context, context.setLogLevel !== undefined)).result,
+  },
+  ping: { serve: () => ({}), isStatic: always },
+  "server/discover": { serve: discover },
+  "tools/list": list("tools/list"),
+  "tools/call": { serve: callTool },
+  "prompts/list": list("prompts/list"),
+  "prompts/get": { serve: getPrompt },
+  "resources/list": { serve: listResources, isStatic: (registry) => !registry.provider?.list },
+  "resources/templates/list": list("resources/templates/list"),
+  "resources/read": { serve: read },
   "completion/complete": {
     serve: completeArgument,
-    isOffered: (call) => hasPrompts(call) || hasResources(call),
+    isOffered: ({ registry }) => registry.offers("prompts") || registry.offers("resources"),
   },
-};
-
-/** The methods of each era. */
-export const METHODS: Readonly<Record<Era, MethodTable>> = {
-  legacy: {
-    ...BOTH,
-    initialize: {
-      serve: (call) =>
-        negotiate(call.registry, call.request, listFeatures(call, call.setLogLevel !== undefined)).result,
-    },
-    ping: { serve: () => ({}), isStatic: always },
-    "logging/setLevel": { serve: setLevel, isOffered: (call) => call.setLogLevel !== undefined },
-  },
-  modern: { ...BOTH, "server/discover": { serve: discover } },
+  "logging/setLevel": { serve: setLevel, isOffered: (context) => context.setLogLevel !== undefined },
 };
 
 function listFeatures({ methods, once }: RequestContext, logLevel: boolean): TransportFeatures {
   return { logLevel, notifications: methods !== undefined, declare: once?.declare };
 }
 
-function discover(call: RequestContext): JsonObject {
-  const { registry } = call;
+function discover(context: RequestContext): JsonObject {
+  const { registry } = context;
   return {
     supportedVersions: registry.versions.modern.map((rules) => rules.version),
-    capabilities: registry.capabilities(call.client.rules, listFeatures(call, true)),
+    capabilities: registry.capabilities(context.client.rules, listFeatures(context, true)),
     ...getInstructions(registry),
     ...registry.cacheHint("server/discover"),
   };
 }
 
-async function setLevel(call: RequestContext): Promise<JsonObject> {
-  await call.setLogLevel?.(readLevel(call.request.params?.level, "params.level"));
+async function setLevel(context: RequestContext): Promise<JsonObject> {
+  await context.setLogLevel?.(readLevel(context.request.params?.level, "params.level"));
   return {};
 }
 
-async function getPrompt(call: RequestContext): Promise<JsonObject> {
-  const name = call.request.params?.name;
-  if (typeof name !== "string") throw invalidParams("prompts/get: params.name is not a string.", { field: "name" });
-  const prompt = call.registry.prompts.find(name);
+async function getPrompt(context: RequestContext): Promise<JsonObject> {
+  const name = readTarget(context.request);
+  const prompt = context.registry.prompts.find(name);
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
-  const args = await readPromptArguments(prompt, call.request.params?.arguments);
-  const outcome = await runRounds(call, (round) => {
-    return timed(`Prompt ${quote(name)}`, call, round, (ctx) => prompt.handler(args, ctx));
+  const args = await readPromptArguments(prompt, context.request.params?.arguments);
+  const outcome = await runRounds(context, (round) => {
+    return timed(`Prompt ${quote(name)}`, context, round, (ctx) => prompt.handler(args, ctx));
   });
-  return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
+  return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, context.client.rules);
 }
 
-async function listResources(call: RequestContext): Promise<JsonText> {
-  const { client, registry } = call;
+async function listResources(context: RequestContext): Promise<JsonText> {
+  const { client, registry } = context;
   const { rules } = client;
   const defined = registry.resources.list(rules);
   const { provider } = registry;
   const provided = provider?.list
-    ? await timed("The list of resources", call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
+    ? await timed("The list of resources", context, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
-  // By URI, because a resource that is also defined, or listed twice, would break the cursors that name it.
+  // By URI, because cursors contain the URI: a resource that is also defined, or listed twice, would break them.
   const others = new Map<string, ListedResource>();
   for (const resource of provided ?? []) {
     checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
@@ -122,33 +124,32 @@ async function listResources(call: RequestContext): Promise<JsonText> {
   const more = [...others.values()].map((resource): ListedEntry => {
     return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
   });
-  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, call);
+  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, context);
 }
 
-async function read(call: RequestContext): Promise<JsonObject> {
-  const uri = call.request.params?.uri;
-  if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
-  const { rules } = call.client;
-  const found = requireReader(call.registry, uri, rules);
-  const outcome = await runRounds(call, (round) =>
-    timed(`The reader of ${quote(uri)}`, call, round, (ctx) => found.read(ctx)),
+async function read(context: RequestContext): Promise<JsonObject> {
+  const uri = readTarget(context.request);
+  const { rules } = context.client;
+  const found = requireReader(context.registry, uri, rules);
+  const outcome = await runRounds(context, (round) =>
+    timed(`The reader of ${quote(uri)}`, context, round, (ctx) => found.read(ctx)),
   );
   if ("asked" in outcome) return outcome.asked;
   const returned = outcome.returned as ReadReturn;
   const contents = toContents(returned, uri, found.mimeType, rules);
   const own = pick(returned as ReadResult, ["ttlMs", "cacheScope"]);
-  const hint = rules.resultEnvelope ? { ...call.registry.cacheHint("resources/read"), ...found.cache, ...own } : {};
+  const hint = rules.resultEnvelope ? { ...context.registry.cacheHint("resources/read"), ...found.cache, ...own } : {};
   return { contents, ...hint };
 }
 
-async function completeArgument(call: RequestContext): Promise<JsonObject> {
-  const asked = readCompletionRequest(call.request.params);
-  const completers = findCompleters(call.registry, asked.ref);
+async function completeArgument(context: RequestContext): Promise<JsonObject> {
+  const asked = readCompletionRequest(context.request.params);
+  const completers = findCompleters(context.registry, asked.ref);
   const what = `The completer of ${quote(asked.name)}`;
-  return timed(what, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
+  return timed(what, context, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
-/** Finds the completers of a reference. @throws {McpError} -32602 if it names nothing on this server. */
+/** Finds the completers of a reference. @throws {McpError} -32602 if the server does not have what it names. */
 function findCompleters(registry: Registry, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
   if (ref.type === "ref/prompt") {
     const prompt = registry.prompts.find(ref.name);
@@ -157,28 +158,28 @@ function findCompleters(registry: Registry, ref: ReturnType<typeof readCompletio
   }
   const template = registry.resourceTemplates.find(ref.uri);
   if (template) return template.definition.options.complete;
-  // A plain resource has no variables, but completing it is not an error.
+  // A resource has no variables, but completing it is not an error.
   if (registry.resources.find(ref.uri)) return undefined;
-  throw invalidParams(`completion/complete: unknown resource or resource template ${quote(ref.uri)}.`, {
+  throw invalidParams(`completion/complete: unknown resource or template ${quote(ref.uri)}.`, {
     field: "ref",
   });
 }
 
 /** Serves a custom method. */
-export async function serveCustom(call: RequestContext): Promise<JsonObject> {
-  const handler = call.registry.methods.get(call.request.method);
-  const { method, params = {} } = call.request;
+export async function serveCustom(context: RequestContext): Promise<JsonObject> {
+  const handler = context.registry.methods.get(context.request.method);
+  const { method, params = {} } = context.request;
   const what = `Method ${quote(method)}`;
-  const value = await timed(what, call, FIRST_ROUND, (ctx) => handler?.(params, ctx));
-  return toCustomResult(value, call.client.rules);
+  const value = await timed(what, context, FIRST_ROUND, (ctx) => handler?.(params, ctx));
+  return toCustomResult(value, context.client.rules);
 }
 
-/** Runs any handler except a tool's, within `limits.handlerTimeoutMs`. */
+/** Runs a handler, other than the handler of a tool, within `limits.handlerTimeoutMs`. */
 function timed<Result>(
   what: string,
-  call: RequestContext,
+  context: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  return withTimedContext(what, call.limits.handlerTimeoutMs, call, round, work);
+  return withTimedContext(context, { what, timeoutMs: context.limits.handlerTimeoutMs, round }, work);
 }

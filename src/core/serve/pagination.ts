@@ -1,6 +1,6 @@
 /**
  * Pages of a list. A cursor names the endpoint, the list and the last entry of the page, so it works in any isolate,
- * and entries that are added meanwhile do not repeat or skip others.
+ * and added entries do not cause repeated or skipped entries.
  *
  * @module
  * @see MCP 2026-07-28, server/utilities/pagination
@@ -16,21 +16,25 @@ export interface Page {
   readonly nextCursor: string | undefined;
 }
 
+export interface PageRequest {
+  readonly cursor: unknown;
+  /** The number of entries of a page; undefined for all of them. */
+  readonly pageSize: number | undefined;
+  /** The only endpoint at which the cursor of the next page is valid. */
+  readonly endpoint?: string | undefined;
+}
+
 /**
  * Returns the page for a cursor, or the first page without one.
  *
- * @param pageSize The entries of a page; undefined for all of them.
- * @param endpoint The only endpoint at which the cursor of the next page is valid.
  * @throws {McpError} -32602 if the cursor was not issued for this list, or its entry was removed.
  */
 export function createPage(
   list: string,
   entries: readonly ListedEntry[],
-  cursor: unknown,
-  pageSize: number | undefined,
-  endpoint = "",
+  { cursor, pageSize, endpoint = "" }: PageRequest,
 ): Page {
-  const start = cursor === undefined ? 0 : placeAfter(list, entries, cursor, endpoint);
+  const start = cursor === undefined ? 0 : startAfter(list, entries, cursor, endpoint);
   const end = pageSize === undefined ? entries.length : start + pageSize;
   const last = entries[end - 1];
   const hasMore = end < entries.length && last !== undefined;
@@ -40,13 +44,16 @@ export function createPage(
   };
 }
 
-function placeAfter(list: string, entries: readonly ListedEntry[], cursor: unknown, endpoint: string): number {
+function startAfter(list: string, entries: readonly ListedEntry[], cursor: unknown, endpoint: string): number {
   const key = typeof cursor === "string" ? decodeCursor(list, cursor, endpoint) : undefined;
-  const place = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
-  if (place >= 0) return place + 1;
-  throw invalidParams(`params.cursor was not issued for ${list}, or its entry was removed. Start again without it.`, {
-    field: "cursor",
-  });
+  const index = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
+  if (index >= 0) return index + 1;
+  throw invalidParams(
+    `params.cursor was not issued for ${list}, or its entry was removed. Start again without a cursor.`,
+    {
+      field: "cursor",
+    },
+  );
 }
 
 /** The endpoint is hashed, because its name need not be the path that clients know. */
@@ -58,7 +65,7 @@ function decodeCursor(list: string, cursor: string, endpoint: string): string | 
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(cursor)));
     if (!Array.isArray(value)) return undefined;
-    // Each cursor has one valid spelling, so a cursor that encodeCursor would not produce was never issued.
+    // Each cursor has one valid encoding, so a cursor that encodeCursor would not produce was never issued.
     return value[0] === list && typeof value[1] === "string" && encodeCursor(list, value[1], endpoint) === cursor
       ? value[1]
       : undefined;

@@ -16,16 +16,16 @@ import type { VersionRules } from "../protocol/versions.ts";
  * Returns the result of a call.
  *
  * @throws {KitError} `output-misfit` naming the path if the value does not fit the output schema; `result-invalid` if a
- *   content block is invalid. No part of the value may then be sent.
+ *   content block is invalid. Then no part of the value must be sent.
  */
 export async function toToolResult(tool: CompiledTool, returned: unknown, rules: VersionRules): Promise<JsonObject> {
   const result = tool.output ? structuredResult(returned) : plainResult(returned, tool.name);
   const isError = result.isError === true;
   const checked = tool.output && !isError ? await checkStructured(tool, result) : result.structuredContent;
-  return encodeToolResult({ ...result, structuredContent: checked }, rules, objectRootOnly(tool, isError));
+  return encodeToolResult({ ...result, structuredContent: checked }, rules, hasOtherRoot(tool, isError));
 }
 
-/** Returns the result of a failure that the model should read. */
+/** Returns the result of a failure that the model is meant to read. */
 export function toErrorResult(error: ToolError, rules: VersionRules): JsonObject {
   const content = (error.content ?? [{ type: "text", text: error.message }]) as readonly ContentBlock[];
   return encodeToolResult({ content, structuredContent: error.structuredContent, isError: true }, rules, false);
@@ -71,25 +71,24 @@ async function checkStructured(tool: CompiledTool, result: ToolResult): Promise<
 }
 
 /**
- * Whether versions that allow only object roots must leave out the structured content, because they cannot show the
- * schema.
+ * Whether versions that allow only object roots must leave out the structured content, because the schema cannot be
+ * listed.
  */
-function objectRootOnly(tool: CompiledTool, isError: boolean): boolean {
+function hasOtherRoot(tool: CompiledTool, isError: boolean): boolean {
   return tool.output !== undefined && !isError && !hasObjectRoot(tool.output.json);
 }
 
-function encodeToolResult(result: ToolResult, rules: VersionRules, rootIsNoObject: boolean): JsonObject {
+function encodeToolResult(result: ToolResult, rules: VersionRules, hasOtherRoot: boolean): JsonObject {
   const { structuredContent: structured, content, isError, _meta } = result;
   const encoded: JsonObject = { content: encodeContent(content, structured, rules) };
-  const carries =
-    rules.structured === "any" || (rules.structured === "object" && isObject(structured) && !rootIsNoObject);
-  if (structured !== undefined && carries) encoded.structuredContent = structured;
+  const isSent = rules.structured === "any" || (rules.structured === "object" && isObject(structured) && !hasOtherRoot);
+  if (structured !== undefined && isSent) encoded.structuredContent = structured;
   if (isError !== undefined) encoded.isError = isError;
   if (_meta !== undefined) encoded._meta = _meta;
   return encoded;
 }
 
-/** Structured content is also sent as JSON text, unless the author gave content. */
+/** Returns the content blocks. Structured content is also sent as JSON text, unless the author has set the content. */
 function encodeContent(content: ToolResult["content"], structured: unknown, rules: VersionRules): JsonObject[] {
   if (content !== undefined) return content.map((block) => encodeBlock(block, rules));
   return structured === undefined ? [] : [{ type: "text", text: toJson(structured) }];
@@ -97,6 +96,6 @@ function encodeContent(content: ToolResult["content"], structured: unknown, rule
 
 function toJson(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) throw new KitError("result-invalid", `A ${typeof value} has no JSON text.`);
+  if (text === undefined) throw new KitError("result-invalid", `A ${typeof value} cannot be encoded as JSON.`);
   return text;
 }

@@ -7,12 +7,12 @@
 
 import type { Registry } from "../define/registry.ts";
 import type { JSONRPCNotification } from "../protocol/jsonrpc.ts";
-import { placeOfNotification } from "../protocol/request-description.ts";
+import { describeNotification } from "../protocol/request-description.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import { FIRST_ROUND } from "../run/round.ts";
 import { withContext } from "./with-context.ts";
 
-/** Runs `onRootsChanged` for one client, one handler at a time. If notifications arrive meanwhile, it runs once more. */
+/** Runs `onRootsChanged` for one client, one run at a time. If notifications arrive during a run, it runs once more. */
 export class RootsListener {
   /** Whether a handler is running. */
   isRunning = false;
@@ -22,7 +22,7 @@ export class RootsListener {
   take(
     registry: Registry,
     message: JSONRPCNotification,
-    call: () => Omit<RequestContext, "registry" | "request">,
+    context: () => Omit<RequestContext, "registry" | "request">,
   ): void {
     const { rootsChanged } = registry;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
@@ -30,12 +30,12 @@ export class RootsListener {
     // A handler's context belongs to a request, but a notification has no id.
     const request = { jsonrpc: "2.0", id: "", method, params } as const;
     this.#next = async () => {
-      const given = call();
+      const given = context();
       try {
         const withValue = await registry.withContext(given);
         await withContext({ ...withValue, registry, request }, FIRST_ROUND, rootsChanged);
       } catch (error) {
-        registry.report(error, placeOfNotification(message), given.onError);
+        registry.report(error, describeNotification(message), given.onError);
       }
     };
     if (!this.isRunning) void this.#run();

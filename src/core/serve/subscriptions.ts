@@ -1,8 +1,8 @@
 /**
- * Delivers notifications to clients: by `subscriptions/listen` in the modern era; in the legacy era list changes to every client
- * and updates of the resources it subscribed to.
+ * Delivers notifications to clients: by `subscriptions/listen` in the modern era. In the legacy era, every client gets
+ * list changes, and updates of the resources to which it is subscribed.
  *
- * These methods are not in the standard tables. A transport adds them if notifications can reach its clients.
+ * A transport adds these methods if notifications can reach its clients.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
@@ -10,7 +10,7 @@
 
 import type { Registry } from "../define/registry.ts";
 import { resourceNotFound } from "../define/resource.ts";
-import type { SubscriptionPlace } from "../define/server-options.ts";
+import type { SubscriptionContext } from "../define/server-options.ts";
 import {
   type ChangeBus,
   type ChangeFilter,
@@ -18,7 +18,7 @@ import {
   type ChangeSource,
   compileFilter,
   computeSize,
-  type ListKind,
+  LIST_KINDS,
 } from "../protocol/change-notifications.ts";
 import { describeType, invalidParams, isReasonOf, KitError, McpError } from "../protocol/errors.ts";
 import {
@@ -30,16 +30,11 @@ import {
 } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { logNotification } from "../protocol/logging.ts";
+import { readTarget } from "../protocol/targets.ts";
 import { uriKey } from "../protocol/uri.ts";
-import type { Method, RequestContext } from "../run/request-context.ts";
+import type { MethodTable, RequestContext } from "../run/request-context.ts";
 import { suspend } from "../run/suspend.ts";
 import { findReader, requireReader } from "./find-resource.ts";
-
-const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
-  tools: "notifications/tools/list_changed",
-  prompts: "notifications/prompts/list_changed",
-  resources: "notifications/resources/list_changed",
-};
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
@@ -63,8 +58,8 @@ export function localNotifications(bus: ChangeBus): ChangeSource {
 }
 
 /**
- * Returns a notification in the form for legacy clients. The caller must remember elicitation ids only for versions that have
- * this notification.
+ * Returns a notification in the form for legacy clients. The caller must store the ids of elicitations only for
+ * versions that have this notification.
  */
 export function legacyNotification(change: ChangeNotification): JSONRPCNotification {
   switch (change.kind) {
@@ -75,8 +70,8 @@ export function legacyNotification(change: ChangeNotification): JSONRPCNotificat
     case "log":
       return logNotification(change.level, change.data, change.logger);
     default:
-      // The filter of a legacy client never names tasks.
-      return notification(LIST_CHANGED[change.kind as ListKind]);
+      // The filter of a legacy client never contains tasks.
+      return notification(`notifications/${change.kind}/list_changed`);
   }
 }
 
@@ -105,65 +100,59 @@ export interface SubscriptionStore {
 }
 
 /** Returns `resources/subscribe` and `resources/unsubscribe` for a store of subscriptions. */
-export function subscribeMethods(store: SubscriptionStore): Readonly<Record<string, Method>> {
-  const isOffered = ({ registry }: RequestContext) => registry.offers("resources");
+export function subscribeMethods(store: SubscriptionStore): MethodTable {
   return {
-    "resources/subscribe": { isOffered, serve: (call) => subscribe(call, store) },
-    "resources/unsubscribe": {
-      isOffered,
-      serve: (call) => unsubscribe(call, store),
-    },
+    "resources/subscribe": { serve: (context) => subscribe(context, store) },
+    "resources/unsubscribe": { serve: (context) => unsubscribe(context, store) },
   };
 }
 
-async function subscribe(call: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
-  const given = readUri(call.request);
-  const { uri } = requireReader(call.registry, given, call.client.rules);
+async function subscribe(context: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
+  const given = readTarget(context.request);
+  const { uri } = requireReader(context.registry, given, context.client.rules);
   const isStored = () => store.read().some((kept) => uriKey(kept) === uriKey(uri));
   if (isStored()) return {};
-  withRoomFor(uri, store, call.limits);
-  if (!(await isAdmitted(uri, call))) throw resourceNotFound(given, call.client.rules);
+  withRoomFor(uri, store, context.limits);
+  if (!(await isAdmitted(uri, context))) throw resourceNotFound(given, context.client.rules);
   // Another request may have stored the subscription meanwhile.
   if (isStored()) return {};
   try {
-    await store.keep(withRoomFor(uri, store, call.limits));
+    await store.keep(withRoomFor(uri, store, context.limits));
   } catch (error) {
-    const { onUnsubscribe } = call.registry.options;
-    await onUnsubscribe?.(uri, toPlace(call));
+    const { onUnsubscribe } = context.registry.options;
+    await onUnsubscribe?.(uri, toSubscriptionContext(context));
     throw error;
   }
   return {};
 }
 
-/** Returns the stored URIs and one more. @throws {McpError} -32602 beyond the limits. */
+/** Returns the stored URIs and another URI. @throws {McpError} -32602 if they exceed the limits. */
 function withRoomFor(uri: string, store: SubscriptionStore, limits: Limits): string[] {
   const uris = [...store.read(), uri];
   checkUris(uris, uris.join("").length, "resources/subscribe", limits);
   return uris;
 }
 
-async function unsubscribe(call: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
-  const key = uriKey(readUri(call.request));
+async function unsubscribe(context: RequestContext, store: SubscriptionStore): Promise<JsonObject> {
+  const key = uriKey(readTarget(context.request));
   const uri = store.read().find((kept) => uriKey(kept) === key);
   if (uri === undefined) return {};
   await store.keep(store.read().filter((kept) => kept !== uri));
-  await call.registry.options.onUnsubscribe?.(uri, toPlace(call));
+  await context.registry.options.onUnsubscribe?.(uri, toSubscriptionContext(context));
   return {};
 }
 
-function readUri(request: JSONRPCRequest): string {
-  const uri = request.params?.uri;
-  if (typeof uri !== "string") throw invalidParams(`${request.method}: params.uri is not a string.`, { field: "uri" });
-  return uri;
-}
-
-/** Calls `onSubscribe`. @throws the exception of the hook; {KitError} `options-invalid` if it returned another value. */
-async function isAdmitted(uri: string, call: RequestContext): Promise<boolean> {
-  const answer: unknown = await call.registry.options.onSubscribe?.(uri, toPlace(call));
+/**
+ * Calls `onSubscribe`.
+ *
+ * @throws the exception of the hook; {KitError} `options-invalid` if the result is not a boolean or undefined.
+ */
+async function isAdmitted(uri: string, context: RequestContext): Promise<boolean> {
+  const answer: unknown = await context.registry.options.onSubscribe?.(uri, toSubscriptionContext(context));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError(
     "options-invalid",
-    `onSubscribe returned ${describeType(answer)}; return true or false, or nothing.`,
+    `onSubscribe returned ${describeType(answer)}; return true, false or undefined.`,
   );
 }
 
@@ -172,12 +161,12 @@ function checkUris(uris: readonly string[], chars: number, method: string, limit
   const { subscriptionUrisMax: urisMax, subscriptionCharsMax: charsMax } = limits;
   if (uris.length <= urisMax && chars <= charsMax) return;
   throw invalidParams(
-    `${method}: ${uris.length} resources in ${chars} characters are too many; subscribe to at most ${urisMax} in ${charsMax} characters.`,
+    `${method}: ${uris.length} resources in ${chars} characters are too many; use at most ${urisMax} in ${charsMax} characters.`,
     { field: "uri" },
   );
 }
 
-function toPlace({ env, principal, client, ending }: RequestContext): SubscriptionPlace<unknown> {
+function toSubscriptionContext({ env, principal, client, ending }: RequestContext): SubscriptionContext<unknown> {
   return { env, principal, client, signal: ending.signal };
 }
 
@@ -185,14 +174,14 @@ function toPlace({ env, principal, client, ending }: RequestContext): Subscripti
 export async function releaseUris(
   registry: Registry,
   uris: readonly string[],
-  given: Omit<SubscriptionPlace<unknown>, "signal">,
+  given: Omit<SubscriptionContext<unknown>, "signal">,
   onError: RequestContext["onError"],
 ): Promise<void> {
-  // The hooks run because the client's request has ended, so its signal must not stop them. Nothing aborts this one.
-  const place = { ...given, signal: new AbortController().signal };
+  // The hooks run because the request has ended, so its signal must not stop them. This signal never aborts.
+  const context = { ...given, signal: new AbortController().signal };
   for (const uri of uris) {
     try {
-      await registry.options.onUnsubscribe?.(uri, place);
+      await registry.options.onUnsubscribe?.(uri, context);
     } catch (error) {
       registry.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
     }
@@ -200,55 +189,59 @@ export async function releaseUris(
 }
 
 /** Returns `subscriptions/listen` for a source of notifications. */
-export function listenMethods(source: ChangeSource): Readonly<Record<string, Method>> {
+export function listenMethods(source: ChangeSource): MethodTable {
   return {
-    "subscriptions/listen": { serve: (call) => listen(call, source) },
+    "subscriptions/listen": { serve: (context) => listen(context, source) },
   };
 }
 
 /** Serves a listen request until the client cancels it or the source ends. */
-async function listen(call: RequestContext, source: ChangeSource): Promise<JsonObject> {
-  const filter = await honour(readFilter(call.request, call.limits), call);
-  const size = computeSize(call.request, filter.uris);
-  // The stream keeps the request while it is open, and the request may name much more than the granted filter.
-  if (call.request.params) call.request.params.notifications = undefined;
+async function listen(context: RequestContext, source: ChangeSource): Promise<JsonObject> {
+  const filter = await grant(readFilter(context.request, context.limits), context);
+  const size = computeSize(context.request, filter.uris);
+  // The stream keeps the request in memory, and the request may name many more resources than are granted.
+  if (context.request.params) context.request.params.notifications = undefined;
   try {
-    await deliver(filter, size, call.request.id, call, source);
+    await deliver(filter, size, context, source);
   } finally {
-    await releaseUris(call.registry, filter.uris, toPlace(call), call.onError);
+    await releaseUris(context.registry, filter.uris, toSubscriptionContext(context), context.onError);
   }
-  return { _meta: { [SUBSCRIPTION_ID]: call.request.id } };
+  return { _meta: { [SUBSCRIPTION_ID]: context.request.id } };
 }
 
 async function deliver(
   filter: ChangeFilter,
   size: number,
-  id: RequestId,
-  call: RequestContext,
+  context: RequestContext,
   source: ChangeSource,
 ): Promise<void> {
+  const { id } = context.request;
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement must be sent first, but notifications may arrive while the source opens.
-  let tell: (notification: ChangeNotification) => void = (notification) => early.push(notification);
+  let deliverOne: (notification: ChangeNotification) => void = (notification) => early.push(notification);
   const early: ChangeNotification[] = [];
-  const claim = { principal: call.principal, size };
-  const tap = await source.open({ ...filter, tasks: call.tasks?.ids }, (notification) => tell(notification), claim);
-  if (call.ending.signal.aborted) {
+  const claim = { principal: context.principal, size };
+  const tap = await source.open(
+    { ...filter, tasks: context.tasks?.ids },
+    (notification) => deliverOne(notification),
+    claim,
+  );
+  if (context.ending.signal.aborted) {
     tap.stop();
     return;
   }
-  call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  tell = (notification) =>
-    notification.kind === "task" ? call.tasks?.tell(notification.id) : call.emit(tagged(notification, id));
-  early.forEach(tell);
+  context.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: toWire(filter) }));
+  deliverOne = (notification) =>
+    notification.kind === "task" ? context.tasks?.notify(notification.id) : context.emit(tagged(notification, id));
+  early.forEach(deliverOne);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
-    call.ending.signal.addEventListener("abort", () => resolve(), { once: true });
+    context.ending.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   tap.stop();
 }
 
-/** Reads the requested filter. The stream keeps the whole request, so all of it counts towards the limit. */
+/** Reads the requested filter. The stream keeps the whole request in memory, so all of it counts towards the limit. */
 function readFilter(request: JSONRPCRequest, limits: Limits): ChangeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
@@ -260,35 +253,32 @@ function readFilter(request: JSONRPCRequest, limits: Limits): ChangeFilter {
     });
   }
   checkUris(uris, JSON.stringify(request).length, "subscriptions/listen", limits);
-  const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
+  const lists = LIST_KINDS.filter((kind) => asked[`${kind}ListChanged`] === true);
   return { lists, uris: [...new Set<string>(uris)] };
 }
 
 /**
- * Returns the part of a filter that is honoured. Left out are lists the server does not have, and resources that do not
- * exist, are hidden from the caller, or are refused by a hook.
+ * Returns the part of a filter that is granted: without lists that the server does not have, and without resources that
+ * do not exist, are hidden from the caller, or are refused by a hook.
  */
-async function honour(asked: ChangeFilter, call: RequestContext): Promise<ChangeFilter> {
-  const has = {
-    tools: call.registry.offers("tools"),
-    prompts: call.registry.offers("prompts"),
-    resources: call.registry.offers("resources"),
-  };
+async function grant(asked: ChangeFilter, context: RequestContext): Promise<ChangeFilter> {
+  const { registry } = context;
+  const lists = asked.lists.filter((list) => registry.offers(list));
   const uris = new Map<string, string>();
-  for (const given of has.resources ? asked.uris : []) {
-    const uri = findReader(call.registry, given)?.uri;
+  for (const given of registry.offers("resources") ? asked.uris : []) {
+    const uri = findReader(registry, given)?.uri;
     if (uri === undefined || uris.has(uriKey(uri))) continue;
     try {
-      if (await isAdmitted(uri, call)) uris.set(uriKey(uri), uri);
+      if (await isAdmitted(uri, context)) uris.set(uriKey(uri), uri);
     } catch (error) {
-      if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
-      call.registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
+      if (McpError.is(error) || isReasonOf(context.ending.signal, error)) continue;
+      registry.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, context.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris: [...uris.values()] };
+  return { lists, uris: [...uris.values()] };
 }
 
-function shown({ lists, uris }: ChangeFilter): JsonObject {
+function toWire({ lists, uris }: ChangeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
@@ -298,5 +288,5 @@ function shown({ lists, uris }: ChangeFilter): JsonObject {
 function tagged(change: ChangeNotification, id: RequestId): JSONRPCNotification {
   const _meta = { [SUBSCRIPTION_ID]: id };
   if (change.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: change.uri });
-  return notification(LIST_CHANGED[change.kind as ListKind], { _meta });
+  return notification(`notifications/${change.kind}/list_changed`, { _meta });
 }

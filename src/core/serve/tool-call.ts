@@ -14,6 +14,7 @@ import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../pro
 import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { describeSubject } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
+import { readTarget } from "../protocol/targets.ts";
 import type { RequestContext } from "../run/request-context.ts";
 import type { Round } from "../run/round.ts";
 import { runRounds } from "../run/run-rounds.ts";
@@ -21,19 +22,20 @@ import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
-export async function callTool(call: RequestContext): Promise<JsonObject> {
-  const { tool, args } = readCall(call);
-  requireCapabilities(tool, call);
+export async function callTool(context: RequestContext): Promise<JsonObject> {
+  const { tool, args } = readCall(context);
+  requireCapabilities(tool, context);
   let value: unknown;
   try {
-    if (tool.options.once && !call.once) {
+    if (tool.options.once && !context.once) {
       throw new KitError(
         "options-invalid",
-        `Tool "${tool.name}" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".`,
+        `Tool "${tool.name}" has once: true. Add once() from "mcp-edge/worker/once" to the option use of edge().`,
       );
     }
-    // If the endpoint has tasks, modern clients without them have already been refused.
-    if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);
+    // If the endpoint has tasks, modern clients that do not support tasks have already been refused.
+    if (tool.options.task === "required" && !context.rounds)
+      return errorText(`Tool "${tool.name}" runs only as a task.`);
     // Inside the try block, because a validator may run code of the author and fail like a handler.
     const checked = tool.input ? await tool.input.validate(args) : { value: {} };
     if (checked.issues) {
@@ -42,46 +44,47 @@ export async function callTool(call: RequestContext): Promise<JsonObject> {
     value = checked.value;
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return toFailure(error, tool, call);
+    return toFailure(error, tool, context);
   }
-  const run = () => runTool(tool, value, call);
-  // Only now, because a call that is refused is not remembered.
-  return call.once ? call.once(call, run) : run();
+  const run = () => runTool(tool, value, context);
+  // Only now, because the outcome of a refused call is not stored.
+  return context.once ? context.once(context, run) : run();
 }
 
-async function runTool(tool: CompiledTool, args: unknown, call: RequestContext): Promise<JsonObject> {
+async function runTool(tool: CompiledTool, args: unknown, context: RequestContext): Promise<JsonObject> {
   try {
-    const outcome = await runRounds(call, (round) => runHandler(tool, args, call, round));
-    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
+    const outcome = await runRounds(context, (round) => runHandler(tool, args, context, round));
+    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, context.client.rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
-    return toFailure(error, tool, call);
+    return toFailure(error, tool, context);
   }
 }
 
 /**
- * Returns the result of a failure: the author's own for a ToolError, and otherwise one with the kind of failure and a correlation id,
- * with which `onError` gets the exception. A ToolError with invalid content is treated like any other exception.
+ * Returns the result of a failure. For a ToolError, it is the author's result; otherwise it names the kind of failure
+ * and a correlation id, with which `onError` gets the exception. A ToolError with invalid content is treated like any
+ * other exception.
  */
-function toFailure(error: unknown, tool: CompiledTool, call: RequestContext): JsonObject {
+function toFailure(error: unknown, tool: CompiledTool, context: RequestContext): JsonObject {
   let failure = error;
   try {
-    if (ToolError.is(error)) return toErrorResult(error, call.client.rules);
+    if (ToolError.is(error)) return toErrorResult(error, context.client.rules);
   } catch (misfit) {
     failure = misfit;
   }
   const correlationId = crypto.randomUUID();
   // A cancelled call is not a failure, and its result is not sent.
-  if (!isReasonOf(call.ending.signal, failure)) {
-    call.registry.report(failure, { correlationId, ...describeSubject(call.request) }, call.onError);
+  if (!isReasonOf(context.ending.signal, failure)) {
+    context.registry.report(failure, { correlationId, ...describeSubject(context.request) }, context.onError);
   }
   return errorText(`${describeFailure(`Tool "${tool.name}"`, failure)} Reference: ${correlationId}`);
 }
 
-/** Reads the call. A malformed one is an error of the request (-32602), not a result of the tool. */
+/** Reads the call. A malformed call is an error of the request (-32602), not a result of the tool. */
 function readCall({ registry, request }: RequestContext): { tool: CompiledTool; args: JsonObject } {
-  const { name, arguments: args = {} } = request.params ?? {};
-  if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
+  const name = readTarget(request);
+  const { arguments: args = {} } = request.params ?? {};
   if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
   const tool = registry.tools.find(name);
   if (!tool) throw invalidParams(`Unknown tool: ${quote(name)}`);
@@ -89,22 +92,22 @@ function readCall({ registry, request }: RequestContext): { tool: CompiledTool; 
 }
 
 /**
- * Refuses a client that lacks a required capability. The legacy era has no error for this; its handlers get a
- * QuestionError when they ask.
+ * Refuses a modern client that lacks a required capability. The legacy era has no error code for this; there, handlers
+ * get a QuestionError when they ask.
  */
-function requireCapabilities(tool: CompiledTool, call: RequestContext): void {
-  const missing = (tool.options.requires ?? []).filter((name) => !call.client.can(name));
-  if (missing.length === 0 || call.client.era === "legacy") return;
+function requireCapabilities(tool: CompiledTool, context: RequestContext): void {
+  const missing = (tool.options.requires ?? []).filter((name) => !context.client.can(name));
+  if (missing.length === 0 || context.client.era === "legacy") return;
   throw new McpError(ErrorCode.MissingRequiredClientCapability, needsCapabilities(`Tool "${tool.name}"`, missing), {
     requiredCapabilities: capabilityObject(missing),
   });
 }
 
-/** Runs the handler within its timeout. Its context is then closed, because nothing may follow the result. */
-function runHandler(tool: CompiledTool, args: unknown, call: RequestContext, round: Round): Promise<unknown> {
-  const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
+/** Runs the handler within its time limit. Then its context is closed, because no message may follow the result. */
+function runHandler(tool: CompiledTool, args: unknown, context: RequestContext, round: Round): Promise<unknown> {
+  const timeoutMs = tool.options.timeoutMs ?? context.limits.toolTimeoutMs;
   const what = `Tool "${tool.name}"`;
-  return withTimedContext(what, timeoutMs, call, round, (ctx) => tool.handler(args, ctx));
+  return withTimedContext(context, { what, timeoutMs, round }, (ctx) => tool.handler(args, ctx));
 }
 
 function describeFailure(what: string, error: unknown): string {

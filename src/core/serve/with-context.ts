@@ -22,17 +22,17 @@ async function readOwn(registry: Registry, uri: string, ctx: HandlerContext): Pr
 }
 
 /**
- * Whether the author of a server was warned, by the server's name, because a server function may create a server for
- * each request.
+ * Whether the author of a server was warned, by the name of the server, because a server function may create a server
+ * for each request.
  */
 const warnings = memo((_name) => ({ isGiven: false }));
 
-/** Reports a step whose result is not kept, once for each server. */
+/** Reports a step whose result is not stored, once for each server. */
 function warnOfStep({ registry, request: { method, id }, onError }: RequestContext, step: string): void {
   const warning = warnings(registry.options.name);
   if (warning.isGiven) return;
   warning.isGiven = true;
-  const text = `ctx.step(${JSON.stringify(step)}) does not keep its result here, and may run again. replay() and durable() keep those of tools, prompts and resources.`;
+  const text = `ctx.step(${JSON.stringify(step)}) does not store its result here, so it may run again. In tools, prompts and resources, add replay() or durable().`;
   registry.report(
     new KitError("step-not-kept", text),
     { correlationId: crypto.randomUUID(), method, requestId: id },
@@ -42,49 +42,54 @@ function warnOfStep({ registry, request: { method, id }, onError }: RequestConte
 
 /** Runs code of the author with a new context, which is closed when the code has settled. */
 export async function withContext<Result>(
-  call: RequestContext,
+  context: RequestContext,
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  const context = new HandlerContext(call, round, {
-    read: (uri, ctx) => readOwn(call.registry, uri, ctx),
-    onStepNotKept: (step) => warnOfStep(call, step),
+  const ctx = new HandlerContext(context, round, {
+    read: (uri, reading) => readOwn(context.registry, uri, reading),
+    onStepNotKept: (step) => warnOfStep(context, step),
   });
   const { replay } = round;
   try {
-    // A suspended run ends here for the engine, while the handler itself never continues.
-    return await (replay ? Promise.race([work(context), replay.suspended as Promise<never>]) : work(context));
+    // A suspended run ends here; its handler never continues.
+    return await (replay ? Promise.race([work(ctx), replay.suspended as Promise<never>]) : work(ctx));
   } finally {
-    HandlerContext.close(context);
+    HandlerContext.close(ctx);
   }
 }
 
+/** A run of a handler that has a time limit. */
+export interface TimedRun {
+  /** What runs, as the subject of the error message. */
+  readonly what: string;
+  /** 0 or Infinity means no limit. */
+  readonly timeoutMs: number;
+  readonly round: Round;
+}
+
 /**
- * Like {@link withContext}, within a time limit. When the time is over, the signal aborts and the result is ignored.
+ * Like {@link withContext}, within a time limit. When it is exceeded, the signal aborts and the result is ignored.
  *
- * @param what The subject of the error text.
- * @param timeoutMs 0 or Infinity means no limit.
  * @throws {KitError} `timeout`.
  */
 export function withTimedContext<Result>(
-  what: string,
-  timeoutMs: number,
-  call: RequestContext,
-  round: Round,
+  context: RequestContext,
+  { what, timeoutMs, round }: TimedRun,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  return withinTime(what, timeoutMs, call, (ending, passed) => {
-    if (!passed) return withContext(call, round, work);
-    // Inside the context, so that the context is closed when the time is over.
-    return withContext({ ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
+  return withinTime(what, timeoutMs, context, (ending, passed) => {
+    if (!passed) return withContext(context, round, work);
+    // Inside the context, so that the context is closed when the time limit is exceeded.
+    return withContext({ ...context, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
   });
 }
 
 /**
  * Runs code of the author within a time limit.
  *
- * @param run Receives the ending of its work, and a promise that rejects when the time is over (undefined without a
- *   limit).
+ * @param run Receives the ending of its work, and a promise that rejects when the limit is exceeded (undefined without
+ *   a limit).
  */
 export function withinTime<Result>(
   what: string,
@@ -98,11 +103,11 @@ export function withinTime<Result>(
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const stop = startTimer(timeoutMs, () => {
     const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
-    // Rejected first, so that the handler's reaction to the abort cannot become the answer.
+    // Rejected first, so that the handler's reaction to the abort cannot become the result.
     reject(error);
     controller.abort(error);
   });
-  // The time is already over if this run continues an earlier one that used it up.
+  // The limit is already exceeded if this run continues an earlier run that has used up the time.
   if (controller.signal.aborted) return passed;
   // Created lazily, because joining signals is expensive and most handlers do not use it.
   let signal: AbortSignal | undefined;

@@ -24,7 +24,7 @@ export interface TaskStart {
   readonly round: TaskRound;
   /** The client, if the request does not describe it. */
   readonly client?: TaskClient;
-  /** The milliseconds for which the client wants the task kept. The server's own maximum still applies. */
+  /** How long the client requests the task to be kept, in milliseconds. The maximum of the server still applies. */
   readonly ttlMs?: number;
 }
 
@@ -41,25 +41,25 @@ export interface TaskRound {
 }
 
 /** Creates a task. Resolves with the result for the client once the task is stored durably. */
-export type CreateTask = (start: TaskStart, call: RequestContext) => Promise<JsonObject>;
+export type CreateTask = (start: TaskStart, context: RequestContext) => Promise<JsonObject>;
 
 /** Returns rounds that turn the call into a task: at its start, or where the handler calls `ctx.task()`. */
 export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {
-  return async (call, run) => {
+  return async (context, run) => {
     let task: JsonObject | undefined;
     let attempt: Attempt | undefined;
     const rounds = createRounds((_, kept, responses) => {
       const journal = withAnswers((kept as JournalData | undefined) ?? newJournal(), responses);
-      attempt = new Attempt({ call, journal, record: () => undefined });
+      attempt = new Attempt({ context, journal, record: () => undefined });
       return attempt;
     });
-    const outcome = await rounds(call, async (round) => {
+    const outcome = await rounds(context, async (round) => {
       const returned = from === "call" ? PAUSED : await runUntilTask(run, round, attempt as Attempt);
       if (returned !== PAUSED) return returned;
       const { inputResponses, requestState } = round;
       const { journal } = attempt as Attempt;
-      const start = { request: withoutAnswers(call.request), journal, round: { inputResponses, requestState } };
-      task = await create(start, call);
+      const start = { request: withoutAnswers(context.request), journal, round: { inputResponses, requestState } };
+      task = await create(start, context);
       return undefined;
     });
     return task ? { asked: task } : outcome;

@@ -18,16 +18,17 @@ export const PAUSED: unique symbol = Symbol("paused");
 export const WAITING: unique symbol = Symbol("waiting");
 
 /**
- * Milliseconds for which a run continues after all its steps wait. A branch may be working outside any step, and would
- * otherwise start again in every run.
+ * How long a run continues after all its steps have begun to wait, in milliseconds. A branch of the handler may be
+ * working outside of steps, and would otherwise start from the beginning in every run.
  */
 const LINGER_MS = 500;
 
 export interface PausableRunOptions {
   /** Whether the run should end after the step that has just completed. */
   readonly isDue: () => boolean;
+  /** Whether `ctx.task()` pauses the run. */
   readonly pauseAtTask: boolean;
-  /** Keeps the tries of steps beyond the run. If absent, steps wait within the run. */
+  /** Stores the tries of steps for later runs. If absent, steps wait within the run. */
   readonly tries?: TryStore | undefined;
 }
 
@@ -36,7 +37,7 @@ export class PausableRun implements SuspendableRun {
   readonly #isDue: () => boolean;
   readonly #pauseAtTask: boolean;
   readonly #waits: StepWaits | undefined;
-  #stepsUnderWay = 0;
+  #runningSteps = 0;
   #isPaused = false;
   #lingering: ReturnType<typeof setTimeout> | undefined;
   readonly #end = Promise.withResolvers<typeof PAUSED | typeof WAITING>();
@@ -67,7 +68,7 @@ export class PausableRun implements SuspendableRun {
       isNew = true;
       return retried(context);
     };
-    this.#stepsUnderWay += 1;
+    this.#runningSteps += 1;
     try {
       const result = await this.#attempt.step(name, done);
       if (isNew && this.#isDue()) this.#isPaused = true;
@@ -77,7 +78,7 @@ export class PausableRun implements SuspendableRun {
       if (this.#isPaused) return suspend();
       throw error;
     } finally {
-      this.#stepsUnderWay -= 1;
+      this.#runningSteps -= 1;
       this.#look();
     }
   }
@@ -98,7 +99,10 @@ export class PausableRun implements SuspendableRun {
     return this.#waits?.wakeAtMs;
   }
 
-  /** Ends the run if it is cut or waits. Steps that have begun are awaited first, so that they need not be repeated. */
+  /**
+   * Ends the run if it is paused, or if all its steps wait. Steps that have begun are awaited first, so that they need
+   * not be repeated.
+   */
   #look(): void {
     clearTimeout(this.#lingering);
     if (!this.#isAtRest) return;
@@ -115,6 +119,6 @@ export class PausableRun implements SuspendableRun {
 
   /** Whether the only open steps are those that wait for another run. */
   get #isAtRest(): boolean {
-    return this.#stepsUnderWay === (this.#waits?.count ?? 0);
+    return this.#runningSteps === (this.#waits?.count ?? 0);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One run of a task's handler, until its end, a question or a cut. The journal holds the progress of earlier runs.
+ * One run of a task's handler, until it ends, asks or is paused. The journal holds the progress of earlier runs.
  *
  * @module
  */
@@ -61,7 +61,7 @@ export interface TaskRun {
   readonly report: (message: string) => void;
   /** Whether the run should end when the next step is done. */
   readonly isDue: () => boolean;
-  /** Keeps the tries of steps. If absent, steps wait within the run. */
+  /** Stores the tries of steps for later runs. If absent, steps wait within the run. */
   readonly tries?: TryStore;
 }
 
@@ -74,7 +74,7 @@ interface Unfinished {
 export async function runTask(given: Omit<RequestContext, "rounds" | "emit" | "once">, task: TaskRun): Promise<RunEnd> {
   const { taskId } = task;
   const unfinished: Unfinished = {};
-  const call: RequestContext = {
+  const context: RequestContext = {
     ...given,
     taskId,
     rounds: taskRounds(task, unfinished),
@@ -85,9 +85,9 @@ export async function runTask(given: Omit<RequestContext, "rounds" | "emit" | "o
     once: (_call, work) => work(),
   };
   try {
-    const data = { ...hookData(call), taskId };
-    const result = await runAround(listAroundHooks(call.registry, call), data, () =>
-      serveTask(call, taskId, unfinished),
+    const data = { ...hookData(context), taskId };
+    const result = await runAround(listAroundHooks(context.registry, context), data, () =>
+      serveTask(context, taskId, unfinished),
     );
     // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
@@ -99,21 +99,21 @@ export async function runTask(given: Omit<RequestContext, "rounds" | "emit" | "o
 
 /** Returns rounds that consist of the task's one run. */
 function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
-  return async (call, run) => {
-    const attempt = new Attempt({ call, journal: task.journal, record: task.record });
+  return async (context, run) => {
+    const attempt = new Attempt({ context, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
     const replay = new PausableRun(attempt, { isDue: task.isDue, pauseAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
-      const end = toEnd(returned, attempt, replay.wakeAtMs, call.client);
+      const end = toEnd(returned, attempt, replay.wakeAtMs, context.client);
       unfinished.end = end;
       if (!end) return { returned };
-      if (end.kind === "asked") checkQuestions(end.questions, call);
+      if (end.kind === "asked") checkQuestions(end.questions, context);
       // The questions are in `unfinished.end`; this result is not read.
       return { asked: {} };
     } catch (error) {
       // The legacy era has no error code for missing capabilities, so there the QuestionError is passed on.
-      const isTyped = error instanceof QuestionError && call.client.era === "modern";
+      const isTyped = error instanceof QuestionError && context.client.era === "modern";
       if (isTyped && error.missing.length > 0) throw missingCapabilities(error.missing);
       throw error;
     }
@@ -121,23 +121,23 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
 }
 
 /** Checks questions before they are sent. @throws {KitError} `options-invalid` for an invalid sampling request. */
-function checkQuestions(asked: readonly Asked[], call: RequestContext): void {
+function checkQuestions(asked: readonly Asked[], context: RequestContext): void {
   for (const { request } of asked) {
     // The request was built from a question, so it can be read as one.
     const question = request as unknown as Question;
-    checkSampling(question, call.limits);
-    warnOfSecrets(question, call);
+    checkSampling(question, context.limits);
+    warnOfSecrets(question, context);
   }
 }
 
 /** Calls the tool. Hooks see its result, or a substitute if this run did not end the task. */
-async function serveTask(call: RequestContext, taskId: string, unfinished: Unfinished): Promise<JsonObject> {
+async function serveTask(context: RequestContext, taskId: string, unfinished: Unfinished): Promise<JsonObject> {
   try {
-    const result = await callTool({ ...call, request: withProgress(call.request) });
+    const result = await callTool({ ...context, request: withProgress(context.request) });
     if (!unfinished.end) return { resultType: "complete", ...result };
   } catch (error) {
     if (!isAnswering(error)) throw error;
-    unfinished.end = answered(await error.answer(call));
+    unfinished.end = answered(await error.answer(context));
   }
   return standIn(unfinished.end, taskId);
 }
@@ -180,12 +180,12 @@ function toAsked(questions: Readonly<Record<string, Question>>, client: ClientFa
   }));
 }
 
-/** Returns the request for the client. Unlike a modern one, a legacy request has the id of a URL elicitation. */
+/** Returns the request for the client. Unlike a modern request, a legacy request has the id of a URL elicitation. */
 function toRequest(question: Question, { era }: ClientFacts): JsonObject {
   return era === "modern" ? toInputRequest(question) : { ...question };
 }
 
-/** Returns the end for an error that asks. The handler runs again with the answers. */
+/** Returns the end of a run that threw an error with questions. The handler runs again with the answers. */
 function answered({ inputRequests }: JsonObject): RunEnd {
   const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
   return {

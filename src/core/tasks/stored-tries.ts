@@ -1,6 +1,6 @@
 /**
- * Retries of steps across the runs of a task: the number of failed tries, and the time of the next. A run whose steps
- * all wait for long ends, so that its object can leave memory.
+ * Retries of steps across the runs of a task: the number of failed tries, and the time of the next try. If all steps of
+ * a run wait for long, the run ends, so that its object can be evicted.
  *
  * @module
  */
@@ -21,11 +21,11 @@ export interface TryStore {
   find(stepKey: string): StoredTries | undefined;
   keep(stepKey: string, tries: StoredTries): void;
   /** Called when the step is done. This need not be durable, because the result is in the journal. */
-  forget(stepKey: string): void;
+  remove(stepKey: string): void;
 }
 
 /**
- * The longest wait within a run, in milliseconds. Ending a run for a shorter one would not be worth the rows and the
+ * The longest wait within a run, in milliseconds. Ending the run for a shorter wait would cost more, in rows and in a
  * repeated run of the handler.
  * @limit internal
  */
@@ -49,7 +49,7 @@ export class StepWaits {
     return this.#dueAtMs.size;
   }
 
-  /** The time at which the first of them is due, if there is one. */
+  /** The time at which the first of these steps is due, if there is one. */
   get wakeAtMs(): number | undefined {
     return this.count > 0 ? Math.min(...this.#dueAtMs.values()) : undefined;
   }
@@ -61,7 +61,7 @@ export class StepWaits {
       const waitMs = nextAtMs - Date.now();
       const run = async () => {
         const result = await work({ ...context, tries: this.#triesOf(context) });
-        this.#store.forget(context.key);
+        this.#store.remove(context.key);
         return result;
       };
       // Called synchronously if possible: some runtimes recognise that code runs within a step only before its first

@@ -6,47 +6,43 @@
  * @see io.modelcontextprotocol/tasks
  */
 
+import { findCalledTool } from "../define/called-tool.ts";
 import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Method, RequestContext, Serve } from "../run/request-context.ts";
+import { readTarget } from "../protocol/targets.ts";
+import type { Method, MethodTable, RequestContext, Serve } from "../run/request-context.ts";
 import { METHODS } from "../serve/methods.ts";
 import { callTool } from "../serve/tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { supportsTasks, TASKS_EXTENSION, type TaskView, tasksMissing, unknownTask } from "./task.ts";
 import { withTaskUpdates } from "./task-updates.ts";
 
-/** Stores tasks. For a task of another caller, the methods answer as if it did not exist: undefined or false. */
+/** Stores tasks. For a task of another caller, the methods return undefined or false, as if the task did not exist. */
 export interface TaskBackend {
   readonly create: CreateTask;
-  read(taskId: string, call: RequestContext): Promise<TaskView | undefined>;
-  /** Takes the answers to open questions and ignores all others. Resolves once the answers are stored durably. */
-  update(taskId: string, responses: JsonObject, call: RequestContext): Promise<boolean>;
-  cancel(taskId: string, call: RequestContext): Promise<boolean>;
+  read(taskId: string, context: RequestContext): Promise<TaskView | undefined>;
+  /** Stores the answers to open questions and ignores all other answers. Resolves once they are stored durably. */
+  update(taskId: string, responses: JsonObject, context: RequestContext): Promise<boolean>;
+  cancel(taskId: string, context: RequestContext): Promise<boolean>;
 }
 
-type Table = Readonly<Record<string, Method>>;
-
 /**
- * Returns the methods for modern clients, including those of tasks.
+ * Returns the methods for modern clients, including the methods of tasks.
  *
- * @param inner The methods that are served in addition to the standard ones, such as those of notifications.
+ * @param inner The methods that are served in addition to the standard ones, such as the methods of notifications.
  * @param check Throws if a request about a task must be refused.
  */
 export function taskMethods(
   backend: TaskBackend,
-  inner: Table | undefined,
-  check: (call: RequestContext) => void,
-): Table {
+  inner: MethodTable | undefined,
+  check: (context: RequestContext) => void,
+): MethodTable {
   const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
-    serve: (call) => {
-      check(call);
-      if (!supportsTasks(call.client)) throw tasksMissing(call.request.method);
-      const taskId = call.request.params?.taskId;
-      if (typeof taskId !== "string") {
-        throw invalidParams(`${call.request.method}: params.taskId is not a string.`, { field: "taskId" });
-      }
-      return work(taskId, call);
+    serve: (context) => {
+      check(context);
+      if (!supportsTasks(context.client)) throw tasksMissing(context.request.method);
+      return work(readTarget(context.request), context);
     },
   });
   const changed = (registry: Registry, id: string) => registry.changes.publish({ kind: "task", id });
@@ -54,48 +50,44 @@ export function taskMethods(
   return {
     ...inner,
     ...(listen ? { "subscriptions/listen": listening(listen, backend) } : {}),
-    "server/discover": { serve: (call) => discover({ ...call, methods: inner }) },
-    "tools/call": {
-      serve: (call) => callAsTask(call, backend),
-      isOffered: ({ registry }) => registry.offers("tools"),
-    },
-    "tasks/get": about(async (taskId, call) => {
-      const task = await backend.read(taskId, call);
+    "server/discover": { serve: (context) => discover({ ...context, methods: inner }) },
+    "tools/call": { serve: (context) => callAsTask(context, backend) },
+    "tasks/get": about(async (taskId, context) => {
+      const task = await backend.read(taskId, context);
       if (!task) throw unknownTask();
       return { ...task };
     }),
-    "tasks/update": about(async (taskId, call) => {
-      const responses = call.request.params?.inputResponses;
+    "tasks/update": about(async (taskId, context) => {
+      const responses = context.request.params?.inputResponses;
       if (!isObject(responses)) {
         throw invalidParams("tasks/update: params.inputResponses is not an object.", { field: "inputResponses" });
       }
-      if (!(await backend.update(taskId, responses, call))) throw unknownTask();
-      changed(call.registry, taskId);
+      if (!(await backend.update(taskId, responses, context))) throw unknownTask();
+      changed(context.registry, taskId);
       return {};
     }),
-    "tasks/cancel": about(async (taskId, call) => {
-      if (!(await backend.cancel(taskId, call))) throw unknownTask();
-      changed(call.registry, taskId);
+    "tasks/cancel": about(async (taskId, context) => {
+      if (!(await backend.cancel(taskId, context))) throw unknownTask();
+      changed(context.registry, taskId);
       return {};
     }),
   };
 }
 
 /** Runs a tool as a task if the tool allows it and the client supports tasks. */
-function callAsTask(call: RequestContext, backend: TaskBackend) {
-  const { name } = call.request.params ?? {};
-  const { task = "forbidden", taskStartsAt = "call" } =
-    (typeof name === "string" && call.registry.tools.find(name)?.options) || {};
-  if (task === "forbidden") return callTool(call);
-  if (supportsTasks(call.client)) {
-    return callTool({ ...call, rounds: roundsIntoTask(backend.create, taskStartsAt) });
+function callAsTask(context: RequestContext, backend: TaskBackend) {
+  const tool = findCalledTool(context.registry, context.request);
+  const { task = "forbidden", taskStartsAt = "call" } = tool?.options ?? {};
+  if (task === "forbidden") return callTool(context);
+  if (supportsTasks(context.client)) {
+    return callTool({ ...context, rounds: roundsIntoTask(backend.create, taskStartsAt) });
   }
-  if (task === "required") throw tasksMissing(`Tool "${name}"`);
-  return callTool(call);
+  if (task === "required") throw tasksMissing(`Tool "${tool?.name}"`);
+  return callTool(context);
 }
 
-async function discover(call: RequestContext): Promise<JsonObject> {
-  const found = (await METHODS.modern["server/discover"]?.serve(call)) as JsonObject;
+async function discover(context: RequestContext): Promise<JsonObject> {
+  const found = (await METHODS["server/discover"].serve(context)) as JsonObject;
   const capabilities = found.capabilities as JsonObject;
   const extensions = { ...(capabilities.extensions as JsonObject | undefined), [TASKS_EXTENSION]: {} };
   return { ...found, capabilities: { ...capabilities, extensions } };
@@ -104,9 +96,6 @@ async function discover(call: RequestContext): Promise<JsonObject> {
 function listening({ serve, ...rest }: Method, backend: TaskBackend): Method {
   return {
     ...rest,
-    serve: async (call) => {
-      const hearing = await withTaskUpdates(call, (taskId) => backend.read(taskId, call));
-      return serve(hearing);
-    },
+    serve: async (context) => serve(await withTaskUpdates(context, (taskId) => backend.read(taskId, context))),
   };
 }

@@ -19,52 +19,55 @@ const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
  */
 const TASKS_MAX = 100;
 
-/** Reads the status of a task; undefined when it does not exist any more, or belongs to another caller. */
+/** Reads the status of a task; undefined if it no longer exists, or belongs to another caller. */
 type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
 
 /**
- * Returns a listen call that also reports tasks: the status of each requested task of the caller, when the stream is
- * acknowledged and at each change, in order and without repetition.
+ * Returns the context of a listen request that also reports tasks: the status of each requested task of the caller,
+ * when the stream is acknowledged and at each change, in order and without repetition.
  *
  * @throws {McpError} -32021 if the client does not support tasks; -32602 if `taskIds` is not a list of strings, or is
  *   too long.
  */
-export async function withTaskUpdates(call: RequestContext, read: ReadTask): Promise<RequestContext> {
-  const asked = readTaskIds(call.request);
-  if (asked.length === 0) return call;
-  if (!supportsTasks(call.client)) throw tasksMissing("Listening to tasks");
+export async function withTaskUpdates(context: RequestContext, read: ReadTask): Promise<RequestContext> {
+  const asked = readTaskIds(context.request);
+  if (asked.length === 0) return context;
+  if (!supportsTasks(context.client)) throw tasksMissing("Listening to tasks");
   const found = await Promise.all(asked.map(read));
   const ids = asked.filter((_, at) => found[at]);
-  if (ids.length === 0) return call;
-  const told = new Map<string, string>();
-  const _meta = { [SUBSCRIPTION_ID]: call.request.id };
+  if (ids.length === 0) return context;
+  const reported = new Map<string, string>();
+  const _meta = { [SUBSCRIPTION_ID]: context.request.id };
   let last = Promise.resolve();
-  const tellNow = async (taskId: string) => {
+  const notifyNow = async (taskId: string) => {
     const task = await read(taskId);
     const text = JSON.stringify(task);
-    if (!task || call.ending.signal.aborted || told.get(taskId) === text) return;
-    told.set(taskId, text);
-    call.emit({ jsonrpc: "2.0", method: "notifications/tasks", params: { _meta, ...task } });
+    if (!task || context.ending.signal.aborted || reported.get(taskId) === text) return;
+    reported.set(taskId, text);
+    context.emit({ jsonrpc: "2.0", method: "notifications/tasks", params: { _meta, ...task } });
   };
-  const tell = (taskId: string) => {
+  const notify = (taskId: string) => {
     last = last.then(() =>
-      tellNow(taskId).catch((error: unknown) => {
-        call.registry.report(
+      notifyNow(taskId).catch((error: unknown) => {
+        context.registry.report(
           error,
           { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" },
-          call.onError,
+          context.onError,
         );
       }),
     );
   };
   const emit: RequestContext["emit"] = (message) => {
-    if (message.method !== ACKNOWLEDGED) return call.emit(message);
+    if (message.method !== ACKNOWLEDGED) return context.emit(message);
     const { notifications, ...params } = message.params ?? {};
-    call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });
+    context.emit({
+      ...message,
+      params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } },
+    });
     // Reports changes from before the stream was open.
-    return ids.forEach(tell);
+    return ids.forEach(notify);
   };
-  return { ...call, emit, tasks: { ids, tell } };
+  return { ...context, emit, tasks: { ids, notify } };
 }
 
 function readTaskIds({ params }: JSONRPCRequest): readonly string[] {

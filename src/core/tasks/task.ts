@@ -22,7 +22,7 @@ export interface TaskView {
   /** The time of creation, in ISO 8601. */
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Milliseconds from the creation of the task to its deletion. */
+  /** The lifetime of the task from its creation to its deletion, in milliseconds. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
   /** The open questions, by key. */
@@ -45,8 +45,8 @@ export function tasksMissing(what: string): McpError {
 }
 
 /**
- * Returns a -32602 error, which is the same for a task that has expired, never existed, belongs to another caller, or is
- * that of a call that needs more scopes than the caller has.
+ * Returns a -32602 error. It is the same for a task that has expired, never existed or belongs to another caller, and
+ * for a task whose call needs a scope that the caller lacks.
  */
 export function unknownTask(): McpError {
   const text = "There is no such task: it has expired, never existed, is not yours, or needs a scope that you lack.";

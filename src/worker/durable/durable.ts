@@ -1,5 +1,5 @@
 /**
- * Everything that an endpoint can keep in Durable Objects, as one plugin.
+ * All parts of an endpoint that use Durable Objects, as one part.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { type ReplayOptions, replay } from "../replay/index.ts";
 import { type SessionsOptions, sessions } from "../sessions/index.ts";
 import { type TasksOptions, tasks } from "../tasks/index.ts";
 
-/** Options of the parts, and where their objects are. */
+/** Options of the parts, and the location of their objects. */
 export interface DurableOptions<Env, Classes = unknown> extends ObjectsOptions {
   /** Options of `sessions()`. */
   readonly sessions?: SessionsOptions<Env>;
@@ -49,8 +49,8 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
 
 /**
  * Gives an endpoint every part that uses Durable Objects: legacy sessions, the HTTP+SSE transport at the same URL,
- * notifications to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle of a call.
- * Unused parts cost nothing but the size of the script; to leave one out, import the others one by one.
+ * notifications to every client, sealing keys, calls that run once, tasks, and handlers that ask questions in the middle of
+ * a call. Unused parts only add to the size of the script; to leave one out, import the other parts individually.
  *
  * @example
  * ```ts
@@ -70,7 +70,7 @@ export function durable<Env, Classes = unknown>(
     slot: "durable",
     objects: OBJECTS,
     parts: [
-      // The options of objects() are among those of durable().
+      // The options of `durable()` include the options of `objects()`.
       { ...options, slot: "objects" },
       sessions(options.sessions),
       httpSse(options.httpSse),

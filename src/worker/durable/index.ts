@@ -1,5 +1,6 @@
 /**
- * mcp-edge/worker/durable: what an endpoint keeps in Durable Objects. `durable()` is all of it but `dpop()` and `rates()`.
+ * mcp-edge/worker/durable: the parts and plugins that use Durable Objects. `durable()` combines all of them except `dpop()`
+ * and `rates()`.
  *
  * @module
  */

@@ -7,7 +7,7 @@
 import { checkOptions, checkPath, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
-import type { Admitted } from "../../http/endpoint-types.ts";
+import type { Route } from "../../http/endpoint-types.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { SessionGateway } from "../../http/sessions.ts";
 import { findExecution } from "../execution.ts";
@@ -120,14 +120,16 @@ function createResponders(endpoint: Endpoint, gateway: SessionGateway, open: Ope
   /** @param other The path of the other route. Undefined if the stream and its messages have the same path. */
   return (method: string, other?: string) => (request: Request, env: unknown, execution: Execution | undefined) => {
     const isStream = method === "GET";
-    const reply = (admitted: Admitted) =>
-      endpoint.guarded(() => {
-        const services = endpoint.services("sse", admitted);
-        return isStream
-          ? openHttpSse(gateway, admitted, services, open, other)
-          : postHttpSse(gateway, admitted, services);
-      });
-    // Both paths belong to one endpoint, so the session id from the stream is valid at the path of the messages.
-    return endpoint.serve(request, env, execution, method, reply, isStream ? undefined : other);
+    const route: Route = {
+      allow: method,
+      // Both paths belong to one endpoint, so the session id from the stream is valid at the path of the messages.
+      path: isStream ? undefined : other,
+      respond: (admitted) =>
+        endpoint.guarded(() => {
+          const call = { gateway, admitted, endpoint };
+          return isStream ? openHttpSse(call, open, other) : postHttpSse(call);
+        }),
+    };
+    return endpoint.handleRoute(route, request, env, execution);
   };
 }

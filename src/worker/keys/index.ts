@@ -15,14 +15,14 @@ import type { Rotation } from "./rotation.ts";
 /** Options of {@link keys}. */
 export interface KeysOptions {
   /**
-   * The time, in milliseconds, after which a new key replaces the one that seals, from 1 minute to 10 years.
+   * How long a key seals before a new key replaces it, in milliseconds, from 1 minute to 10 years.
    *
    * @default 20 days
    */
   readonly rotateMs?: number;
   /**
-   * The time, in milliseconds, for which a key is kept after it was replaced, from 1 second to 10 years. Session ids
-   * that were sealed with it are invalid afterwards, however often they were renewed.
+   * How long a key is kept after it was replaced, in milliseconds, from 1 second to 10 years. After that, session ids that
+   * were sealed with it are invalid, even if they were renewed many times.
    *
    * @default 366 days
    */
@@ -39,10 +39,10 @@ const OPTIONS: OptionTable<KeysOptions> = {
 };
 
 /**
- * Keeps the keys that seal session ids and `requestState` in a Durable Object, which creates them when they are first
- * needed and replaces them regularly. An isolate reads them once and refreshes them in the background; a request to a
- * warm isolate reads nothing. If the secret `MCP_KEYS` is set, its keys are used and the object is not called. Needs
- * the exported class `McpObject`.
+ * Stores the keys that seal session ids and `requestState` in a Durable Object, which creates them when they are first
+ * needed and replaces them regularly. An isolate reads them once and refreshes them in the background, so a request to a
+ * warm isolate does not wait for them. If the secret `MCP_KEYS` is set, its keys are used and the object is not called.
+ * Requires the exported class `McpObject`.
  *
  * @example
  * ```ts

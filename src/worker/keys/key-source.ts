@@ -1,6 +1,6 @@
 /**
- * The keys of an isolate. They are requested once and refreshed in the background. They are also refreshed when a value
- * was sealed with an unknown key, but at most once in ten seconds.
+ * The sealing keys of an isolate. They are requested once and refreshed in the background. They are also refreshed when a
+ * value was sealed with an unknown key, but at most once in ten seconds.
  *
  * @module
  */
@@ -10,32 +10,35 @@ import { openKeyRing, readKeyList } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
 
-/** Milliseconds between two requests because of an unknown key, so that invalid input cannot cause many requests. */
+/**
+ * The minimum time between two requests that are caused by unknown keys, in milliseconds, so that invalid input cannot
+ * cause many requests.
+ */
 const UNKNOWN_PAUSE_MS = 10_000;
-/** Milliseconds to wait for the object's answer. */
+/** How long to wait for the response of the object, in milliseconds. */
 const ANSWER_MS = 5_000;
 
 interface Known {
   readonly keys: readonly StoredKey[];
   readonly requestedAtMs: number;
-  /** The key that seals, when `list` was last written. */
+  /** The sealing key for which `list` was computed. */
   sealing?: StoredKey | undefined;
-  /** The secrets of the keys, with the one that seals first. */
+  /** The secrets of the keys, beginning with the sealing key. */
   list: string;
 }
 
-/** Requests the keys from the object. @throws {Error} when it cannot be reached. */
+/** Requests the keys from the object. @throws {Error} if it cannot be reached. */
 export type RequestKeys = (env: unknown, rotation: Rotation) => Promise<readonly StoredKey[]>;
 
 export class KeySource {
   readonly #request: RequestKeys;
   readonly #rotation: Rotation;
-  /** Milliseconds after which the keys are refreshed in the background. */
+  /** The age at which the keys are refreshed in the background, in milliseconds. */
   readonly #refreshMs: number;
   #known: Known | undefined;
   #pending: Promise<Known> | undefined;
   #requestedAtMs = 0;
-  /** The error of the last request, if it failed or got no answer in time. */
+  /** The error of the last request, if it failed or timed out. */
   #failure: unknown;
 
   constructor(request: RequestKeys, rotation: Rotation) {
@@ -48,7 +51,7 @@ export class KeySource {
    * Returns the key ring for a purpose. If the secret `MCP_KEYS` is set, its keys are used and the object is not
    * called.
    *
-   * @param sealed The text to open with the ring. If its key is unknown, the keys are requested again.
+   * @param sealed The string to open with the ring. If its key is unknown, the keys are requested again.
    * @throws {Error} if the object returns no keys. @throws {KitError} if the secret has no valid keys.
    */
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
@@ -60,7 +63,8 @@ export class KeySource {
     if (this.#pending || Date.now() - this.#requestedAtMs >= UNKNOWN_PAUSE_MS) {
       return this.#ringOf(await this.#refresh(env), purpose);
     }
-    // The key may exist although the request for it failed. "Unknown" would tell the client that its session is gone.
+    // The key may exist, because the request for it failed. If it were treated as unknown, the client would have to start a
+    // new session.
     if (this.#failure !== undefined) throw this.#failure;
     return ring;
   }
@@ -86,15 +90,15 @@ export class KeySource {
     const isOld = ageMs >= this.#rotation.publishMs;
     if (!isOld && this.#pending) return known;
     const refreshed = this.#refresh(env).catch(() => known);
-    // With keys this old, other isolates may seal with a newer one, so wait for a refresh.
+    // Other isolates may already seal with a newer key than these, so wait for a refresh.
     if (isOld) return refreshed;
     waitUntil(refreshed);
     return known;
   }
 
   /**
-   * Requests the keys, in one request for all concurrent callers, which is kept alive beyond the client's request that
-   * began it. Each caller has a timer of its own: it limits the wait and shows the platform that the request is not hung.
+   * Requests the keys, in one request for all concurrent callers, which outlives the client request that started it. Each
+   * caller has its own timer, which limits the wait and shows the platform that the request is not hung.
    */
   async #refresh(env: unknown): Promise<Known> {
     const pending = this.#pending ?? this.#begin(env);
@@ -102,7 +106,8 @@ export class KeySource {
     const late = pause(ANSWER_MS, settled.signal).then(() => {
       throw this.#failed(pending, new Error(`The object with the sealing keys did not answer within ${ANSWER_MS} ms.`));
     });
-    // A waiting timer would keep a Durable Object from hibernating. Once it has settled, `#failed` changes nothing.
+    // A pending timer would keep a Durable Object from hibernating. After the request has settled, `#failed()` has no
+    // effect.
     return Promise.race([pending, late]).finally(() => settled.abort());
   }
 
@@ -124,7 +129,7 @@ export class KeySource {
     return pending;
   }
 
-  /** Ends a request without keys. If there are older keys, no caller throws the error, so it is logged here. */
+  /** Records that a request failed. If there are older keys, the error is not thrown to any caller, so it is logged here. */
   #failed(pending: Promise<Known>, error: unknown): unknown {
     if (this.#pending === pending) {
       this.#pending = undefined;

@@ -1,7 +1,7 @@
 /**
- * The object that creates and stores the sealing keys of a server. Each isolate requests them once and then refreshes
- * them from time to time. It stores one row, which is written when a key is created: at the first request and once per
- * rotation. It sets no alarm; keys are only rotated on request.
+ * The object that creates and stores the sealing keys of a server. Each isolate requests them once and then refreshes them
+ * regularly. It stores one row, which is written when a key is created: at the first request and once per rotation. It does
+ * not set an alarm, because keys are rotated only on request.
  *
  * @module
  */

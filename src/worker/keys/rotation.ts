@@ -5,24 +5,27 @@
  */
 import { encodeBase64Url } from "../../core/basics/bytes.ts";
 
-/** A key as it is stored and given to isolates. */
+/** A key as it is stored and sent to isolates. */
 export interface StoredKey {
   /** 32 bytes in base64url. */
   readonly secret: string;
-  /** Epoch milliseconds from which isolates seal with this key. Before that they only open with it. */
+  /** When isolates begin to seal with this key, in milliseconds since 1970. Before that, they only open with it. */
   readonly sealsFromMs: number;
 }
 
 export interface Rotation {
-  /** Milliseconds a key seals. */
+  /** How long a key seals, in milliseconds. */
   readonly rotateMs: number;
-  /** Milliseconds between the creation of a key and its first use, so that every isolate has refreshed its keys by then. */
+  /**
+   * The time between the creation of a key and its first use, in milliseconds, so that every isolate has refreshed its keys
+   * by then.
+   */
   readonly publishMs: number;
-  /** Milliseconds a key is kept after it has stopped sealing. */
+  /** How long a key is kept after it has stopped sealing, in milliseconds. */
   readonly ttlMs: number;
 }
 
-/** Returns the keys that should exist now, or the same array when nothing changes. */
+/** Returns the keys that should exist now, or the same array if nothing changes. */
 export function rotate(keys: readonly StoredKey[], rotation: Rotation, nowMs: number): readonly StoredKey[] {
   const { rotateMs, publishMs, ttlMs } = rotation;
   const newest = keys.at(-1);

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/once: calls that run once, even if a client repeats them elsewhere.
+ * mcp-edge/worker/once: calls that run only once, even if another isolate receives the repetition of a call.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-objec
 /** Options of {@link once}. */
 export interface OnceOptions {
   /**
-   * The time, in milliseconds, for which an outcome is kept after its call arrived, from 100 ms to 1 year.
+   * How long an outcome is kept after its call arrived, in milliseconds, from 100 ms to 1 year.
    *
    * @default 24 hours
    */
@@ -34,24 +34,24 @@ export interface OnceOptions {
 const OPTIONS: OptionTable<OnceOptions> = { ttlMs: [100, PERIOD[1]] };
 
 /**
- * The objects for all calls of callers without a principal.
- * @limit count Objects that remember the calls with keys of all callers without a principal.
+ * The number of objects for the calls of all callers without a principal.
+ * @limit count Objects that store the calls with keys of all callers without a principal.
  */
 const SHARED_OBJECTS = 32;
 
 /**
- * Maximum UTF-16 code units of a stored outcome, below the limit of a row.
- * @limit characters The outcome of a call that runs once. A longer one is not kept, and a repeated call fails.
+ * The maximum number of UTF-16 code units of a stored outcome, less than the limit of a row.
+ * @limit characters The outcome of a call that runs once. A longer outcome is not stored, and a repeated call fails.
  */
 const OUTCOME_MAX = 512 * 1024;
 
 /**
- * Runs calls once that their client identifies in `_meta["mcp-edge/idempotencyKey"]`, and calls of tools declared
- * `once: true`: a repeated call joins the first run or gets its outcome. Each such call costs two object requests and
- * three rows; other calls cost nothing. The server declares the key as an experimental capability, so that clients that
- * know it send one with each call. Needs the exported class `McpObject`.
+ * Runs a call only once if its client identifies it in `_meta["mcp-edge/idempotencyKey"]`, or if its tool is declared
+ * `once: true`: a repeated call joins the first run or gets its outcome. Each such call costs two Durable Object requests
+ * and three rows; other calls cost nothing. The server declares the key as an experimental capability, so that clients that
+ * support it send one with each call. Requires the exported class `McpObject`.
  *
- * The calls of callers without a principal share 32 objects, each of which keeps its latest 500 outcomes.
+ * The calls of callers without a principal share 32 objects, each of which stores its latest 500 outcomes.
  *
  * @example
  * ```ts
@@ -79,17 +79,17 @@ export function once<Env>(options: OnceOptions = {}): Part<Env, WithMcpObject<En
   return part;
 }
 
-/** Tells clients that a call with a key may be repeated. Experimental capabilities of the author take precedence. */
+/** Declares to clients that a call with a key may be repeated. Experimental capabilities of the author take precedence. */
 function declare(capabilities: JsonObject): JsonObject {
   const own = capabilities.experimental as JsonObject | undefined;
   return { ...capabilities, experimental: { [IDEMPOTENCY_KEY]: {}, ...own } };
 }
 
-/** @param run Identifies the run of a call that continues after its object was lost. Every other run has an id of its own. */
+/** @param run Identifies the run of a call that continues after its object was restarted. Every other run has its own id. */
 function createKeeper(env: unknown, reference: ObjectReference, ttlMs: number, run?: string): OutcomeKeeper {
   const objects = new RoleObjects("once", reference);
   return (presented, work) => {
-    // Before the call is presented, so that a missing namespace is reported first.
+    // Called before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);
     const { isAnonymous, ...rest } = presented;
     const presentation: Presentation = { ...rest, ttlMs, run: run ?? crypto.randomUUID() };
@@ -97,15 +97,16 @@ function createKeeper(env: unknown, reference: ObjectReference, ttlMs: number, r
     const object = isAnonymous ? sharedName(rest.name) : rest.name;
     const dial = () => retryOnReset(() => objects.dial(objects.named(env, `once:${object}`), headers));
     const outcome = present(dial, work);
-    // Continues when the client disconnects, so that the outcome can be requested later.
+    // The call continues if the client disconnects, so that the outcome can be requested later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;
   };
 }
 
 /**
- * Returns the name of the object for a call of a caller without a principal. There are few, so that anonymous requests cannot
- * create any number of them. It depends on the call alone, so that a repetition finds it from anywhere.
+ * Returns the name of the object for a call of a caller without a principal. The number of these objects is fixed, so that
+ * anonymous requests cannot create arbitrarily many. The name depends on the call alone, so that a repetition reaches the
+ * same object from any location.
  */
 function sharedName(name: string): string {
   return `anonymous ${Number.parseInt(name.slice(0, 8), 16) % SHARED_OBJECTS}`;
@@ -121,7 +122,7 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
       settled();
     };
     const onMessage = (text: string) => {
-      // If the call ran here, its own outcome is returned, since it may be too large to store for others.
+      // If the call ran here, its own outcome is returned, because it may have been too large to store.
       if (text !== RUN) return done(() => resolve(running ?? text));
       // After a reconnect this message arrives again. The run continues, and its outcome is sent again.
       running ??= run();
@@ -131,7 +132,7 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
     ReconnectingSocket.open({ dial, onMessage, onEnd }).then((opened) => {
       if (!(opened instanceof Response)) socket = opened;
-      // The request state has expired without an outcome. The run refuses it with the right error.
+      // The request state has expired without an outcome. Running the call refuses the state with the correct error.
       else if (opened.status === 404) resolve(run());
       else if (opened.status === 429) reject(new BusyError("too many calls with a key are running (once())"));
       else reject(opened.status === 409 ? otherCall() : unreachable());

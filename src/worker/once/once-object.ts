@@ -1,11 +1,11 @@
 /**
  * The object of one call that runs at most once, or of many such calls of callers without a principal. Each Worker that
- * presents a call opens a WebSocket: the first one runs the call, the others wait for the outcome, which is stored
+ * presents a call opens a WebSocket: the first Worker runs the call, and all others wait for the outcome, which is stored
  * before it is sent. The object can hibernate while calls run.
  *
- * One key is stored for each call: the claim, written when the call is first presented and again with the outcome; for
- * a call that asks by returning `inputRequired()`, both are written again in each round. The alarm deletes what has
- * expired.
+ * One key is stored for each call: the claim, which is written when the call is first presented and again with the outcome.
+ * For a call that asks by returning `inputRequired()`, both writes are repeated in each round. The alarm deletes expired
+ * claims.
  *
  * @module
  */
@@ -14,32 +14,33 @@ import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 
-/** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
+/** Describes the call that is presented. Sent in a header, because a WebSocket upgrade has no body. */
 export interface Presentation extends Omit<Presented, "isAnonymous"> {
   /**
-   * Id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was
-   * lost.
+   * The id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was
+   * restarted.
    */
   readonly run: string;
-  /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
+  /** How long the outcome is kept, in milliseconds, counted from the first presentation of the call. */
   readonly ttlMs: number;
 }
 
 export const PRESENT_HEADER = "X-Mcp-Once";
-/** Message of the object: run the call, or continue if it is running already. Any other message is the outcome. */
+/**
+ * The message that makes a Worker run the call, or continue if the call is already running. Any other message of the object
+ * is the outcome.
+ */
 export const RUN = "run";
 
 /**
- * The maximum number of calls that one object remembers, and about the maximum number of characters of their outcomes.
- * @limit count Calls that one of these objects remembers. The outcome that expires first is forgotten. If all are
- * running, a further call is refused with 429.
+ * The maximum number of calls that one object stores.
+ * @limit count Calls that one of these objects stores. The outcome that expires first is evicted. If all calls are running,
+ * an additional call is refused with 429.
  */
 const CALLS_MAX = 500;
-/**
- * @limit characters The outcomes that one of these objects remembers, together. Those that expire first are forgotten.
- */
+/** @limit characters The outcomes that one of these objects stores, together. The outcomes that expire first are evicted. */
 const CHARS_MAX = 4 * 1024 * 1024;
-/** An object of many calls deletes expired ones at most once in this time. */
+/** The minimum time between two deletions of expired calls in an object of many calls, in milliseconds. */
 const SWEEP_MS = 10 * 60_000;
 
 interface Claim {
@@ -49,12 +50,12 @@ interface Claim {
   /** See {@link withAnswers}. */
   readonly answered?: readonly string[];
   readonly outcome?: string;
-  /** When the Worker that runs the call was first found missing. */
+  /** When the Worker that runs the call was first found to be disconnected, in milliseconds since 1970. */
   readonly lostAtMs?: number | undefined;
 }
 
 const PREFIX = "claim:";
-/** Milliseconds in which the Worker that runs the call must reconnect after its socket was lost. */
+/** How long the Worker that runs the call has to reconnect after its socket was lost, in milliseconds. */
 const GRACE_MS = 10_000;
 
 export class OnceObject implements RoleObject {
@@ -93,7 +94,7 @@ export class OnceObject implements RoleObject {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** The only message is the outcome. It is accepted only from the Worker that runs the call now. */
+  /** Receives the outcome, which is the only message. It is accepted only from the Worker that currently runs the call. */
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     const [name, claim] = this.#claimOf(socket);
     if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
@@ -108,7 +109,7 @@ export class OnceObject implements RoleObject {
     }
   }
 
-  /** Deletes the calls that have expired, and settles those whose Worker has not reconnected in time. */
+  /** Deletes expired calls, and settles the calls whose Worker has not reconnected in time. */
   async alarm(): Promise<void> {
     this.#alarmAtMs = undefined;
     const nowMs = Date.now();
@@ -125,7 +126,7 @@ export class OnceObject implements RoleObject {
     const claims = [...this.#claims.values()];
     if (claims.length === 0) await this.#ctx.storage.deleteAll();
     else {
-      // Claims that expire within one sweep's time are deleted together, when the last of them has expired.
+      // Claims that expire within one sweep period are deleted together, when the last of them has expired.
       const untilMs = claims.map((claim) => claim.untilMs);
       await this.#wakeAt(Math.max(Math.min(...untilMs), Math.min(Math.max(...untilMs), nowMs + SWEEP_MS)));
     }
@@ -165,7 +166,7 @@ export class OnceObject implements RoleObject {
     this.#ctx.storage.kv.delete(PREFIX + name);
   }
 
-  /** Forgets the outcomes that expire first until there is room. Returns false if too many calls are running. */
+  /** Evicts the outcomes that expire first until there is room. Returns false if too many calls are running. */
   #hasRoom(more: number): boolean {
     const computeSize = ({ outcome = "" }: Claim) => outcome.length;
     let chars = [...this.#claims.values()].reduce((sum, claim) => sum + computeSize(claim), 0);
@@ -188,7 +189,7 @@ export class OnceObject implements RoleObject {
     return openSockets(this.#ctx, run).filter((socket) => this.#ctx.getTags(socket).includes(name));
   }
 
-  /** Has the alarm settle the call as interrupted, unless the Worker that runs it is connected. */
+  /** Sets the alarm that settles the call as interrupted, unless the Worker that runs it is connected. */
   async #watchRunner(name: string, claim: Claim): Promise<void> {
     if (this.#runners(name, claim).length > 0) return;
     const { lostAtMs = Date.now() } = claim;
@@ -199,7 +200,7 @@ export class OnceObject implements RoleObject {
   /** Sets the alarm unless an earlier one is set. */
   async #wakeAt(atMs: number): Promise<void> {
     const { storage } = this.#ctx;
-    // An object without claims before this one has no alarm to ask for.
+    // If this is the first claim of the object, there is no alarm to look up.
     this.#alarmAtMs ??= (this.#claims.size > 1 ? await storage.getAlarm() : undefined) ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;

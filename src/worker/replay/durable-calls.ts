@@ -15,6 +15,7 @@
  */
 
 import { QuestionError, refused, timedOut } from "../../core/ask/question-errors.ts";
+import { findCalledTool } from "../../core/define/called-tool.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import type {
   JSONRPCErrorResponse,
@@ -219,7 +220,6 @@ export class DurableCalls {
 
 /** Returns whether a message is a call of a tool that is declared idempotent or read-only. */
 function isRepeatable(registry: Registry, parsed: ParsedMessage): boolean {
-  if (parsed.kind !== "request" || parsed.message.method !== "tools/call") return false;
-  const hints = registry.tools.find(String(parsed.message.params?.name))?.hints;
+  const hints = parsed.kind === "request" ? findCalledTool(registry, parsed.message)?.hints : undefined;
   return hints !== undefined && (hints.idempotent || hints.readOnly);
 }

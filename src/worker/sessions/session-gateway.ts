@@ -18,9 +18,9 @@ import type { Refusal } from "../../http/refusal.ts";
 import {
   type FoundSession,
   type PostOutcome,
+  type SessionContext,
   type SessionGateway,
   type SessionNotifications,
-  type SessionPlace,
   type SessionPost,
   SessionsUnavailable,
   type StreamTarget,
@@ -77,7 +77,7 @@ export class DurableSessionGateway implements SessionGateway {
     this.#keysOf = keysOf;
   }
 
-  async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace): Promise<string> {
+  async create(client: ClientFacts, { principal, env, endpoint }: SessionContext): Promise<string> {
     // The namespace is looked up before the keys, so that a missing namespace is reported first.
     const namespace = this.#objects.namespace(env);
     const ring = await this.#keys(env);
@@ -99,7 +99,7 @@ export class DurableSessionGateway implements SessionGateway {
     return sealed;
   }
 
-  async find(id: string, { principal, env, endpoint }: SessionPlace): Promise<FoundSession | undefined> {
+  async find(id: string, { principal, env, endpoint }: SessionContext): Promise<FoundSession | undefined> {
     const { ring, ids } = this.#known;
     // Opening an id is as expensive as the rest of a call, so its content is cached until the keys change.
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;

@@ -296,9 +296,8 @@ export class Session implements HttpSseSession {
     await running.ready;
     const { stream, post, outcome } = running;
     // The run is held only while it is pending, because waitUntil is expensive.
-    const finished = await untilStreaming(outcome, stream, post.form, this.#host.services.limits, () =>
-      this.#holdRun(running),
-    );
+    const options = { form: post.form, limits: this.#host.services.limits };
+    const finished = await untilStreaming(outcome, stream, options, () => this.#holdRun(running));
     if (finished) return { answer: finished };
     if (post.form === "own") {
       if (!running.over) stream.begin();

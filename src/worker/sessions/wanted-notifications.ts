@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ChangeFilter } from "../../core/protocol/change-notifications.ts";
+import { type ChangeFilter, LIST_KINDS } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import { readElicitationId, releaseUris } from "../../core/serve/subscriptions.ts";
@@ -40,7 +40,7 @@ export class WantedNotifications {
 
   get filter(): ChangeFilter {
     const { uris = [], elicitations = [], logLevel } = this.#state.get();
-    return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
+    return { lists: LIST_KINDS, uris, elicitations, logLevel };
   }
 
   /** Stores a change of the selection. Resolves once it is in effect. */

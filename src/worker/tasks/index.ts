@@ -5,6 +5,7 @@
  */
 
 import { keepLast } from "../../core/basics/keep-last.ts";
+import { findCalledTool } from "../../core/define/called-tool.ts";
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode } from "../../core/protocol/jsonrpc.ts";
@@ -163,7 +164,7 @@ function createBackend(
   return {
     create: async (start, call) => {
       const http = services.isPerRequest || call.registry.asksForRequest ? storable(plain(call)) : undefined;
-      const toolTtlMs = call.registry.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+      const toolTtlMs = findCalledTool(call.registry, start.request)?.options.taskTtlMs;
       const { principal, endpoint } = call;
       const seed = { ...start, principal, endpoint, className, http, toolTtlMs };
       const namespace = objects.namespace(env);

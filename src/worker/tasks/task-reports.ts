@@ -10,7 +10,7 @@ import { reportSample } from "../../core/ask/sampling-audit.ts";
 import type { RequestEnd } from "../../core/define/hook-types.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { runDetached } from "../../core/protocol/error-reports.ts";
-import type { HookedCall } from "../../core/protocol/execution.ts";
+import type { HookContext } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
 import type { ObjectServices } from "../services.ts";
@@ -21,11 +21,11 @@ export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd
 
 export class TaskReports {
   readonly #services: ObjectServices;
-  readonly #surroundings: Pick<HookedCall, "env" | "execution">;
+  readonly #surroundings: Pick<HookContext, "env" | "execution">;
   readonly #taskId: string;
 
   /** @param surroundings The bindings, and the state of the object as execution context. */
-  constructor(services: ObjectServices, surroundings: Pick<HookedCall, "env" | "execution">, taskId: string) {
+  constructor(services: ObjectServices, surroundings: Pick<HookContext, "env" | "execution">, taskId: string) {
     this.#services = services;
     this.#surroundings = surroundings;
     this.#taskId = taskId;
@@ -56,9 +56,9 @@ export class TaskReports {
     if (samples.length === 0) return;
     await this.#report(start, (call) => {
       for (const { request, askedAtMs, answer } of samples) {
-        const params = request.params as { readonly maxTokens: number };
-        if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, call);
-        else reportSample(params, call, undefined, "cancelled", Date.now() - askedAtMs);
+        const { maxTokens } = request.params as { readonly maxTokens: number };
+        if (answers) reportAnsweredSample(maxTokens, askedAtMs, answer, call);
+        else reportSample(call, { maxTokens, outcome: "cancelled", durationMs: Date.now() - askedAtMs });
       }
     });
   }

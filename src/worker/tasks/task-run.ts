@@ -62,6 +62,6 @@ export function createTryStore(state: StoredState, signal: AbortSignal, store: T
       state.starts = 0;
       store.state = state;
     },
-    forget: (key) => void delete state.tries[key],
+    remove: (key) => void delete state.tries[key],
   };
 }

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/token-store: a Durable Object that keeps the tokens of clients in Workers.
+ * mcp-edge/worker/token-store: a Durable Object that stores the tokens of MCP clients that run in Workers.
  *
  * @example
  * ```ts

@@ -2,12 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import { Turns } from "../../core/basics/turns.ts";
 
 /**
- * A Durable Object that keeps the tokens of `mcp-edge/client/oauth`. Export it from the Worker, bind it, and pass its stub
+ * A Durable Object that stores the tokens of `mcp-edge/client/oauth`. Export it from the Worker, bind it, and pass its stub
  * to `objectStore()`.
  *
  * | stored | key | written | removed |
  * | --- | --- | --- | --- |
- * | tokens, registrations, open sign-ins, as JSON | `oauth:` and the key of the store | one row for each `set` | by `set` without a value, as `signOut()` does, or with the object |
+ * | tokens, registrations, pending sign-ins, as JSON | `oauth:` and the key of the store | one row for each `set` | by `set` without a value, as in `signOut()`, or with the object |
  */
 export class OAuthStoreObject<Env = unknown> extends DurableObject<Env> {
   readonly #turns = new Turns();
@@ -23,7 +23,7 @@ export class OAuthStoreObject<Env = unknown> extends DurableObject<Env> {
     else await this.ctx.storage.put(`oauth:${key}`, value);
   }
 
-  /** Calls `work`, which runs in the caller's Worker, while no other work for the key runs. */
+  /** Calls `work`, which runs in the caller's Worker, while no other work for the same key is running. */
   async exclusive(key: string, work: () => Promise<void>): Promise<void> {
     await this.#turns.run(key, async () => {
       await work();

@@ -77,8 +77,12 @@ describe("the YAML parser", () => {
     ["a number that JSON lacks", "a: .inf\n", "JSON has no number .inf"],
     ["an unknown escape", 'a: "\\q"\n', "the escape \\q is not supported"],
     ["a list", "- a\n", "it is not a mapping"],
-    ["a reserved character", "a: @x\n", "@x is not read here"],
-    ["empty lines that are indented more than their text", "a: |\n    \n  b\n", "indented further"],
+    ["a reserved character", "a: @x\n", "line 1: @x is not supported"],
+    [
+      "empty lines that are indented more than their text",
+      "a: |\n    \n  b\n",
+      "line 2: the empty lines before a block scalar are indented more",
+    ],
   ])("refuses %s with the line number", (_, yaml, message) => {
     expect(() => parseYaml(yaml)).toThrow(message);
   });

@@ -70,7 +70,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "tool-capability-unchecked",
     reason: "A tool would start although the client lacks what it needs.",
     file: "src/core/serve/tool-call.ts",
-    find: 'if (missing.length === 0 || call.client.era === "legacy") return;',
+    find: 'if (missing.length === 0 || context.client.era === "legacy") return;',
     replace: "if (missing.length >= 0) return;",
     tests: ["test/features/questions.test.ts"],
   },

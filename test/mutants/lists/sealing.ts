@@ -23,7 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: "seal-any-key",
     reason: "A value would be opened without the key that sealed it.",
     file: "src/core/seal/key-ring.ts",
-    find: "return this.#keys.find(({ id }) => id.every((byte, place) => byte === bytes[place + 1]));",
+    find: "return this.#keys.find(({ id }) => id.every((byte, index) => byte === bytes[index + 1]));",
     replace: "return this.#keys[0];",
     tests: ["test/properties/sealing.test.ts"],
   },

@@ -207,8 +207,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: "guard-never-asked",
     reason: "The scopes and rates of plugins would not be asked.",
     file: "src/http/endpoint.ts",
-    find: "const misconfigured = this.#options.guard?.(env, request);",
-    replace: "const misconfigured = undefined;",
+    find: "const reply = this.options.guard?.(env, request) ?? this.#admit(arrived, route);",
+    replace: "const reply = this.#admit(arrived, route);",
     tests: ["test/worker/misconfigured.test.ts"],
   },
   {

@@ -11,7 +11,7 @@ import { META, readMeta } from "../../../core/protocol/lifecycle.ts";
 import { findVersion, serveVersions } from "../../../core/protocol/versions.ts";
 import { readBody } from "../../../http/body.ts";
 import { classify, type LegacyVerdict } from "../../../http/classify.ts";
-import { acceptedForm, isJsonContentType } from "../../../http/headers.ts";
+import { acceptedForm, isJsonContentType, readProtocolHeaders } from "../../../http/headers.ts";
 import { checkOrigin, isLoopback, preflight, readableBy } from "../../../http/origin.ts";
 import { type Refusal, Refused, type Reply, refuse, toStatus } from "../../../http/refusal.ts";
 import { type Emit, type Outcome, respond } from "../../../http/respond.ts";
@@ -136,7 +136,7 @@ export class Gateway {
     if (!form) return refuse({ reason: "not-acceptable", accept: headers.get("Accept") ?? "" });
     const body = await readBody(request, this.#limits);
     if (body.refusal) return refuse(body.refusal);
-    const verdict = classify(body.value, readHeaders(headers), {
+    const verdict = classify(body.value, readProtocolHeaders(headers), {
       versions: this.#versions,
       hasSessions: true,
       batchMax: this.#limits.batchMax,
@@ -225,15 +225,6 @@ export class Gateway {
 /** Whether streams begin with an event that has only an id. Clients of earlier versions cannot read it. */
 function primes(headers: Headers): boolean {
   return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
-}
-
-function readHeaders(headers: Headers) {
-  return {
-    protocolVersion: headers.get("MCP-Protocol-Version"),
-    method: headers.get("Mcp-Method"),
-    name: headers.get("Mcp-Name"),
-    sessionId: headers.get("Mcp-Session-Id"),
-  };
 }
 
 /** Modern clients that declare the same name and capabilities share a process. The key is JSON, so it cannot equal a session id. */

@@ -55,7 +55,7 @@ export class StreamLog {
       },
       { signal: NEVER },
     );
-    const finished = await untilStreaming(running, stream, form, limits);
+    const finished = await untilStreaming(running, stream, { form, limits });
     if (finished) {
       this.#streams.delete(stream.number);
       return toJson(finished);

@@ -18,9 +18,11 @@ import { type TaskView, unknownTask } from "../task.ts";
 import type { TaskBackend } from "../task-methods.ts";
 import { isOver, toLegacyTask, toResult, withRelatedTask } from "./legacy-task.ts";
 
-/** A task with internal members for the requests that wait for it. Clients are not sent these members. */
+/** A task with internal members for the requests that wait for it. These members are not sent to clients. */
 export interface WaitedTask extends TaskView {
-  /** The call that created the task, without its arguments. Hooks see the task's questions as questions of that call. */
+  /**
+   * The call that created the task, without its arguments. Hooks see the task's questions as questions of that call.
+   */
   readonly request: JSONRPCRequest;
   /** The time at which the task continues even without answers. If absent, it waits for them. */
   readonly wakeAtMs?: number | undefined;
@@ -29,18 +31,18 @@ export interface WaitedTask extends TaskView {
 /** Stores tasks whose end can be awaited. A task of another caller is treated as if it did not exist. */
 export interface LegacyTaskBackend extends TaskBackend {
   /** Resolves with the task once it is no longer working, or after some time. */
-  wait(taskId: string, call: RequestContext): Promise<WaitedTask | undefined>;
+  wait(taskId: string, context: RequestContext): Promise<WaitedTask | undefined>;
   /** Whether a task of the caller has ended, even if the call needed scopes that the caller lacks now. */
-  hasEnded(taskId: string, call: RequestContext): Promise<boolean>;
+  hasEnded(taskId: string, context: RequestContext): Promise<boolean>;
   /** Records that an open question failed. */
-  fail(taskId: string, key: string, failed: FailedQuestion, call: RequestContext): Promise<boolean>;
+  fail(taskId: string, key: string, failed: FailedQuestion, context: RequestContext): Promise<boolean>;
 }
 
 /** Notifies the waiting requests of a session when another request changes a task. */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** Calls the listener at each change. @returns A function that ends this. */
+  /** Calls the listener at each change. @returns A function that removes the listener. */
   listen(taskId: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(taskId) ?? new Set();
     this.#listeners.set(taskId, listeners.add(listener));
@@ -50,7 +52,7 @@ export class TaskChanges {
     };
   }
 
-  tell(taskId: string): void {
+  notify(taskId: string): void {
     for (const listener of this.#listeners.get(taskId) ?? []) listener();
   }
 }
@@ -62,20 +64,20 @@ export class TaskChanges {
  */
 export async function awaitResult(
   taskId: string,
-  call: RequestContext,
+  context: RequestContext,
   backend: LegacyTaskBackend,
   changes: TaskChanges,
 ): Promise<JsonObject> {
   for (;;) {
-    call.ending.signal.throwIfAborted();
-    const task = await unlessAborted(backend.wait(taskId, call), call.ending.signal);
+    context.ending.signal.throwIfAborted();
+    const task = await unlessAborted(backend.wait(taskId, context), context.ending.signal);
     if (!task) throw unknownTask();
     if (isOver(task)) return toResult(task);
     if (task.status !== "input_required") continue;
-    call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
+    context.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
     const { request } = task;
-    const asker = call.asker.for?.({ ...call, request }) ?? call.asker;
-    await askAll(task, { ...call, asker }, backend, changes);
+    const asker = context.asker.for?.({ ...context, request }) ?? context.asker;
+    await askAll(task, { ...context, asker }, backend, changes);
   }
 }
 
@@ -90,7 +92,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 /** Asks all open questions of a task. Resolves when all are answered, or when the task no longer asks any of them. */
 async function askAll(
   task: WaitedTask,
-  call: RequestContext,
+  context: RequestContext,
   backend: LegacyTaskBackend,
   changes: TaskChanges,
 ): Promise<void> {
@@ -98,18 +100,18 @@ async function askAll(
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has no open question.");
   const withdrawn = new AbortController();
-  const ending = { signal: AbortSignal.any([call.ending.signal, withdrawn.signal]) };
+  const ending = { signal: AbortSignal.any([context.ending.signal, withdrawn.signal]) };
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
   /** Another request of the client may have answered a question or ended the task. */
   const withdrawIfAnswered = async () => {
     // If the status cannot be read now, it is read again later.
-    const left = await backend.read(taskId, call).catch(() => undefined);
+    const left = await backend.read(taskId, context).catch(() => undefined);
     if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
-  void watch(task, { ...call, ending }, backend, () => withdrawn.abort(WITHDRAWN));
-  const asked = questions.map(async ([key, question]) => {
-    const kept = await ask(taskId, key, question, { ...call, ending }, backend);
-    if (kept) changes.tell(taskId);
+  void watch(task, { ...context, ending }, backend, () => withdrawn.abort(WITHDRAWN));
+  const asked = questions.map(async (question) => {
+    const kept = await ask(taskId, question, { ...context, ending }, backend);
+    if (kept) changes.notify(taskId);
   });
   try {
     await Promise.all(asked);
@@ -130,15 +132,15 @@ function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): b
 /** Withdraws the questions of a task that can continue without answers, once it no longer asks any of them. */
 async function watch(
   asked: WaitedTask,
-  call: RequestContext,
+  context: RequestContext,
   backend: LegacyTaskBackend,
   withdraw: () => void,
 ): Promise<void> {
-  const { signal } = call.ending;
+  const { signal } = context.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
     // If the status cannot be read now, it is read again later.
-    const left = signal.aborted ? task : await backend.wait(task.taskId, call).catch(() => undefined);
+    const left = signal.aborted ? task : await backend.wait(task.taskId, context).catch(() => undefined);
     if (!left || !asksSome(left, asked.inputRequests)) return withdraw();
     task = left;
   }
@@ -156,24 +158,23 @@ const FOR_HANDLER: readonly QuestionError["reason"][] = ["refused", "limit", "in
 /** Asks one question, and stores its answer or failure with the task. */
 async function ask(
   taskId: string,
-  key: string,
-  question: Question,
-  call: RequestContext,
+  [key, question]: readonly [string, Question],
+  context: RequestContext,
   backend: LegacyTaskBackend,
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };
   // With this key, the question is not sent again if the object restarts during the request.
   const known = { key: `${taskId} ${key}`, digest: computeDigest(asked) };
   try {
-    const answer = await call.asker.ask(asked, call.ending.signal, known);
-    await call.record?.({ ...known, answer });
-    return backend.update(taskId, { [key]: answer }, call);
+    const answer = await context.asker.ask(asked, context.ending.signal, known);
+    await context.record?.({ ...known, answer });
+    return backend.update(taskId, { [key]: answer }, context);
   } catch (error) {
     if (!(error instanceof QuestionError)) throw error;
     const { reason, message, code, missing } = error;
     if (FOR_HANDLER.includes(reason)) {
-      await call.record?.(failedEntry(known.key, known.digest, error));
-      return backend.fail(taskId, key, { reason, message, code }, call);
+      await context.record?.(failedEntry(known.key, known.digest, error));
+      return backend.fail(taskId, key, { reason, message, code }, context);
     }
     throw waits(missing.length > 0 ? needsCapabilities("It", missing) : message);
   }

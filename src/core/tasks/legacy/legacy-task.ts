@@ -60,9 +60,9 @@ export function toResult({ taskId, error, result }: TaskView): JsonObject {
 }
 
 /**
- * Reads the milliseconds for which the client wants its task kept, if it states them.
+ * Reads how long the client requests its task to be kept, in milliseconds. Undefined if it does not say.
  *
- * @throws {McpError} -32602 if they are invalid.
+ * @throws {McpError} -32602 if the value is invalid.
  */
 export function readTtl(task: unknown): number | undefined {
   if (!isObject(task)) throw invalidParams("tools/call: params.task is not an object.", { field: "task" });

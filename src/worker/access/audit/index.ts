@@ -1,5 +1,5 @@
 /**
- * One record for each call and each refusal.
+ * Writes one audit record for each call and each refused request.
  *
  * @module
  */
@@ -21,18 +21,19 @@ export type { UnusualUse, UnusualUseOptions } from "./unusual.ts";
 /** Options of {@link audit}. */
 export interface AuditOptions<Env> {
   /**
-   * Receives each record. A returned promise keeps running after the answer; an exception is logged. Or the name of an
-   * Analytics Engine binding, whose data points have the texts of the record as blobs, in the order of
-   * {@link AuditRecord}, and duration, status, error code and sizes as doubles; their index is the subject.
+   * A function that receives each record, or the name of an Analytics Engine binding. If the function returns a promise, it
+   * keeps running after the response; an exception is logged. A data point has the subject as its index, the strings of the
+   * record as blobs, in the order of {@link AuditRecord}, and duration, status, error code and sizes as doubles.
    *
    * @default writes a line of JSON to the log
    */
   readonly to?: ((record: AuditRecord, env: Env) => unknown) | { readonly analyticsEngine: string };
-  /** Whether records contain arguments and results. They may be personal, or secret. @default false */
+  /** Whether records contain arguments and results, which may be personal or secret. @default false */
   readonly contents?: boolean;
   /**
-   * Reports callers whose requests are refused, or end with an error, unusually often: someone who tries tokens, tools
-   * or session ids. Each isolate counts for itself, by principal, or by address if a refused request has none.
+   * Reports callers whose requests are refused or end with an error unusually often, such as an attacker who tries out
+   * tokens, tools or session ids. Each isolate counts separately, by principal, or by IP address if a refused request has
+   * no principal.
    *
    * @default not watched
    */
@@ -42,8 +43,8 @@ export interface AuditOptions<Env> {
 const OPTIONS: OptionTable<AuditOptions<never>> = { to: null, contents: null, unusual: null };
 
 /**
- * Records who used what, and with which outcome: one record for each call and each refusal, to the log, to Analytics
- * Engine or to a function. It is a plugin of `edge()`.
+ * Records who used what, and with which outcome, as a plugin of `edge()`. It writes one record for each call and each
+ * refused request: to the log, to Analytics Engine or to a function.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -86,11 +87,11 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): AuditPlug
   };
 }
 
-/** An audit of calls and refusals. */
+/** The plugin that `audit()` creates. */
 export interface AuditPlugin<Env> extends Plugin<Env> {
   /**
-   * Options of `new McpServer()`, for a server that is not served by `edge()`: they record every call over stdio. There
-   * are no refusals there.
+   * Options for `new McpServer()`, for a server that is not served by `edge()`. They record every call over stdio, where
+   * requests are never refused.
    */
   readonly hooks: { readonly around: readonly AroundHook<Env>[]; readonly onRequestEnd: RequestEndHook<Env> };
 }
@@ -135,9 +136,11 @@ function toRecord<Env>(end: RequestEnd<Env>, result: JsonObject | undefined, con
   });
 }
 
-/** Returns the record of a refusal. */
+/** Returns the record of a refused request. */
 function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>): AuditRecord {
-  const { errorCode, status, reason, startedAtMs, clientId } = refused;
+  const { errorCode, status, reason, startedAtMs, clientId, messages = [] } = refused;
+  const [first, ...others] = messages;
+  const { tool, prompt, uri } = first && others.length === 0 ? first : {};
   const { headers } = request;
   const bytes = headers.get("Content-Length");
   return present({
@@ -147,6 +150,10 @@ function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
     durationMs: Date.now() - startedAtMs,
     ...listNames(principal),
     clientId: principal?.clientId ?? clientId,
+    method: first && [...new Set(messages.map(({ method }) => method))].join(", "),
+    tool,
+    prompt,
+    uri,
     errorCode,
     status,
     reason,
@@ -155,7 +162,7 @@ function toRefusal<Env>({ request, principal, ...refused }: RefusedRequest<Env>)
   });
 }
 
-/** Returns the members of a record that name a principal. */
+/** Returns the members of a record that identify a principal. */
 function listNames(principal: Principal | undefined) {
   return { issuer: principal?.issuer, subject: principal?.subject, clientId: principal?.clientId };
 }
@@ -165,13 +172,13 @@ function computeSize(value: unknown): number | undefined {
 }
 
 /**
- * The maximum number of characters of a text in a record, apart from contents. Clients choose most of them, and the
- * platform cuts or drops long lines, so that a caller could hide what it does.
- * @limit characters A text in a record of the audit, apart from contents. A longer one is cut.
+ * The maximum length of a string in a record, except for arguments and results. Clients choose most of these strings, and
+ * the platform truncates or drops long log lines, so a caller could otherwise hide its actions.
+ * @limit characters A string in an audit record, except for arguments and results. A longer string is cut off.
  */
 const TEXT_MAX = 512;
 
-/** Returns the members that have a value. */
+/** Returns the members that are not undefined. Long strings are cut off. */
 function present(record: { readonly [K in keyof AuditRecord]: AuditRecord[K] | undefined }): AuditRecord {
   const members = Object.entries(record).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -181,7 +188,7 @@ function present(record: { readonly [K in keyof AuditRecord]: AuditRecord[K] | u
   return Object.fromEntries(members) as unknown as AuditRecord;
 }
 
-/** The texts and numbers of a data point, in their order. */
+/** The strings and numbers of a data point, in their order. */
 const BLOBS = [
   "kind",
   "outcome",
@@ -207,7 +214,7 @@ function writeDataPoint(binding: string, record: AuditRecord, env: unknown): voi
     throw new KitError("binding-missing", text);
   }
   dataset.writeDataPoint({
-    // The index has at most 96 bytes.
+    // An index may have at most 96 bytes.
     indexes: [(record.subject ?? "").slice(0, 32)],
     blobs: BLOBS.map((name) => String(record[name] ?? "").slice(0, TEXT_MAX)),
     doubles: DOUBLES.map((name) => record[name] ?? 0),

@@ -10,32 +10,32 @@ import type { AuditRecord } from "./audit-record.ts";
 
 /** A caller whose requests were refused, or ended with an error, unusually often. */
 export interface UnusualUse {
-  /** The record with which the number was reached. It names the caller, and the reason or the error code. */
+  /** The record that reached the threshold. It identifies the caller, and contains the reason or the error code. */
   readonly record: AuditRecord;
-  /** How many requests of the caller were refused or ended with an error. */
+  /** The number of requests of the caller that were refused or ended with an error. */
   readonly count: number;
-  /** Milliseconds within which they did. */
+  /** The period in which these requests were counted, in milliseconds. */
   readonly withinMs: number;
 }
 
 /** Options of `unusual` in `audit()`: the number of failures that is unusual, and the function that receives reports. */
 export interface UnusualUseOptions<Env> {
   /**
-   * Receives each caller that reaches `max`, at most once in `perMs`. A returned promise keeps running after the answer; an exception
-   * is logged.
+   * Called when a caller reaches `max`, at most once per caller in `perMs`. If it returns a promise, it keeps running after
+   * the response; an exception is logged.
    */
   readonly report: (use: UnusualUse, env: Env) => unknown;
-  /** The number of refusals and errors of one caller that is unusual. @default 20 */
+  /** The number of refusals and errors of one caller that counts as unusual. @default 20 */
   readonly max?: number;
-  /** Milliseconds within which they are counted. @default 60_000 (1 minute) */
+  /** The period in which refusals and errors are counted, in milliseconds. @default 60_000 (1 minute) */
   readonly perMs?: number;
 }
 
 const OPTIONS: OptionTable<UnusualUseOptions<never>> = { report: null, max: SIZE, perMs: TIMER };
 
 /**
- * Callers that are counted. The one that was counted first is forgotten to make space.
- * @limit count Callers that an isolate watches for unusual use. The one that was counted first is forgotten.
+ * The maximum number of callers that are counted.
+ * @limit count Callers that an isolate watches for unusual use. The caller whose count is the oldest is evicted.
  */
 const CALLERS_MAX = 1_000;
 
@@ -64,7 +64,7 @@ export class UnusualUseWatch<Env> {
     [this.#report, this.#max, this.#perMs] = [report, max, perMs];
   }
 
-  /** Counts a record, and reports its caller when this makes it unusual. Never throws. */
+  /** Counts a record, and reports its caller if it reaches the threshold. Never throws. */
   async see(record: AuditRecord, env: Env): Promise<void> {
     const caller = findCaller(record);
     const isFailure = record.outcome === "refused" || record.outcome === "error";

@@ -1,5 +1,5 @@
 /**
- * Requests that Cloudflare Access has let through.
+ * Admits requests that Cloudflare Access has authenticated.
  *
  * @module
  */
@@ -17,22 +17,22 @@ import { unverified } from "./unverified.ts";
 
 /** Options of {@link cloudflareAccess}. */
 export interface AccessOptions {
-  /** The URL of the team, such as `https://example.cloudflareaccess.com`, without a path or a slash at its end. */
+  /** The URL of the team domain, such as `https://example.cloudflareaccess.com`, without a path or a trailing slash. */
   readonly teamDomain: string;
-  /** The audience tag of the Access application, or those of several. */
+  /** The audience tag of the Access application, or the tags of several applications. */
   readonly audience: string | readonly string[];
 }
 
 const OPTIONS: OptionTable<AccessOptions> = { teamDomain: null, audience: null };
 
-/** The header in which Access passes its JWT on. The tokens of MCP clients are opaque, and are verified by Access. */
+/** The header in which Access sends its JWT to the Worker. The tokens of MCP clients are opaque, and Access verifies them. */
 const HEADER = "Cf-Access-Jwt-Assertion";
 
 /**
- * Admits requests that Cloudflare Access has let through, as a plugin of `edge()`. It verifies the JWT in the
- * header `Cf-Access-Jwt-Assertion`, so a request that does not pass Access, such as one to the workers.dev address, gets
- * 401. The principal is the `sub` of the JWT, or `client:` and the `common_name` of a service token; its claims have the
- * `email`.
+ * Admits requests that Cloudflare Access has authenticated, as a plugin of `edge()`. It verifies the JWT in the header
+ * `Cf-Access-Jwt-Assertion`, so a request that bypasses Access, such as a request to the workers.dev address, gets 401. The
+ * subject of the principal is the `sub` of the JWT, or `client:` followed by the `common_name` of a service token. The
+ * claims of the principal contain the `email`.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -45,7 +45,7 @@ export function cloudflareAccess(options: AccessOptions): Plugin<unknown> {
   const { teamDomain, audience } = options;
   checkUrl("cloudflareAccess(): teamDomain", teamDomain);
   const { origin } = new URL(teamDomain);
-  // The JWTs of the team name it in this form, so those for any other form would all be refused.
+  // The JWTs of the team contain the issuer in exactly this form. With any other form, all of them would be refused.
   if (teamDomain !== origin) {
     const text = `cloudflareAccess(): teamDomain is ${quote(teamDomain)}; write ${quote(origin)}, with nothing after the host.`;
     throw new KitError("options-invalid", text);
@@ -54,7 +54,7 @@ export function cloudflareAccess(options: AccessOptions): Plugin<unknown> {
   if (audiences.length === 0 || !audiences.every((tag) => typeof tag === "string" && tag !== "")) {
     throw new KitError("options-invalid", "cloudflareAccess(): audience is not the audience tag of an application.");
   }
-  // The `sub` of a service token is empty, and its `common_name` is its id.
+  // A service token has an empty `sub`. Its `common_name` is its id.
   const clientClaim = "common_name";
   const rules = { issuer: teamDomain, audiences, clockSkewMs: 30_000, isVouchedFor: false, clientClaim } as const;
   const keys = { issuer: teamDomain, jwks: `${teamDomain}/cdn-cgi/access/certs`, algorithms: ["RS256"] as const };
@@ -65,7 +65,7 @@ export function cloudflareAccess(options: AccessOptions): Plugin<unknown> {
     const answer = await verify(token, { request, env, resource: teamDomain, execution }).catch(unverified(token));
     if (answer instanceof Refused) return answer;
     if (typeof answer === "string") return null;
-    // A token that is bound to a key must not be used without a proof of that key.
+    // A token that is bound to a key must not be accepted without a proof of possession of that key.
     return answer.principal.claims?.cnf === undefined ? answer.principal : null;
   };
   return definePlugin({ name: "cloudflareAccess()", attach: () => ({ authenticate }) });

@@ -1,5 +1,5 @@
 /**
- * The options of `bearer()`, and their checks.
+ * The options of `bearer()` and their validation.
  *
  * @module
  */
@@ -19,39 +19,40 @@ import type { ProofVerifier } from "./proof-verifier.ts";
 /** Options of {@link bearer}. */
 export interface BearerOptions<Env = unknown, Classes = unknown> {
   /**
-   * The issuer of the tokens, exactly as they name it: the URL of the authorization server. It is the `issuer` of every
-   * principal, and the metadata names it as the authorization server.
+   * The issuer of the tokens, exactly as it is written in them: the URL of the authorization server. It is the `issuer` of
+   * every principal, and the resource metadata lists it as the authorization server.
    */
   readonly issuer: string;
   /**
-   * The URL that identifies this server to the issuer. Set it if the Worker is reached by several hosts or paths, or if
-   * a proxy in front of it passes on any `Host`. Without it and `audience`, requests over plain HTTP are refused beyond
-   * this machine, because their sender chooses the `Host`.
+   * The URL that identifies this server to the issuer. Set it if the Worker is reached under several hosts or paths, or if
+   * a proxy in front of it forwards any `Host`. If neither this option nor `audience` is set, requests over plain HTTP are
+   * accepted only on loopback hosts, because the sender of such a request chooses the `Host`.
    *
    * @default the URL of the request, without its query
    */
   readonly resource?: string;
   /**
-   * The audiences that are accepted. A token for any other audience is refused. Set it only if the issuer writes
-   * something else than `resource` into its tokens.
+   * The accepted audiences. A token for any other audience is refused. Set this option only if the issuer writes a value
+   * other than `resource` into its tokens.
    *
    * @default `resource`
    */
   readonly audience?: string | readonly string[];
   /**
-   * The public keys that sign the tokens, or the URL of the key set.
+   * The public keys of the issuer, or the URL of its key set.
    *
    * @default the `jwks_uri` of the issuer's metadata (RFC 8414 or OpenID Connect Discovery)
    */
   readonly jwks?: string | JsonWebKeySet;
-  /** The signature algorithms that are accepted. @default RS256, PS256, ES256 and EdDSA */
+  /** The accepted signature algorithms. @default RS256, PS256, ES256 and EdDSA */
   readonly algorithms?: readonly TokenAlgorithm[];
-  /** Milliseconds by which the issuer's clock may differ from that of the Worker, at most 5 minutes. @default 30 s */
+  /** How far the issuer's clock may differ from the Worker's clock, in milliseconds. At most 5 minutes. @default 30 s */
   readonly clockSkewMs?: number;
   /**
-   * Milliseconds for which an isolate keeps the issuer's keys. A key that the issuer removes is refused after this time
-   * at the latest. Only while the issuer cannot be reached, known keys stay in use for five times as long, at most for an hour. A new key is found at once: a token with an unknown key makes the isolate request the keys again, at
-   * most once in 30 s.
+   * How long an isolate caches the issuer's keys, in milliseconds. A key that the issuer removes is refused after this time
+   * at the latest. Only while the issuer cannot be reached, cached keys stay in use longer: for five times as long, but at
+   * most for an additional hour. A new key is found immediately: a token with an unknown key makes the isolate request the
+   * keys again, at most once in 30 s.
    *
    * @default 600_000 (10 minutes)
    */
@@ -59,38 +60,41 @@ export interface BearerOptions<Env = unknown, Classes = unknown> {
   /** The scopes that every request needs. @default none */
   readonly scopes?: readonly string[];
   /**
-   * The scopes that a broader scope includes: `{ "files": ["files:read", "files:write"] }`. What an included scope
-   * includes is included too.
+   * The narrower scopes that a scope includes, such as `{ "files": ["files:read", "files:write"] }`. Inclusion is
+   * transitive.
    *
    * @default none
    */
   readonly includes?: Readonly<Record<string, readonly string[]>>;
   /**
-   * The scopes that single tools, prompts, resources and methods need, in addition to `scopes`. A request whose token
-   * lacks one gets 403 with all scopes that it needs. To hide what a caller may not use, pass the function `visible` of
-   * `bearer()` to the server.
+   * The scopes that individual tools, prompts, resources and methods need, in addition to `scopes`. A request whose token
+   * lacks one of them gets 403 with all scopes that the request needs. To hide what a caller must not use, pass the
+   * function `visible` of the plugin to the server.
    *
    * @default none
    */
   readonly needs?: ScopeNeeds;
   /**
-   * Verifies proofs that the client has the key that its token is bound to; created by `dpop()` of
+   * Verifies proofs that the client holds the key that its token is bound to. Create it with `dpop()` of
    * `mcp-edge/worker/durable`. Without it, tokens that are bound to a key are refused.
    */
   readonly dpop?: ProofVerifier<Classes>;
-  /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */
+  /** Verifies tokens that are not JWTs at the introspection endpoint of the issuer (RFC 7662). */
   readonly introspection?: IntrospectionOptions;
-  /** Verifies the token of each request, in place of the kit. Its answers are kept only if `cacheMs` is set. */
+  /**
+   * Verifies the token of each request in place of the built-in verification. Its results are cached only if `cacheMs` is
+   * set.
+   */
   readonly verify?: VerifyToken<Env>;
   /**
-   * Milliseconds for which an isolate keeps the answer of `introspection` or `verify` about an accepted token. A token
-   * that is revoked is still accepted for this time. 0 keeps none. An answer is kept for the token and the resource, and
-   * for nothing else. So set it for a `verify` only if nothing else in its request or `env` matters to its answer.
+   * How long an isolate caches the result of `introspection` or `verify` for an accepted token, in milliseconds. A revoked
+   * token is still accepted during this time. 0 disables the cache. Results are cached by token and resource only, so set
+   * this option for a `verify` function only if its result depends on nothing else in the request or in `env`.
    *
    * @default 60_000 (1 minute) for `introspection`, 0 for `verify`
    */
   readonly cacheMs?: number;
-  /** Members that are added to the metadata of the resource, such as `resource_name` (RFC 9728, section 2). */
+  /** Members to add to the resource metadata, such as `resource_name` (RFC 9728, section 2). */
   readonly metadata?: JsonObject;
 }
 
@@ -138,10 +142,10 @@ export function checkBearerOptions(options: BearerOptions<never>): void {
   for (const [kind, needed] of Object.entries(options.needs ?? {})) checkScopes(`needs.${kind}`, needed);
 }
 
-/** The characters of a scope (RFC 6749, 3.3). */
+/** The syntax of a scope (RFC 6749, section 3.3). */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** Checks lists of scopes by name, which may be empty. */
+/** Checks lists of scopes by name. A list may be empty. */
 function checkScopes(option: string, byName: unknown): void {
   if (byName === undefined) return;
   if (!isObject(byName)) throw invalid(option, "is not an object");

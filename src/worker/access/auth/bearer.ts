@@ -1,5 +1,5 @@
 /**
- * The plugin that admits requests with an access token.
+ * The plugin that admits requests with a valid access token.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization
@@ -26,12 +26,12 @@ import { readToken } from "./token.ts";
 import { unverified } from "./unverified.ts";
 
 /**
- * Admits requests with an access token of one issuer, as a plugin of `edge()`. The token is a JWT that the
- * issuer has signed, or it is verified by introspection or by a function. It acts for its `sub`, or for `client:` and its
- * `client_id`; handlers get this as `ctx.auth`, with `scopes` and `claims`.
+ * Admits requests with an access token from one issuer, as a plugin of `edge()`. The token is a JWT that the issuer has
+ * signed, or it is verified by introspection or by a function. The subject is the `sub` of the token, or `client:` followed
+ * by its `client_id`. Handlers receive the subject, the scopes and the claims as `ctx.auth`.
  *
- * Every other request gets 401 or 403 with a challenge that names the metadata of the resource, which the app then
- * serves. If the issuer cannot be reached, the answer is 503.
+ * All other requests get 401 or 403 with a challenge that contains the URL of the resource metadata, which the app then
+ * serves. If the issuer cannot be reached, the response is 503.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -100,7 +100,7 @@ function authenticator<Env>(options: BearerOptions<Env>): AuthHook<Env> {
   };
 }
 
-/** Returns the hook that refuses messages which need a scope that the token lacks. */
+/** Returns the hook that refuses requests whose messages need a scope that the token lacks. */
 function authorizer(options: BearerOptions<never>, needs: Needs, limits: Limits): Authorize {
   const { scopes = [], dpop: proofs } = options;
   const schemes = schemesOf(options);
@@ -112,7 +112,7 @@ function authorizer(options: BearerOptions<never>, needs: Needs, limits: Limits)
     const all = [...new Set([...scopes, ...more])];
     const lacking = all.filter((scope) => !holds(scope));
     if (lacking.length === 0) return undefined;
-    // Clients that cannot ask for more show this text to their users.
+    // Clients that cannot request more scopes show this message to their users.
     const message = `The token lacks the scope ${lacking.join(" ")}.`;
     const presented = readToken(request, schemes);
     const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
@@ -121,38 +121,38 @@ function authorizer(options: BearerOptions<never>, needs: Needs, limits: Limits)
   };
 }
 
-/** Returns the pattern of the authentication schemes that are accepted. */
+/** Returns a pattern that matches the accepted authentication schemes. */
 function schemesOf({ dpop }: BearerOptions<never>): RegExp {
   if (!dpop) return /^Bearer\b/i;
   return dpop.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i;
 }
 
-/** Serves the metadata of the endpoint at every path at which clients look for it. */
+/** Serves the resource metadata at every path where clients look for it. */
 function mountMetadata<Own, Env>(app: Hono<HonoEnv<Own>>, path: string, options: BearerOptions<Env>): void {
-  // The URL of an endpoint whose path has variables is not known at the path without one.
+  // If the path has variables, the well-known path without a suffix does not identify one URL of the endpoint.
   const own = /[:*]/.test(path) ? undefined : path;
   const given = options.resource && new URL(options.resource).pathname;
   const paths = new Set([WELL_KNOWN + rootless(path), rootless(path) + WELL_KNOWN]);
   if (own !== undefined || given !== undefined) paths.add(WELL_KNOWN);
   if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
-  // A path whose characters are escaped matches the route too, and is not that of the metadata.
+  // A percent-encoded form of the path also matches the route, but the metadata is not served there.
   for (const each of paths) app.all(each, ({ req, notFound }) => metadataFor(options, req.raw, own) ?? notFound());
 }
 
-/** Returns why a token may not be used as it was presented, or undefined if it may. */
+/** Returns why a request does not satisfy the binding of its token to a key, or undefined if it does. */
 async function problemOfBinding(
   given: BoundToken & { readonly isProven: boolean },
   proofs: ProofVerifier | undefined,
 ): Promise<ProofProblem | Refused | undefined> {
   const { isProven, cnf } = given;
   if (proofs && isProven) return proofs.check(given);
-  // A token that is bound to a key must be used with a proof of that key, also where no proof can be verified.
+  // A token that is bound to a key needs a proof of possession, even if this endpoint cannot verify proofs.
   return cnf === undefined ? undefined : { error: "invalid_token", message: "The token is bound to a key." };
 }
 
 /**
- * Whether anyone can choose the URL that a token must be for: over plain HTTP the client writes the Host as it likes. On
- * Cloudflare, and wherever a certificate is needed, only the hosts of the author reach the server.
+ * Whether the client can choose the URL that a token must be issued for: over plain HTTP, it can send any `Host`. On
+ * Cloudflare, and wherever a certificate is required, only requests to the author's hosts reach the server.
  */
 function isHostOpen({ resource, audience }: BearerOptions<never>, url: string): boolean {
   const { protocol, hostname } = splitUrl(url);
@@ -171,12 +171,12 @@ function resourceAt({ resource }: BearerOptions<never>, url: string, path = spli
   return resource ?? splitUrl(url).origin + rootless(path);
 }
 
-/** Returns a path, or nothing for the root. */
+/** Returns the path, or an empty string for the root. */
 function rootless(path: string): string {
   return path === "/" ? "" : path;
 }
 
-/** @param path Path of the endpoint, for a request that does not contain it. */
+/** @param path The path of the endpoint, for a request whose URL does not contain it. */
 function metadataFor(options: BearerOptions<never>, { url, method }: Request, path = "/"): Response | undefined {
   const { pathname } = splitUrl(url);
   if (!pathname.includes(WELL_KNOWN)) return undefined;
@@ -192,7 +192,10 @@ function metadataFor(options: BearerOptions<never>, { url, method }: Request, pa
   return answerMetadata(method, document);
 }
 
-/** Returns a function that logs once, on this machine only, what tokens must say. A wrong audience is hard to find. */
+/**
+ * Returns a function that logs the required issuer and audience, once and only on loopback hosts, because a wrong audience
+ * is hard to diagnose.
+ */
 function explainer({ issuer, audience, verify }: BearerOptions<never>): (url: string, resource: string) => void {
   let isSaid = verify !== undefined;
   return (url, resource) => {
@@ -204,17 +207,17 @@ function explainer({ issuer, audience, verify }: BearerOptions<never>): (url: st
   };
 }
 
-/** Returns the way in which tokens are verified. */
+/** Returns the function that verifies tokens. */
 function createVerifier(options: BearerOptions<never>): Verify {
   const { issuer, audience, clockSkewMs = 30_000, introspection, verify, cacheMs } = options;
   const rulesFor = (resource: string): ClaimRules => {
-    // The URL of a host has two forms, and clients may use either.
+    // The URL of a bare host can be written with or without a trailing slash, and clients may use either form.
     const { origin, pathname } = splitUrl(resource);
     const audiences = audience ?? (pathname === "/" ? [origin, `${origin}/`] : resource);
     const isVouchedFor = introspection !== undefined;
     return { issuer, audiences: [audiences].flat(), clockSkewMs, isVouchedFor, clientClaim: "client_id" };
   };
-  // The function sees the whole request, so only its author knows whether an answer holds for another one.
+  // The function receives the whole request, so only its author knows whether a result is valid for another request.
   if (verify) return keeping(byFunction(issuer, verify), cacheMs ?? 0);
   if (introspection) return keeping(byIntrospection(introspection, rulesFor), cacheMs ?? 60_000);
   return bySignature(options, rulesFor);

@@ -1,5 +1,5 @@
 /**
- * Verifies signed tokens with the keys of their issuer.
+ * Verifies signed tokens with the public keys of their issuer.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 
 type SignatureOptions = Pick<BearerOptions<never>, "issuer" | "jwks" | "algorithms" | "jwksCacheMs">;
 
-/** Verifies JWTs. */
+/** Returns a function that verifies JWTs. */
 export function bySignature(
   { issuer, jwks, algorithms = ALGORITHMS, jwksCacheMs = 600_000 }: SignatureOptions,
   rulesFor: (resource: string) => ClaimRules,
@@ -25,7 +25,8 @@ export function bySignature(
     const jwt = parseJwt(token);
     if (!jwt) return "The token is not a JWT.";
     if (!algorithms.some((algorithm) => algorithm === jwt.algorithm)) return "The algorithm is not accepted.";
-    // Before the signature: a token that is of no use here must not cause a request to the issuer.
+    // The claims are checked before the signature, so that a token for another server does not cause a request to the
+    // issuer.
     const answer = readClaims(jwt.claims, rulesFor(resource));
     if (typeof answer === "string") return answer;
     for (const key of await keys.find(jwt.algorithm, jwt.kid, execution)) {

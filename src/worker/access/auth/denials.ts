@@ -1,5 +1,5 @@
 /**
- * The answers to requests that are not admitted, and the metadata of the resource.
+ * The responses to requests that are not admitted, and the resource metadata.
  *
  * @module
  * @see RFC 6750, section 3, and RFC 9728
@@ -8,10 +8,10 @@ import { ErrorCode, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { type PartReason, type Refusal, type Refused, refuse } from "../../../http/refusal.ts";
 import type { ProofError } from "./proof-verifier.ts";
 
-/** The path of the metadata. The path of the resource is added to it (RFC 9728, 3.1). */
+/** The path of the metadata. The path of the resource is appended to it (RFC 9728, section 3.1). */
 export const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** Begins the challenge of tokens that need no proof. */
+/** The scheme at the start of a challenge for bearer tokens, which need no proof. */
 export const BEARER = "Bearer ";
 
 /** Why a request is not admitted. */
@@ -19,18 +19,20 @@ export interface Denial {
   readonly status: 400 | 401 | 403;
   /** The error code of RFC 6750, section 3.1, or RFC 9449, section 7.1. Undefined if no token was sent. */
   readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope" | ProofError;
-  /** The reason, as a sentence that contains nothing of the token. */
+  /** The reason, as a sentence that does not contain any part of the token. */
   readonly message: string;
   /** All scopes that the request needs. */
   readonly scopes: readonly string[];
-  /** Further headers of the response. */
+  /** Additional headers of the response. */
   readonly headers?: Record<string, string>;
 }
 
 /**
- * Returns the refusal with its challenges. The values need no escapes: scopes are checked, and URLs have no quotes.
+ * Returns the refusal with its challenges. Their values are not escaped, because scopes are validated and URLs contain no
+ * quotes.
  *
- * @param schemes The authentication schemes that the client may use, each with the parameters that only it has.
+ * @param schemes The start of each challenge: a scheme that the client may use, and the parameters that only this scheme
+ *   has.
  */
 export function deny(
   { status, error, message, scopes, headers }: Denial,
@@ -47,7 +49,7 @@ export function deny(
   return answer(status, error ?? "unauthorized", message, { "WWW-Authenticate": challenge, ...headers });
 }
 
-/** Returns the refusal if it is not known whether the token is valid. A 401 would make the client ask its user again. */
+/** Returns the refusal for a token whose validity is unknown. After a 401, the client would ask its user to sign in again. */
 export function unavailable(message = "The token cannot be verified at the moment."): Refused {
   return refuse(answer(503, "unverified", message, { "Retry-After": "5" }));
 }
@@ -63,7 +65,7 @@ function metadataUrl(resource: string): string {
   return origin + WELL_KNOWN + (pathname === "/" ? "" : pathname);
 }
 
-/** Answers a request for the metadata. It is public, so every page may read it. */
+/** Responds to a request for the metadata. It is public, so pages of any origin may read it. */
 export function answerMetadata(method: string, metadata: JsonObject): Response {
   const headers = {
     "Access-Control-Allow-Origin": "*",

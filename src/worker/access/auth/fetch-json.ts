@@ -10,17 +10,17 @@ import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../../../http/origin.ts";
 
 /**
- * Milliseconds to wait for an answer.
- * @limit ms The time that an authorization server has to answer. Then requests get 503.
+ * How long to wait for a response, in milliseconds.
+ * @limit ms The time that an authorization server has to respond. After that, requests get 503.
  */
 const ANSWER_MS = 5_000;
 /**
- * Characters of an answer. The largest key sets have about 20 KB.
- * @limit characters An answer of an authorization server. With a longer one, requests get 503.
+ * The maximum length of a response. The largest key sets have about 20 KB.
+ * @limit characters A response of an authorization server. If it is longer, requests get 503.
  */
 const ANSWER_MAX = 256 * 1024;
 
-/** Whether a URL may be requested: over HTTPS, or over HTTP on this machine. */
+/** Whether a URL may be requested: it uses HTTPS, or HTTP with a loopback host. */
 export function isSafeUrl(url: unknown): url is string {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
@@ -37,10 +37,12 @@ export function checkUrl(what: string, url: unknown): void {
 /**
  * Requests a JSON object. Redirects are not followed, because they could lead to a server that the author did not choose.
  *
- * @throws {Error} if there is none. The text names the URL without its query, and nothing that was sent or answered.
+ * @throws {Error} if the response is not a JSON object. The message contains the URL without its query, but no contents of
+ * the request or the response.
  */
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<JsonObject> {
-  // As it is requested: the text may come from the metadata of an issuer, and line ends in it would look like other lines.
+  // Taken from the parsed URL: the string may come from the metadata of an issuer, and line breaks in it could forge log
+  // lines.
   const { origin, pathname } = new URL(url);
   const where = origin + pathname;
   const signal = AbortSignal.timeout(ANSWER_MS);
@@ -61,7 +63,7 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<Js
   return value;
 }
 
-/** Returns the object of a JSON text. Undefined for any other text. */
+/** Returns the JSON object in a string, or undefined if the string is anything else. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

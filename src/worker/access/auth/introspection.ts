@@ -1,5 +1,5 @@
 /**
- * Asks the authorization server about a token.
+ * Verifies tokens at the introspection endpoint of the authorization server.
  *
  * @module
  * @see RFC 7662
@@ -9,7 +9,7 @@ import { type ClaimRules, readClaims } from "./claims.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { Verify } from "./opaque.ts";
 
-/** The introspection endpoint, and the credentials that it asks for. */
+/** The introspection endpoint, and the credentials that it requires. */
 export interface IntrospectionOptions {
   /** The URL of the introspection endpoint. */
   readonly url: string;
@@ -19,7 +19,7 @@ export interface IntrospectionOptions {
   readonly clientSecret: string;
 }
 
-/** Verifies tokens by introspection. */
+/** Returns a function that verifies tokens by introspection. */
 export function byIntrospection(
   { url, clientId, clientSecret }: IntrospectionOptions,
   rulesFor: (resource: string) => ClaimRules,
@@ -33,7 +33,7 @@ export function byIntrospection(
   };
 }
 
-/** Encodes a part of the credentials (RFC 6749, 2.3.1). */
+/** Encodes a part of the credentials (RFC 6749, section 2.3.1). */
 function encodeForm(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }

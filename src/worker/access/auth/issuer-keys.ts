@@ -1,6 +1,6 @@
 /**
- * The public keys of an issuer. They are kept in the isolate for a while, and requested again for an unknown key, but
- * not often, so that invalid tokens cannot cause many requests.
+ * The public keys of an issuer. An isolate caches them for a while. It requests them again for an unknown key, but at a
+ * limited rate, so that invalid tokens cannot cause many requests.
  *
  * @module
  */
@@ -13,32 +13,33 @@ import { isFit, type Jwk } from "./jwt.ts";
 
 /** Public keys in the form of RFC 7517. */
 export interface JsonWebKeySet {
-  /** The keys. Those that fit none of the accepted algorithms are ignored. */
+  /** The keys. Keys that do not fit any accepted algorithm are ignored. */
   readonly keys: readonly Jwk[];
 }
 
 /**
- * Milliseconds between two requests because of an unknown key.
- * @limit ms The time between two requests for keys because of unknown ones. Until then tokens with an unknown key get
- * 401.
+ * The minimum time between two requests that are caused by unknown keys, in milliseconds.
+ * @limit ms The minimum time between two requests for keys that are caused by unknown keys. In between, tokens with an
+ * unknown key get 401.
  */
 const UNKNOWN_PAUSE_MS = 30_000;
-/** Milliseconds after a failed request, until the next one. */
+/** The minimum time between a failed request and the next request, in milliseconds. */
 const FAILURE_PAUSE_MS = 2_000;
-/** How much longer known keys stay in use while the issuer fails, in multiples of their usual time. */
+/** How much longer cached keys stay in use while the issuer fails, as a multiple of `jwksCacheMs`. */
 const STALE_TIMES = 5;
 /**
- * The maximum of that, in milliseconds.
- * @limit ms The most by which known keys stay in use beyond `jwksCacheMs` while the issuer fails. Then tokens get 503.
+ * The maximum of this additional time, in milliseconds.
+ * @limit ms How long cached keys stay in use after `jwksCacheMs` while the issuer fails, at most. Then requests get 503.
  */
 const STALE_MAX_MS = 3_600_000;
 /**
- * Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more.
+ * How long a caller waits for a request that another caller may have started, in milliseconds: the maximum time of two
+ * responses, and a margin.
  */
 const WAIT_MS = 12_000;
 /**
- * Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`.
- * @limit count Keys that are tried for one token. Further keys are not tried.
+ * The maximum number of keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`.
+ * @limit count Keys that are tried for one token. Additional keys are not tried.
  */
 const TRIED_MAX = 4;
 
@@ -59,9 +60,8 @@ export class IssuerKeys {
   #failure: unknown;
 
   /**
-   * @param ttlMs Milliseconds after which the keys are requested again. While that fails, they stay in use for five
-   * times as
-   *   long, at most for an hour.
+   * @param ttlMs How long the keys are cached, in milliseconds. While the issuer fails, they stay in use longer: for five
+   *   times as long, but at most for an additional hour.
    */
   constructor(load: () => Promise<readonly Jwk[]>, ttlMs: number) {
     this.#load = load;
@@ -72,14 +72,14 @@ export class IssuerKeys {
   /**
    * Returns the keys that may have signed a token.
    *
-   * @throws {Error} if the keys could not be requested. Then it is unknown whether the token is valid.
+   * @throws {Error} if the keys could not be requested, so that it is unknown whether the token is valid.
    */
   async find(algorithm: string, kid: string | undefined, execution: Execution): Promise<readonly Jwk[]> {
     const known = fitting(this.#known?.keys ?? [], algorithm, kid);
     if (this.#isYoungerThan(this.#ttlMs)) {
       if (known.length > 0) return known;
       const isPausing = Date.now() - this.#unknownAtMs < UNKNOWN_PAUSE_MS;
-      // After a failed request the key may exist, and "invalid" would make the client ask its user again.
+      // After a failed request, the key may exist, and a 401 would make the client ask its user to sign in again.
       if (isPausing && !this.#pending && this.#failure === undefined) return [];
       this.#unknownAtMs = Date.now();
     }
@@ -87,17 +87,17 @@ export class IssuerKeys {
     if (known.length === 0 || !this.#isYoungerThan(this.#usableMs)) return requested;
     const either = requested.catch(() => known);
     if (this.#failure === undefined) return either;
-    // The issuer failed the last time, so this caller does not wait for it.
+    // The last request to the issuer failed, so this caller does not wait for the next one.
     execution.waitUntil(either);
     return known;
   }
 
-  /** Whether there are keys that were requested less than some milliseconds ago. */
+  /** Whether the cached keys were requested less than `ms` milliseconds ago. False if there are none. */
   #isYoungerThan(ms: number): boolean {
     return this.#known !== undefined && Date.now() - this.#known.requestedAtMs < ms;
   }
 
-  /** Requests the keys, in one request for all concurrent callers. Each has a timer of its own. */
+  /** Requests the keys, in one request for all concurrent callers. Each caller has its own timer. */
   async #request(execution: Execution): Promise<Known> {
     const isPausing = this.#failure !== undefined && Date.now() - this.#requestedAtMs < FAILURE_PAUSE_MS;
     if (isPausing && !this.#pending) throw this.#failure;
@@ -124,7 +124,7 @@ export class IssuerKeys {
       },
     );
     this.#pending = pending;
-    // Others wait for it too, so it must not end with the client's request that began it.
+    // Other callers wait for it too, so it must outlive the client request that started it.
     execution.waitUntil(pending.catch(() => undefined));
     return pending;
   }
@@ -140,14 +140,17 @@ export class IssuerKeys {
   }
 }
 
-/** Returns the keys that may have signed a token: with its `kid`, or the only one of its algorithm if that has none. */
+/**
+ * Returns the keys that may have signed a token: the keys with its `kid`, or the only key of its algorithm if that key has
+ * no `kid`. For a token without `kid`, returns all keys of its algorithm.
+ */
 function fitting(keys: readonly Jwk[], algorithm: string, kid: string | undefined): readonly Jwk[] {
   const fit = keys.filter((key) => isFit(key, algorithm));
   const isOnly = fit.length === 1 && (fit[0]?.kid ?? undefined) === undefined;
   return fit.filter((key) => kid === undefined || key.kid === kid || isOnly).slice(0, TRIED_MAX);
 }
 
-/** Requests a key set. @throws {Error} if there is none. */
+/** Requests a key set. @throws {Error} if the response is not a key set. */
 export async function loadKeys(url: string): Promise<readonly Jwk[]> {
   const { keys } = await fetchJson(url);
   if (!Array.isArray(keys)) throw new Error(`${new URL(url).origin} did not answer with a key set.`);
@@ -155,9 +158,9 @@ export async function loadKeys(url: string): Promise<readonly Jwk[]> {
 }
 
 /**
- * Finds the key set of an issuer in its metadata, and requests it.
+ * Finds the URL of an issuer's key set in its metadata, and requests the key set.
  *
- * @throws {Error} if there is none, or if the metadata is that of another issuer (RFC 8414, 3.3).
+ * @throws {Error} if there is none, or if the metadata belongs to another issuer (RFC 8414, section 3.3).
  */
 export async function discoverKeys(issuer: string): Promise<readonly Jwk[]> {
   const { issuer: named, jwks_uri } = await fetchMetadata(issuer);

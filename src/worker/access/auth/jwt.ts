@@ -8,7 +8,7 @@ import { decodeBase64Url, encodeText } from "../../../core/basics/bytes.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { parseObject } from "./fetch-json.ts";
 
-/** A signature algorithm. All of them are asymmetric: a public key can never serve as the secret of an HMAC. */
+/** A signature algorithm. All of them are asymmetric, so a public key can never be used as the secret of an HMAC. */
 export type TokenAlgorithm =
   | "RS256"
   | "RS384"
@@ -22,23 +22,23 @@ export type TokenAlgorithm =
   | "EdDSA"
   | "Ed25519";
 
-/** A public key in the form of RFC 7517. Other members than these are ignored. */
+/** A public key in the form of RFC 7517. All other members are ignored. */
 export interface Jwk {
   /** The kind of key, such as "RSA". */
   readonly kty: string;
-  /** The id of the key, which tokens name. */
+  /** The id of the key. A token refers to it in its header. */
   readonly kid?: string;
   /** The only algorithm that the key is used with. */
   readonly alg?: string;
-  /** The use of the key. Keys for another use than "sig" are ignored. */
+  /** The use of the key. Keys with a use other than "sig" are ignored. */
   readonly use?: string;
-  /** The operations of the key. Keys without "verify" are ignored. An empty list allows all. */
+  /** The permitted operations of the key. Keys without "verify" are ignored. An empty list permits all operations. */
   readonly key_ops?: readonly string[];
   /** The curve of an EC or OKP key. */
   readonly crv?: string;
-  /** A coordinate of an EC or OKP key. */
+  /** The x coordinate of an EC key, or the public key of an OKP key. */
   readonly x?: string;
-  /** The other coordinate of an EC key. */
+  /** The y coordinate of an EC key. */
   readonly y?: string;
   /** The modulus of an RSA key. */
   readonly n?: string;
@@ -58,7 +58,7 @@ interface Scheme {
 
 const CURVES: Readonly<Record<string, string>> = { 256: "P-256", 384: "P-384", 512: "P-521" };
 
-/** Returns the scheme of an algorithm. Undefined for any other name, such as "none" and "HS256". */
+/** Returns the scheme of an algorithm, or undefined for any other name, such as "none" and "HS256". */
 export function findScheme(algorithm: string): Scheme | undefined {
   if (algorithm === "EdDSA" || algorithm === "Ed25519") return { name: "Ed25519", kty: "OKP", crv: "Ed25519" };
   const [, family, bits = ""] = /^(RS|PS|ES)(256|384|512)$/.exec(algorithm) ?? [];
@@ -87,13 +87,13 @@ export interface UnverifiedJwt {
   readonly signature: Uint8Array<ArrayBuffer>;
 }
 
-/** The types of JWTs that are access tokens. Many issuers send "JWT" or no type in place of the "at+jwt" of RFC 9068. */
+/** The `typ` values of access tokens. Many issuers send "JWT" or no `typ` in place of "at+jwt" (RFC 9068). */
 const TYPES = /^(application\/)?(at\+)?jwt$/i;
 
 /**
- * Reads a JWT. Undefined for a text that is not one, and for a JWT of another kind (RFC 8725, 3.11).
+ * Parses a JWT. Returns undefined for a string that is not a JWT, and for a JWT of another type (RFC 8725, section 3.11).
  *
- * @param types Matches the types of the kind.
+ * @param types Matches the accepted `typ` values.
  */
 export function parseJwt(token: string, types = TYPES): UnverifiedJwt | undefined {
   const [head = "", body = "", signature = "", ...rest] = token.split(".");
@@ -102,7 +102,7 @@ export function parseJwt(token: string, types = TYPES): UnverifiedJwt | undefine
   const bytes = decodeBase64Url(signature);
   if (rest.length > 0 || !header || !claims || !bytes) return undefined;
   const { alg, kid, typ = "JWT", crit } = header;
-  // No extension is understood, so a token that requires one must be refused (RFC 7515, 4.1.11).
+  // No extensions are supported, so a token that requires one must be refused (RFC 7515, section 4.1.11).
   if (typeof alg !== "string" || typeof typ !== "string" || !types.test(typ) || crit !== undefined) return undefined;
   if (kid !== undefined && typeof kid !== "string") return undefined;
   return { algorithm: alg, kid, header, claims, signed: encodeText(`${head}.${body}`), signature: bytes };
@@ -113,28 +113,28 @@ function readPart(part: string): JsonObject | undefined {
   return bytes && parseObject(new TextDecoder().decode(bytes));
 }
 
-/** The shortest modulus in characters of base64url: 2,048 bits (RFC 7518, 3.3). */
+/** The minimum length of a modulus in base64url: 2,048 bits (RFC 7518, section 3.3). */
 const MODULUS_MIN = 342;
 
-/** Whether a key of the issuer may make signatures of an algorithm. Some issuers write null for a member without value. */
+/** Whether a key of the issuer can verify signatures of an algorithm. Some issuers write null for a member without a value. */
 export function isFit({ kty, crv, alg, use, key_ops, n }: Jwk, algorithm: string): boolean {
   const scheme = findScheme(algorithm);
   if (!scheme || kty !== scheme.kty || (crv ?? undefined) !== scheme.crv) return false;
-  // A key that names one algorithm, or another use, is not used for anything else.
+  // A key that specifies an algorithm or a use is not used for anything else.
   if ((alg ?? algorithm) !== algorithm) return false;
   if ((use ?? "sig") !== "sig") return false;
-  // The value is not checked before, so it may be something else than a list.
+  // The value has not been validated, so it might not be a list.
   const operations = [key_ops ?? []].flat();
   if (operations.length > 0 && !operations.includes("verify")) return false;
   return kty !== "RSA" || (typeof n === "string" && n.length >= MODULUS_MIN);
 }
 
-/** Whether a key has made the signature. False for a key that cannot be imported. */
+/** Whether the JWT was signed with this key. False for a key that cannot be imported. */
 export async function isSignedBy(key: Jwk, { algorithm, signature, signed }: UnverifiedJwt): Promise<boolean> {
   const scheme = findScheme(algorithm);
   if (!scheme) return false;
   const { kty, crv, n, e, x, y } = key;
-  // Only the public members, so that no other member changes what the key may do.
+  // Only the public members are imported, so that no other member changes what the key can be used for.
   const members = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey;
   try {
     const imported = await crypto.subtle.importKey("jwk", members, scheme, false, ["verify"]);

@@ -1,5 +1,5 @@
 /**
- * The scopes that single operations need, beyond those that every request needs.
+ * The scopes that individual operations need, in addition to the scopes that every request needs.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
@@ -21,17 +21,17 @@ export interface ScopeNeeds {
   /** The scopes of prompts, by name. */
   readonly prompts?: ScopesByName;
   /**
-   * The scopes of resources, by URI or URI template. A URI that has an entry of its own needs the scopes of that entry
-   * only. Any other one needs those of all templates that match it. It does not matter how a client spells the URI: one
-   * that a reader could take for several needs the scopes of all of them. A request with more URIs than a stream may be
-   * subscribed to, or with longer ones, needs the scopes of all entries.
+   * The scopes of resources, by URI or URI template. A URI that has its own entry needs only the scopes of that entry. Any
+   * other URI needs the scopes of all templates that match it. The spelling of the URI does not matter: a URI that a reader
+   * could interpret as several resources needs the scopes of all of them. A request with more URIs than one stream may be
+   * subscribed to, or with longer URIs, needs the scopes of all entries.
    */
   readonly resources?: ScopesByName;
-  /** The scopes of custom methods, and of any other method, by name. */
+  /** The scopes of methods, including custom methods, by name. */
   readonly methods?: ScopesByName;
 }
 
-/** The kinds of operations that a request may name by a name. */
+/** The kinds of operations that a request identifies by name. */
 type Kind = Exclude<keyof ScopeNeeds, "resources">;
 
 /** Decides which scopes a request or a definition needs. */
@@ -40,10 +40,10 @@ export class Needs {
   readonly #resources: UriScopes;
   /** The scopes of all resources. */
   readonly #ofResources: readonly string[];
-  /** Every scope that some operation needs. */
+  /** All scopes that any operation needs. */
   readonly all: readonly string[];
 
-  /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
+  /** @throws {KitError} `definition-invalid` if a URI template is invalid. */
   constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
     const toMap = (given: ScopesByName) => new Map(Object.entries(given));
     this.#scopes = { tools: toMap(tools), prompts: toMap(prompts), methods: toMap(methods) };
@@ -68,8 +68,8 @@ export class Needs {
   /**
    * Returns the scopes that the messages of one request need.
    *
-   * @param limits Those of the endpoint. They bound the URIs that are compared with the entries for resources, which takes
-   *   longer than reading them.
+   * @param limits The limits of the endpoint. They limit the URIs that are compared with the entries for resources, because
+   *   comparing a URI takes longer than parsing it.
    */
   ofMessages(messages: readonly JsonObject[], limits: Limits): readonly string[] {
     const targets = messages.flatMap((message) => listTargets(message));
@@ -89,8 +89,9 @@ export class Needs {
         return ofUri(name);
       case "reference":
         return [...this.#of("prompts", name), ...this.#resources.ofTemplate(name), ...ofUri(name)];
+      case "subscription":
       case "task":
-        // A task is protected by the scopes of the call that created it.
+        // A caller may end its own subscriptions. A task is protected by the scopes of the call that created it.
         return [];
     }
   }
@@ -100,10 +101,10 @@ export class Needs {
   }
 }
 
-/** Whether there are no more URIs, and no longer ones, than one stream may be subscribed to. */
+/** Whether the number and the total length of the URIs do not exceed what one stream may be subscribed to. */
 function areFewUris(targets: readonly Target[], { subscriptionUrisMax, subscriptionCharsMax }: Limits): boolean {
   const uris = targets.filter(({ kind }) => kind === "resource" || kind === "reference");
-  // An endpoint that admits fewer subscriptions may still have long URIs to read.
+  // An endpoint that admits fewer subscriptions may still have resources with long URIs.
   const urisMax = Math.max(subscriptionUrisMax, DEFAULT_LIMITS.subscriptionUrisMax);
   const charsMax = Math.max(subscriptionCharsMax, DEFAULT_LIMITS.subscriptionCharsMax);
   return uris.length <= urisMax && uris.reduce((sum, { name }) => sum + name.length, 0) <= charsMax;

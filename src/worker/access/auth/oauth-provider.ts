@@ -12,15 +12,15 @@ import type { VerifyToken } from "./opaque.ts";
 /** Options of {@link workersOAuthProvider}. */
 export interface OAuthProviderOptions<Props> {
   /**
-   * Returns what handlers get as `ctx.auth.claims`, from the props that were stored with the grant. Name the members that
-   * handlers need, and no tokens of other services: a task stores the claims.
+   * Returns the `ctx.auth.claims` of handlers, from the props that were stored with the grant. Return only the members that
+   * handlers need, and no tokens for other services, because a task stores the claims.
    *
    * @default none
    */
   readonly claims?: (props: Props) => JsonObject;
   /**
-   * Returns the subject of a token for which the provider names no user, such as one of an external token resolver.
-   * Undefined refuses the token.
+   * Returns the subject of a token for which the provider has no user id, such as a token of an external token resolver. If
+   * it returns undefined, the token is refused.
    *
    * @default such tokens are refused
    */
@@ -29,7 +29,10 @@ export interface OAuthProviderOptions<Props> {
 
 const OPTIONS: OptionTable<OAuthProviderOptions<never>> = { claims: null, subject: null };
 
-/** The member that the provider adds, beside the `props`, to the execution context of a request whose token it has verified. */
+/**
+ * The member `auth` that the provider adds, next to `props`, to the execution context of a request whose token it has
+ * verified.
+ */
 interface VerifiedByProvider {
   readonly token: string;
   readonly scope: readonly string[];
@@ -40,9 +43,10 @@ interface VerifiedByProvider {
 }
 
 /**
- * Accepts the tokens that an `OAuthProvider` of `@cloudflare/workers-oauth-provider` 1.x has verified before it called the
- * endpoint, as the option `verify` of `bearer()`. User, scopes, client and expiry are in `ctx.auth`, and `scopes`,
- * `includes` and `needs` of `bearer()` apply. The provider checks that a token was issued for its resource.
+ * Creates a function for the option `verify` of `bearer()` that accepts the tokens that an `OAuthProvider` of
+ * `@cloudflare/workers-oauth-provider` 1.x has verified before it called the endpoint. User, scopes, client and expiry are
+ * in `ctx.auth`, and `scopes`, `includes` and `needs` of `bearer()` apply. The provider checks that a token was issued for
+ * its resource.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -58,14 +62,14 @@ export function workersOAuthProvider<Props>(options: OAuthProviderOptions<Props>
   checkFunction("workersOAuthProvider(): subject", subjectOf);
   return (token, { execution }) => {
     const { auth, props } = execution as { readonly auth?: VerifiedByProvider; readonly props?: unknown };
-    // The provider answers every request without a valid token itself, so this one did not pass it.
+    // The provider itself responds to every request without a valid token, so this request did not pass through it.
     if (auth?.token !== token) {
       const text =
         "workersOAuthProvider(): the request did not pass an OAuthProvider. Make it the default export of the Worker, with the endpoint as its apiHandler.";
       throw new KitError("options-invalid", text);
     }
     const { userId, scope, clientId, expiresAt } = auth;
-    // The type of the props is the author's statement about what was stored with the grant.
+    // The type of the props is the author's assertion about what was stored with the grant.
     const own = props as Props;
     const subject = userId ?? subjectOf?.(own);
     if (subject === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * Tokens whose meaning only their issuer, or the author, knows. Answers can be kept in the isolate, so that a call need
- * not wait for one each time.
+ * Opaque tokens, which only their issuer or the author's function can verify. Results can be cached in the isolate, so that
+ * a call does not wait for a verification each time.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { Execution } from "../../../core/protocol/execution.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { type Accepted, defined } from "./claims.ts";
 
-/** A token that the author's function accepts. */
+/** The result for a token that the author's function accepts. */
 export interface VerifiedToken {
   /** The subject of the token, such as the id of its user. */
   readonly subject: string;
   /** The scopes of the token. @default none */
   readonly scopes?: readonly string[];
-  /** Further values for handlers, as `ctx.auth.claims`. They must not contain the token. */
+  /** Additional values for handlers, as `ctx.auth.claims`. They must not contain the token. */
   readonly claims?: JsonObject;
   /** The client that the token was issued to. */
   readonly clientId?: string;
@@ -24,7 +24,7 @@ export interface VerifiedToken {
   readonly expiresAtMs?: number;
 }
 
-/** The request that a token came with. */
+/** The request that carries a token. */
 export interface TokenRequest<Env> {
   /** The request. Its body must not be read. */
   readonly request: Request;
@@ -32,24 +32,25 @@ export interface TokenRequest<Env> {
   readonly env: Env;
   /** The resource that the token must be for: the URL of the endpoint. */
   readonly resource: string;
-  /** The execution context, with the `props` of a wrapper around the Worker. */
+  /** The execution context, with the `props` that a wrapper around the Worker has set. */
   readonly execution: Execution;
 }
 
 /**
- * Verifies a token: returns who it acts for, or null to refuse it with 401. It must check that the token was issued for
- * `resource`. An exception refuses the request with 503, and is logged without the token. It is called for each request, unless `cacheMs`
- * is set: then an answer is kept for the token and the resource, and holds for every request that has both.
+ * Verifies a token: returns its subject and scopes, or null to refuse it with 401. It must check that the token was issued
+ * for `resource`. If it throws, the request is refused with 503, and the exception is logged without the token. It is
+ * called for each request unless `cacheMs` is set: then a result is cached by token and resource, and applies to every
+ * request that has both.
  */
 export type VerifyToken<Env> = (
   token: string,
   given: TokenRequest<Env>,
 ) => VerifiedToken | null | Promise<VerifiedToken | null>;
 
-/** Returns who a token acts for, or the reason for which it is refused. */
+/** Returns the principal and the expiry of a token, or the reason why it is refused. */
 export type Verify = (token: string, given: TokenRequest<unknown>) => Promise<Accepted | string>;
 
-/** Verifies tokens by the author's function. */
+/** Returns a function that verifies tokens with the author's function. */
 export function byFunction(issuer: string, verify: VerifyToken<never>): Verify {
   return async (token, request) => {
     const verified = await verify(token, request as TokenRequest<never>);
@@ -67,17 +68,23 @@ export function byFunction(issuer: string, verify: VerifyToken<never>): Verify {
 }
 
 /**
- * Answers that an isolate keeps. Random tokens cannot displace them, because only accepted ones are kept.
- * @limit count Answers about tokens that an isolate keeps. The oldest is forgotten.
+ * The maximum number of cached results. Random tokens cannot evict them, because only results for accepted tokens are
+ * cached.
+ * @limit count Results of token verifications that an isolate caches. The oldest is evicted.
  */
 const KEPT_MAX = 1_000;
 
-/** Keeps the answers about accepted tokens. @param cacheMs Milliseconds for which an answer is kept; 0 keeps none. */
+/**
+ * Returns a function that caches the results for accepted tokens.
+ *
+ * @param cacheMs How long a result is cached, in milliseconds. 0 disables the cache.
+ */
 export function keeping(verify: Verify, cacheMs: number): Verify {
   if (cacheMs === 0) return verify;
   const kept = new Map<string, Accepted & { readonly untilMs: number }>();
   return async (token, given) => {
-    // The token itself is not kept. An answer holds for one resource.
+    // The key is a hash, so the token itself is not stored. It includes the resource, because a result is valid for one
+    // resource.
     const bytes = encodeText(JSON.stringify([given.resource, token]));
     const key = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
     const known = kept.get(key);

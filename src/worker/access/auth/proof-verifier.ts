@@ -13,7 +13,7 @@ import type { Problem } from "../../problems.ts";
 /** The error codes of RFC 9449, section 7.1. */
 export type ProofError = "invalid_dpop_proof" | "use_dpop_nonce";
 
-/** A token that was accepted, with the request that it came with. */
+/** An accepted token, with the request that carries it. */
 export interface BoundToken {
   /** The request, with its proof. */
   readonly request: Request;
@@ -27,19 +27,19 @@ export interface BoundToken {
   readonly cnf: unknown;
 }
 
-/** The reason for which a proof is refused. */
+/** The reason why a proof is refused. */
 export interface ProofProblem {
   /** The error code of the challenge. */
   readonly error: "invalid_token" | ProofError;
-  /** The reason, as a sentence that contains nothing of the token or the proof. */
+  /** The reason, as a sentence that does not contain any part of the token or the proof. */
   readonly message: string;
-  /** Further headers of the response. */
+  /** Additional headers of the response. */
   readonly headers?: Record<string, string>;
 }
 
 /**
- * Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`, for the option `dpop` of `bearer()`. Its other
- * members are internal.
+ * Verifies proofs of possession. Created by `dpop()` of `mcp-edge/worker/durable`, for the option `dpop` of `bearer()`. Its
+ * other members are internal.
  */
 export interface ProofVerifier<Classes = unknown> extends AddsClasses<Classes> {
   /** Whether every token must be bound to a key. */
@@ -51,19 +51,19 @@ export interface ProofVerifier<Classes = unknown> extends AddsClasses<Classes> {
    */
   readonly objects: typeof OBJECTS;
   /**
-   * Joins an endpoint. Returns the role that its objects get.
+   * Attaches the verifier to an endpoint. Returns the role that it adds to the objects of the endpoint.
    *
    * @internal
    */
   attach(endpoint: EndpointServices): ObjectRole<unknown>;
   /**
-   * The beginning of the challenge.
+   * The start of the challenge: the scheme, and the parameters that only this scheme has.
    *
    * @internal
    */
   readonly challenge: string;
   /**
-   * Members of the metadata of the resource.
+   * The members that are added to the resource metadata.
    *
    * @internal
    */
@@ -81,7 +81,7 @@ export interface ProofVerifier<Classes = unknown> extends AddsClasses<Classes> {
    */
   check(bound: BoundToken): Promise<ProofProblem | Refused | undefined>;
   /**
-   * Verifies the proof of a request for a token, which is not bound to a key yet.
+   * Verifies the proof of a token request. Its token does not exist yet, so the proof is not checked against one.
    *
    * @param url The URL of the token endpoint.
    * @returns The thumbprint of the key (RFC 7638), or why the proof is refused.

@@ -1,11 +1,11 @@
 /**
- * Scopes that include others.
+ * Scopes that include other scopes.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
  */
 
-/** Returns a function that adds to the scopes of a token all that they include. */
+/** Returns a function that adds all included scopes to the scopes of a token. */
 export function including(
   includes: Readonly<Record<string, readonly string[]>> = {},
 ): (scopes: readonly string[]) => readonly string[] {

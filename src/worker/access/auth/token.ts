@@ -7,32 +7,32 @@
 import type { Denial } from "./denials.ts";
 
 /**
- * Bounds the work for a token that is refused anyway.
- * @limit characters An access token. A longer one gets 400.
+ * Limits the work that an invalid token can cause.
+ * @limit characters An access token. A longer token is refused with 400.
  */
 const TOKEN_MAX = 16 * 1024;
 
 /**
- * The form of a token (RFC 6750, 2.1), also with colons, which tokens of `workers-oauth-provider` have. Two headers are
- * joined by a comma, so they have another form.
+ * The syntax of the header (RFC 6750, section 2.1), which also admits the colons in tokens of `workers-oauth-provider`. Two
+ * headers are joined by a comma, so they do not match.
  */
 const HEADER = /^(Bearer|DPoP) +([\w.~+/:-]+=*) *$/i;
 
-/** A token that a request has. */
+/** The token of a request. */
 interface PresentedToken {
   readonly token: string;
-  /** Whether it comes with a proof that its client has the key that it is bound to. */
+  /** Whether it is presented with the scheme DPoP, which requires a proof that the client holds the key of the token. */
   readonly isProven: boolean;
 }
 
 /**
- * Returns the token of a request, or why there is none.
+ * Returns the token of a request, or why the request is refused.
  *
- * @param schemes Matches the authentication schemes that are accepted.
+ * @param schemes Matches the accepted authentication schemes.
  */
 export function readToken({ url, headers }: Request, schemes: RegExp): PresentedToken | Omit<Denial, "scopes"> {
   const invalid = (message: string) => ({ status: 400, error: "invalid_request", message }) as const;
-  // URLs are written to logs and histories, so a token in one is refused even if the header has it too.
+  // URLs are written to logs and browser histories, so a token in the URL is refused even if the header contains it too.
   if (url.includes("?") && new URL(url).searchParams.has("access_token")) {
     return invalid("A token must not be in the URL. Send it in the Authorization header.");
   }

@@ -1,5 +1,5 @@
 /**
- * The answer to requests whose token could not be verified, and the line in the log.
+ * The response to a request whose token could not be verified, and the log entry.
  *
  * @module
  */
@@ -8,8 +8,9 @@ import type { Refused } from "../../../http/refusal.ts";
 import { unavailable } from "./denials.ts";
 
 /**
- * Returns a function that answers a request whose token could not be verified. A mistake of the author is reported as one.
- * Any other error is logged as a text without the token, which an exception of the author's function may contain.
+ * Returns a function that handles an error that occurred while a token was verified. It rethrows a `KitError`, which
+ * reports a mistake of the author. It logs any other error, without the token, which an exception of the author's function
+ * may contain, and refuses the request with 503.
  */
 export function unverified(token: string): (error: unknown) => Refused {
   return (error) => {
@@ -19,10 +20,10 @@ export function unverified(token: string): (error: unknown) => Refused {
   };
 }
 
-/** Errors in a chain of causes that are logged. A chain may be a circle. @limit internal */
+/** The maximum number of causes that are logged with an error. A chain of causes may be circular. @limit internal */
 const CAUSES_MAX = 5;
 
-/** Returns the stack of an error, and those of its causes. */
+/** Returns the stack of an error, and the stacks of its causes. */
 function toText(error: unknown, causesMax = CAUSES_MAX): string {
   if (typeof error === "string") return error;
   if (!(error instanceof Error)) return describeType(error);
@@ -30,10 +31,10 @@ function toText(error: unknown, causesMax = CAUSES_MAX): string {
   return error.cause === undefined || causesMax === 0 ? text : `${text}\nCause: ${toText(error.cause, causesMax - 1)}`;
 }
 
-/** The shortest part of a token that is removed. Shorter ones are words such as "e30". */
+/** The minimum length of a part that is removed. Shorter parts, such as "e30", may also occur in ordinary text. */
 const PART_MIN = 8;
 
-/** Replaces a token, and each part of a JWT, since a parser of JWTs may write only one into its error. */
+/** Replaces a token, and each part of a JWT, because the error of a JWT parser may contain a single part. */
 function withoutToken(text: string, token: string): string {
   const parts = [token, ...token.split(".").filter((part) => part.length >= PART_MIN)];
   const forms = parts.flatMap((part) => [part, encodeURIComponent(part)]);

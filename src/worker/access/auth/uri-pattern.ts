@@ -1,12 +1,12 @@
 /**
- * The URIs that a template matches, whatever they escape.
+ * Matches URIs against a URI template, whichever characters they escape.
  *
  * @module
  */
 import { OPERATORS, type Operator, type Part, UriTemplate } from "../../../core/define/uri-template.ts";
 import { unescapeUri } from "../../../core/protocol/uri.ts";
 
-/** The characters that the text of an expression cannot contain, whether they are escaped or not. */
+/** The characters that the value of an expression cannot contain, whether they are escaped or not, by operator. */
 const ENDS: Readonly<Record<Operator, string>> = {
   "": "/?#",
   "+": "",
@@ -18,16 +18,19 @@ const ENDS: Readonly<Record<Operator, string>> = {
   "&": "#",
 };
 
-/** A URI template for comparisons with keys of URIs. A key does not tell which characters the URI escapes. */
+/** A URI template that is compared with keys of URIs. A key does not show which characters the URI escapes. */
 export class UriPattern {
   readonly #path: readonly Part[];
-  /** The pieces of a query that is written in the template, outside of expressions. The URI may have them in any order. */
+  /**
+   * The parts of the query that the template contains outside of expressions, separated at `&`. A URI may have them in any
+   * order.
+   */
   readonly #query: readonly (readonly Part[])[] | undefined;
 
-  /** @throws {KitError} `definition-invalid` for a template with a mistake. */
+  /** @throws {KitError} `definition-invalid` if the template is invalid. */
   constructor(text: string) {
     const { text: whole } = new UriTemplate(text);
-    // The question mark of an expression is not the beginning of a written query.
+    // A question mark inside an expression does not begin the query of the template.
     const [, path = whole, query] = /^((?:\{[^}]*\}|[^{?])*)\?(.*)$/s.exec(whole) ?? [];
     this.#path = parseParts(path);
     this.#query = query
@@ -36,7 +39,7 @@ export class UriPattern {
       .map(parseParts);
   }
 
-  /** Whether the template matches a URI with this key, from `uriKey`. */
+  /** Whether the template matches a URI with this key, as returned by `uriKey()`. */
   covers(key: string): boolean {
     if (!this.#query) return covers(this.#path, key);
     const [, path = "", query] = /^([^?#]*)\?([^#]*)/.exec(key) ?? [];
@@ -51,8 +54,8 @@ function parseParts(text: string): readonly Part[] {
 }
 
 /**
- * Whether the parts match a text in which every character of a variable may stand for its escape. It follows all
- * possible ends of the parts at once, so it takes linear time.
+ * Whether the parts match a key in which every character of a variable may represent its escape. It tracks all possible
+ * ends of the parts at once, so it takes linear time.
  */
 function covers(parts: readonly Part[], text: string): boolean {
   let places = new Uint8Array(text.length + 1);
@@ -73,10 +76,10 @@ function afterLiteral(literal: string, text: string, places: Uint8Array): Uint8A
 function afterExpression(operator: Operator, text: string, places: Uint8Array): Uint8Array<ArrayBuffer> {
   const next = new Uint8Array(places.length);
   const { first } = OPERATORS[operator];
-  // The end of the characters that the expression may contain, and the first place that is not yet marked.
+  // The end of the characters that the expression may contain, and the first position that is not marked yet.
   let [end, unmarked] = [0, 0];
   for (let at = places.indexOf(1); at >= 0; at = places.indexOf(1, at + 1)) {
-    // A plain variable has a value. The text of any other expression may be missing.
+    // A plain variable has a value. Any other expression may be empty.
     if (operator !== "") next[at] = 1;
     if (!text.startsWith(first, at)) continue;
     end = Math.max(end, at + first.length);

@@ -1,6 +1,6 @@
 /**
- * The scopes that URIs need. A request may spell a URI in many ways, and the reader that gets it may parse it, so a URI
- * needs the scopes of everything that a reader may take it for.
+ * The scopes that URIs need. A request can spell a URI in many ways, and the reader that receives it may parse it, so a URI
+ * needs the scopes of everything that a reader could interpret it as.
  *
  * @module
  */
@@ -13,13 +13,13 @@ type Scopes = readonly string[];
 export class UriScopes {
   /** The scopes of each entry, by the key of its URI or template. */
   readonly #own = new Map<string, Scopes>();
-  /** The scopes of exact URIs, by everything that they may be taken for. */
+  /** The scopes of exact URIs, by everything that a reader could interpret them as. */
   readonly #alike = new Map<string, Scopes>();
-  /** The same, by what only readers take them for that join the segments of a path. */
+  /** The scopes of exact URIs, by what only a reader that joins the segments of a path could interpret them as. */
   readonly #joined = new Map<string, Scopes>();
   readonly #patterns: (readonly [UriPattern, Scopes])[] = [];
 
-  /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
+  /** @throws {KitError} `definition-invalid` if a URI template is invalid. */
   constructor(given: Readonly<Record<string, Scopes>>) {
     const add = (map: Map<string, Scopes>, key: string, scopes: Scopes) =>
       map.set(key, [...(map.get(key) ?? []), ...scopes]);
@@ -39,14 +39,14 @@ export class UriScopes {
     return this.#own.get(uriKey(text)) ?? [];
   }
 
-  /** Returns the scopes that a URI needs, in any spelling. */
+  /** Returns the scopes that a URI needs, however it is spelled. */
   of(uri: string): Scopes {
     const plain = plainReadings(uri);
-    // An entry for exactly this URI decides alone, even if a reader could also resolve the URI to another entry.
+    // If there is an entry for exactly this URI, entries that a reader reaches only by joining its segments do not apply.
     const isOwn = this.#own.has(uriKey(uri));
     const readings = isOwn ? plain : new Set([...plain, ...joinedReadings(plain)]);
     const found = [...readings].flatMap((reading) => [
-      // An entry of its own takes the place of the templates.
+      // An exact entry takes precedence over the templates.
       ...(this.#own.get(reading) ??
         this.#patterns.flatMap(([pattern, scopes]) => (pattern.covers(reading) ? scopes : []))),
       ...(this.#alike.get(reading) ?? []),
@@ -56,12 +56,12 @@ export class UriScopes {
   }
 }
 
-/** Everything but the characters of URIs, and percent signs that begin no escape. */
+/** All characters that are not allowed in URIs, and percent signs that do not begin an escape. */
 const NO_URI_CHARACTERS = /%(?![\da-f]{2})|[^\w%:/?#[\]@!$&'()*+,;=.~-]/giu;
 
 /**
- * Returns the keys of all URIs that a reader may take a URI for: one that decodes it as a whole, one that parses it with
- * `URL`, and one that ignores its fragment.
+ * Returns the keys of all URIs that a reader could interpret a URI as: a reader that decodes it as a whole, parses it with
+ * `URL`, or ignores its fragment.
  */
 function plainReadings(uri: string): ReadonlySet<string> {
   const parsed = (text: string) => (URL.canParse(text) ? [new URL(text).href] : []);
@@ -74,9 +74,9 @@ function plainReadings(uri: string): ReadonlySet<string> {
 }
 
 /**
- * Returns the keys of the URIs that a reader takes a URI for that joins the segments of a variable, as `joinPath` does: it
- * leaves out empty segments and ".", and perhaps ".." with the segment before. Which of the first slashes belong to the
- * variable depends on the template, so each number of them is a reading.
+ * Returns the keys of the URIs that result if a reader joins the segments of a variable, as `joinPath` does: it leaves out
+ * empty segments and ".", and may resolve ".." with the segment before it. How many of the leading slashes belong to the
+ * variable depends on the template, so each number of slashes gives one interpretation.
  */
 function joinedReadings(plain: ReadonlySet<string>): ReadonlySet<string> {
   const joined = [...plain].flatMap((key) => {

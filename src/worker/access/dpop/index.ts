@@ -1,5 +1,5 @@
 /**
- * Verifies that the sender of a token has the key that the token is bound to.
+ * Verifies that the sender of a token holds the key that the token is bound to.
  *
  * @module
  * @see RFC 9449; SEP-1932
@@ -30,21 +30,21 @@ export interface DpopOptions {
   /** Whether tokens that are not bound to a key are refused. @default false */
   readonly required?: boolean;
   /**
-   * Whether a proof must contain a nonce of this server, which is valid for 5 minutes. This refuses proofs that someone
-   * with temporary access to the key made in advance. The first request of a client then gets 401 with a nonce, and is
-   * repeated.
+   * Whether a proof must contain a nonce of this server, which is valid for 5 minutes. This stops proofs that an attacker
+   * with temporary access to the key has created in advance. The first request of a client then gets 401 with a nonce, and
+   * the client repeats it.
    *
    * @default false
    */
   readonly nonces?: boolean;
   /**
-   * Milliseconds by which the time in a proof may differ from that of the Worker, in both directions, at most 10
-   * minutes. Proofs are remembered for this time, so that each is accepted once.
+   * How far the time in a proof may differ from the Worker's clock, in milliseconds, in both directions. At most 10
+   * minutes. Used proofs are stored for this time, so that each proof is accepted only once.
    *
    * @default 300_000 (5 minutes)
    */
   readonly windowMs?: number;
-  /** The signature algorithms of proofs. @default ES256, EdDSA, PS256 and RS256 */
+  /** The accepted signature algorithms of proofs. @default ES256, EdDSA, PS256 and RS256 */
   readonly algorithms?: readonly TokenAlgorithm[];
 }
 
@@ -61,10 +61,10 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["ES256", "EdDSA", "Ed25519", "PS2
 
 /**
  * Verifies proofs of possession (DPoP), as the option `dpop` of `bearer()`. A token that its issuer has bound to a key of
- * the client is then accepted, but only with a proof that the client signs for each request, and each proof only once.
- * A stolen token is useless without the key.
+ * the client is then accepted, but only with a proof that the client has signed for this request, and each proof is
+ * accepted only once. A stolen token is useless without the key.
  *
- * Each request with such a token costs one request to an object, which writes one row. Needs the exported class
+ * Each request with such a token costs one request to a Durable Object, which writes one row. Requires the exported class
  * `McpObject`, which an endpoint with `keys()`, `sessions()` or `durable()` has.
  *
  * @example
@@ -85,7 +85,7 @@ export function dpop(options: DpopOptions = {}): ProofVerifier<WithMcpObject<unk
     const text = `dpop(): algorithms has ${quote(unknown)}, which is not an asymmetric algorithm.`;
     throw new KitError("options-invalid", text);
   }
-  /** Undefined until the endpoint is known. */
+  /** Undefined until the verifier is attached to an endpoint. */
   let objects: RoleObjects<ProofsRpc> | undefined;
   let ringOf: KeysOf = envRing;
   const issued = nonces ? new Nonces((env, sealed) => ringOf(env, "DPoP nonce", sealed)) : undefined;
@@ -117,7 +117,7 @@ export function dpop(options: DpopOptions = {}): ProofVerifier<WithMcpObject<unk
   };
 }
 
-/** Returns the proof of a request for its token, or the reason for which it is refused. */
+/** Returns the valid proof of a request with a token, or the reason why it is refused. */
 async function verify(
   { request, token, cnf, resource }: BoundToken,
   rules: { readonly algorithms: readonly string[]; readonly windowMs: number },
@@ -125,17 +125,17 @@ async function verify(
   const invalidToken = (message: string): ProofProblem => ({ error: "invalid_token", message });
   const [bound, ...others] = isObject(cnf) ? Object.entries(cnf) : [];
   if (bound === undefined) return invalidToken("The token is not bound to a key.");
-  // Any other member is a condition that is not verified here, such as a certificate.
+  // Any other member, such as the thumbprint of a certificate, is a condition that is not verified here.
   if (bound[0] !== "jkt" || others.length > 0) return invalidToken("The token is bound to a key of another kind.");
   const { pathname } = splitUrl(request.url);
-  // A proxy may change the host and the path of a request, but then the author says what they were.
+  // A proxy may change the host and the path of a request, but then the author sets the original URL in `resource`.
   const urls = resource === undefined ? [request.url] : [new URL(resource).origin + pathname, resource];
   const proof = await readProof(request.headers.get("DPoP"), { ...rules, method: request.method, urls, token });
   if (typeof proof === "string") return { error: "invalid_dpop_proof", message: proof };
   return proof.thumbprint === bound[1] ? proof : invalidToken("The token is bound to another key.");
 }
 
-/** Stores that a proof was used. Returns why it is refused, or undefined if it was not used before. */
+/** Marks a proof as used. Returns undefined if it was not used before, and otherwise why it is refused. */
 async function useOnce(
   objects: RoleObjects<ProofsRpc>,
   { id, issuedAtMs, thumbprint }: Proof,
@@ -150,7 +150,7 @@ async function useOnce(
     return unavailable("The key of the token makes too many requests.");
   } catch (error) {
     if (KitError.is(error)) throw error;
-    // Whether the proof was used is unknown, so it must not be accepted.
+    // It is unknown whether the proof was used before, so it must not be accepted.
     console.error("mcp-edge: the object of a DPoP key could not be reached", error);
     return unavailable();
   }

@@ -1,5 +1,5 @@
 /**
- * The nonces that proofs must contain. Each is its own time of issue, sealed, so nothing is stored.
+ * The nonces that proofs must contain. A nonce is its own time of issue, sealed, so the server does not store any nonces.
  *
  * @module
  * @see RFC 9449, section 9
@@ -8,9 +8,9 @@ import { encodeText } from "../../../core/basics/bytes.ts";
 import type { KeyRing } from "../../../core/seal/key-ring.ts";
 import type { ProofProblem } from "../auth/proof-verifier.ts";
 
-/** Milliseconds for which a nonce is valid. */
+/** Lifetime of a nonce, in milliseconds. */
 const VALID_MS = 5 * 60_000;
-/** Lets pages read the nonce. */
+/** Allows web pages to read the nonce. */
 const EXPOSED = { "Access-Control-Expose-Headers": "DPoP-Nonce" };
 
 export class Nonces {
@@ -31,7 +31,7 @@ export class Nonces {
     return (await this.#ring(env)).seal(encodeText(String(Date.now())));
   }
 
-  /** Returns the milliseconds since a nonce was issued. Infinity if this server did not issue it. */
+  /** Returns the age of a nonce in milliseconds, or Infinity if this server did not issue it. */
   async #ageOf(nonce: string, env: unknown): Promise<number> {
     const opened = await (await this.#ring(env, nonce)).open(nonce);
     return opened ? Date.now() - Number(new TextDecoder().decode(opened)) : Infinity;

@@ -11,18 +11,18 @@ import { isFit, isSignedBy, type Jwk, parseJwt } from "../auth/jwt.ts";
 /** The rules that a proof must satisfy. */
 export interface ProofRules {
   readonly method: string;
-  /** The URLs that name the request. */
+  /** The URLs that identify the request. The proof must be for one of them. */
   readonly urls: readonly string[];
-  /** The access token that the request has. Undefined for a request for a token. */
+  /** The access token of the request. Undefined for a token request. */
   readonly token: string | undefined;
   readonly algorithms: readonly string[];
-  /** Milliseconds by which `iat` may differ from the time of the Worker, in both directions. */
+  /** How far `iat` may differ from the Worker's clock, in milliseconds, in both directions. */
   readonly windowMs: number;
 }
 
 /** A valid proof. */
 export interface Proof {
-  /** Identifies the proof among those of its key. */
+  /** Identifies the proof among all proofs of its key. */
   readonly id: string;
   readonly nonce: unknown;
   readonly issuedAtMs: number;
@@ -31,17 +31,17 @@ export interface Proof {
 }
 
 /**
- * Bounds the work for a proof that is refused anyway.
- * @limit characters A DPoP proof. A longer one gets 401.
+ * Limits the work that an invalid proof can cause.
+ * @limit characters A DPoP proof. A longer proof is refused with 401.
  */
 const PROOF_MAX = 8 * 1024;
 
 const TYPE = /^dpop\+jwt$/i;
 
-/** The members of private and symmetric keys (RFC 7518, 6). */
+/** The members of private and symmetric keys (RFC 7518, section 6). */
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** Returns the proof in a header, or the reason for which it is refused. */
+/** Returns the valid proof in a header, or the reason why it is refused. */
 export async function readProof(text: string | null, rules: ProofRules): Promise<Proof | string> {
   if (text === null) return "The proof is missing.";
   // Two headers are joined by a comma, which no JWT contains.
@@ -60,14 +60,14 @@ export async function readProof(text: string | null, rules: ProofRules): Promise
   const isHere = url !== undefined && rules.urls.some((each) => canonicalUrl(each) === url);
   if (!isHere) return "The proof is for another URL.";
   const issuedAtMs = typeof iat === "number" ? iat * 1000 : Number.NaN;
-  // Written so that NaN refuses the proof.
+  // The comparison is negated, so that NaN refuses the proof.
   if (!(Math.abs(Date.now() - issuedAtMs) <= rules.windowMs)) return "The proof is too old, or from the future.";
   if (rules.token !== undefined && ath !== (await hash(rules.token))) return "The proof is for another token.";
   if (!(await isSignedBy(key, jwt))) return "The signature of the proof is not valid.";
   return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await computeThumbprint(jwk) };
 }
 
-/** Returns a URL without its query and fragment, in the form in which equivalent URLs are equal (RFC 3986, 6.2.2). */
+/** Returns a URL without its query and fragment, normalized so that equivalent URLs are equal (RFC 3986, section 6.2.2). */
 function canonicalUrl(url: unknown): string | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   const { origin, pathname } = new URL(url);
@@ -85,7 +85,7 @@ function computeThumbprint({ kty, crv, x, y, e, n }: JsonObject): Promise<string
   return hash(JSON.stringify(members));
 }
 
-/** Returns the SHA-256 of a text, in base64url. */
+/** Returns the SHA-256 hash of a string, in base64url. */
 async function hash(text: string): Promise<string> {
   return encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
 }

@@ -1,13 +1,12 @@
 /**
- * The object that remembers the proofs of one key, so that each is accepted once.
+ * The object that stores the used proofs of one key, so that each proof is accepted only once.
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `proofs/<end>` | the ids of proofs that expire before this time, 22 characters each | once for each proof | after
- * the time |
+ * | `proofs/<end>` | the ids of proofs that expire before this time, 22 characters each | once for each proof | after this time |
  *
- * A proof costs one row, and every ten seconds with proofs one more row when their ids are deleted. When no more proofs
- * come, an alarm deletes the database: every key of a client has one.
+ * A proof costs one row. Every ten seconds in which proofs arrive cost one more row, when their ids are deleted. When no
+ * more proofs arrive, an alarm deletes the database, because every key of a client has its own.
  *
  * @module
  */
@@ -16,20 +15,23 @@ import type { RoleObject } from "../../object.ts";
 /** The method that the Worker calls. */
 export interface ProofsRpc {
   /**
-   * Remembers a proof. When this resolves with "new", the proof is stored.
+   * Marks a proof as used. When this resolves with "new", the proof is stored.
    *
-   * @param id 22 characters that identify the proof among those of its key.
+   * @param id 22 characters that identify the proof among all proofs of its key.
    * @param untilMs When the proof expires, in milliseconds since 1970.
    */
   use(id: string, untilMs: number): Promise<"new" | "used" | "too-many">;
 }
 
 const ID_LENGTH = 22;
-/** Milliseconds whose proofs share a row. A longer time means fewer rows to delete, and more bytes in each write. */
+/**
+ * The period whose proofs share a row, in milliseconds. A longer period means fewer rows to delete, and more bytes in each
+ * write.
+ */
 const ROW_MS = 10_000;
 /**
- * The maximum number of proofs in a row: 500 a second. Keeps the value below 128 KiB, so that each write stays cheap.
- * @limit count Proofs of one key in 10 s. A further one gets 503.
+ * The maximum number of proofs in a row: 500 per second. Keeps the value below 128 KiB, so that writes stay cheap.
+ * @limit count Proofs of one key in 10 s. An additional proof gets 503.
  */
 const ROW_MAX = 5_000;
 
@@ -37,7 +39,7 @@ const PREFIX = "proofs/";
 
 export class ProofsObject implements RoleObject, ProofsRpc {
   readonly #storage: DurableObjectStorage;
-  /** The ids by the time at which their row expires. */
+  /** The ids of used proofs, by the time at which their row expires. */
   readonly #rows = new Map<number, Set<string>>();
 
   constructor({ storage }: DurableObjectState) {

@@ -1,30 +1,32 @@
 /**
- * Bounds the bytes of all request bodies that an isolate holds at the same time. `bodyBytesMax` bounds one body only,
- * and many slow ones together could fill the 128 MB of an isolate.
+ * Limits the total size of the request bodies that an isolate holds at the same time. `bodyBytesMax` limits a single body
+ * only, and many slow bodies together could fill the 128 MB of an isolate.
  *
- * A body is counted from the moment at which the endpoint begins to read it, which is after authentication, until the
- * answer begins.
+ * A body is counted from the moment when the endpoint begins to read it, which is after authentication, until the response
+ * begins.
  *
  * @module
  */
 import type { MiddlewareHandler } from "hono";
 import { checkOptions, type OptionTable, SIZE, TIMER } from "../../../core/protocol/check-options.ts";
 import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
+import type { BodyError } from "../../../http/body.ts";
 import { invalid, type Refusal, refuse, type WireForm } from "../../../http/refusal.ts";
 
 /** Options of {@link limitBytesInFlight}. */
 export interface BytesInFlightOptions {
   /**
-   * The maximum number of bytes of the bodies that an isolate reads and answers at the same time. A request for which
-   * there is no room gets 503 with `Retry-After`; one whose body is longer than this gets 413. At its worst, a body
-   * takes 14 times its length while it is parsed: `[{},{},...]` has an object of 28 bytes for every three bytes.
+   * The maximum total size of the bodies that an isolate reads and processes at the same time, in bytes. A request for
+   * which there is no room gets 503 with `Retry-After`; a request whose body exceeds this size gets 413. In the worst case,
+   * a body takes 14 times its length in memory while it is parsed: `[{},{},...]` contains an object of 28 bytes for every
+   * three bytes.
    *
    * @default 6_291_456 (6 MiB)
    */
   readonly bytesMax?: number;
   /**
-   * The time, in milliseconds, in which a body must arrive. Stops clients that send slowly from taking the room of the
-   * others. A later one gets 408.
+   * How long a body may take to arrive, in milliseconds. Stops slow clients from taking up the room for other requests. A
+   * body that takes longer gets 408.
    *
    * @default 30_000 (30 seconds)
    */
@@ -33,19 +35,19 @@ export interface BytesInFlightOptions {
 
 const OPTIONS: OptionTable<BytesInFlightOptions> = { bytesMax: SIZE, bodyTimeoutMs: TIMER };
 
-/** Seconds after which a refused client may try again. */
+/** How long a refused client is asked to wait, in seconds. */
 const RETRY_AFTER_S = 1;
 /**
- * Milliseconds after which a body that has arrived is no longer counted, even if its request is not answered. The
- * platform ends some requests of clients that have vanished without running the code that waits for them.
- * @limit ms The time for which a body is counted after it arrived, at most. Then it is no longer counted.
+ * How long a body is still counted after it has arrived if its request has no response, in milliseconds. The platform ends
+ * some requests of disconnected clients without running the code that waits for them.
+ * @limit ms How long a body is counted after it has arrived, at most.
  */
 const HELD_MS = 60_000;
 
 /**
- * Bounds the bytes of all bodies that an isolate holds at the same time, as middleware in the option `use` of
- * `edge()`. Endpoints that share one middleware share the bound. A body is counted once the caller is authenticated,
- * until its answer begins.
+ * Limits the total size of the bodies that an isolate holds at the same time, as middleware in the option `use` of
+ * `edge()`. Endpoints that share one middleware share the limit. A body is counted from when the caller has been
+ * authenticated until its response begins.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -69,12 +71,12 @@ export function limitBytesInFlight(options: BytesInFlightOptions = {}): Middlewa
     } finally {
       body.release();
     }
-    // The endpoint saw a body that ended with an error. Its headers, such as those of CORS, are kept.
+    // The endpoint responds with this refusal, but a route of the author may have failed. Headers, such as CORS headers, are kept.
     if (body.refusal) context.res = refuse(body.refusal).toResponse();
   };
 }
 
-/** The bytes that are held. */
+/** The bytes that are currently held. */
 class Room {
   readonly bytesMax: number;
   readonly #held = new Map<object, { readonly bytes: number; readonly untilMs: number }>();
@@ -83,7 +85,7 @@ class Room {
     this.bytesMax = bytesMax;
   }
 
-  /** Reserves bytes for a holder in place of what it has reserved. Returns false if there is no room for them. */
+  /** Reserves bytes for a holder, in place of its previous reservation. Returns false if there is not enough room. */
   hold(holder: object, bytes: number, untilMs: number): boolean {
     this.release(holder);
     let sum = bytes;
@@ -101,7 +103,7 @@ class Room {
   }
 }
 
-/** The body of one request, which is counted when it is read. */
+/** The body of one request, which is counted while it is read. */
 class CountedBody {
   readonly stream: ReadableStream<Uint8Array>;
   /** Why the body could not be read. */
@@ -110,7 +112,7 @@ class CountedBody {
   readonly #room: Room;
   readonly #timeoutMs: number;
   readonly #source: ReadableStreamDefaultReader<Uint8Array>;
-  /** The bytes that are announced, or that have arrived if that is more. */
+  /** The announced length, or the number of bytes that have arrived if it is greater. */
   #bytes: number;
   #arrived = 0;
   #beganAtMs = 0;
@@ -131,12 +133,12 @@ class CountedBody {
           await this.#source.cancel(reason);
         },
       },
-      // Nothing is read before the endpoint asks for it.
+      // Prevents the stream from reading before the endpoint does.
       { highWaterMark: 0 },
     );
   }
 
-  /** Ends the counting. */
+  /** Stops counting the body. */
   release(): void {
     this.#isReleased = true;
     clearTimeout(this.#timer);
@@ -161,7 +163,7 @@ class CountedBody {
     if (this.#hold(controller)) controller.enqueue(value);
   }
 
-  /** Returns false, and ends the body with an error, if there is no room for it. */
+  /** Returns false, and ends the body with an error, if there is not enough room for it. */
   #hold(controller: ReadableStreamDefaultController<Uint8Array>): boolean {
     const { bytesMax } = this.#room;
     if (this.#isReleased) return true;
@@ -174,7 +176,8 @@ class CountedBody {
     this.refusal = refusal;
     clearTimeout(this.#timer);
     this.#room.release(this);
-    controller.error(new Error("The body is not read."));
+    const error: BodyError = Object.assign(new Error("The body is refused."), { refusal });
+    controller.error(error);
     this.#source.cancel().catch(() => undefined);
     return false;
   }

@@ -12,40 +12,40 @@ import { toNetwork } from "./network.ts";
 import type { Count } from "./rates-object.ts";
 import type { Slot, SlotsRpc } from "./slots-object.ts";
 
-/** A rate that is counted exactly, in an object. */
+/** A rate that is counted exactly, in a Durable Object. */
 export interface Rate {
-  /** The maximum number of requests at once. */
+  /** The maximum number of requests in a burst. */
   readonly max: number;
-  /** Milliseconds in which `max` requests become possible again, evenly. */
+  /** How long it takes until `max` requests are possible again, in milliseconds. They become possible at a constant rate. */
   readonly perMs: number;
 }
 
-/** A rate that Cloudflare counts approximately, for each of its locations. */
+/** A rate that Cloudflare counts approximately, and separately in each of its locations. */
 export interface BoundRate {
   /** The name of a rate-limit binding, whose limit and period are in the configuration of the Worker. */
   readonly binding: string;
-  /** Milliseconds after which a refused client may try again. @default 60_000 (1 minute) */
+  /** How long a refused client is asked to wait, in milliseconds. @default 60_000 (1 minute) */
   readonly retryAfterMs?: number;
 }
 
-/** A counter that a request adds to. */
+/** A counter that a request increments. */
 export interface Counted {
   readonly name: string;
-  /** The counter to use when there are too many. Undefined if the options name this one. */
+  /** The counter to use if there are too many counters. Undefined if the options name this counter. */
   readonly overflow?: string | undefined;
-  /** What is counted, for the error. */
+  /** What is counted, for the error message. */
   readonly what: string;
   readonly rate: Rate | BoundRate;
   readonly times: number;
 }
 
-/** What a request adds to, and the slots that it takes. */
+/** The counters that a request increments, and the slots that it takes. */
 export interface CountedRequest {
   readonly counters: readonly Counted[];
   readonly slots?: readonly Slot[];
 }
 
-/** The rate that a request is beyond. */
+/** The rate that a request exceeds. */
 export interface Beyond {
   readonly what: string;
   readonly retryAfterMs: number;
@@ -57,7 +57,7 @@ const BOUND: OptionTable<BoundRate> = { binding: null, retryAfterMs: TIMER };
 /**
  * Checks a rate.
  *
- * @param where The text before the names of its members, such as `rates(): principal.`
+ * @param where The string before the names of the members in error messages, such as `rates(): principal.`
  * @throws {KitError} `options-invalid` naming the member.
  */
 export function checkRate(where: string, rate: Rate | BoundRate): void {
@@ -69,20 +69,19 @@ export function checkRate(where: string, rate: Rate | BoundRate): void {
 }
 
 /**
- * Returns the name of a caller who has not authenticated: the network of the request. The header is Cloudflare's own,
- * which replaces what a client writes. `serveHttp()` does the same on Node.
+ * Returns the name of a caller who has not been authenticated: the network of the request. Cloudflare sets the header, and
+ * replaces a header that the client sends. `serveHttp()` does the same on Node.
  */
 export function networkName({ headers }: Request): string {
   return `ip ${toNetwork(headers.get("CF-Connecting-IP") ?? "unknown")}`;
 }
 
 /**
- * Counts a request, which takes slots. Undefined if it may be served.
+ * Counts a request, and takes its slots. Returns undefined if the request may be served.
  *
- * @param who The name of the caller. Each caller has an object.
- * @throws {KitError} `binding-missing` without the binding that a rate names. Any other error if the request could not
- * be counted:
- *   then it must not be served, since a caller could try to bring about what makes counting fail.
+ * @param who The name of the caller. Each caller has its own object.
+ * @throws {KitError} `binding-missing` if the binding of a rate is missing. Any other error means that the request could
+ * not be counted. It must not be served then, because a caller could try to make counting fail.
  */
 export async function count(
   { counters, slots = [] }: CountedRequest,
@@ -104,7 +103,7 @@ export async function count(
   return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };
 }
 
-/** Returns the object of a caller. */
+/** Returns the object that counts the requests of a caller. */
 export async function findObject(who: string, env: unknown, objects: RoleObjects<SlotsRpc>): Promise<ObjectStub> {
   return objects.named(env, `rates:${await computeDigest(who)}`);
 }
@@ -114,12 +113,12 @@ export function toSeconds({ retryAfterMs }: Pick<Beyond, "retryAfterMs">): numbe
   return Math.max(1, Math.ceil(retryAfterMs / 1000));
 }
 
-/** Returns a short name for a text of any length that a client has chosen. */
+/** Returns a short name for a string of any length that a client has chosen. */
 export async function computeDigest(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
 }
 
-/** Whether Cloudflare's counter is exceeded. @throws {KitError} `binding-missing` without the binding. */
+/** Whether the limit of Cloudflare's counter is exceeded. @throws {KitError} `binding-missing` if the binding is missing. */
 async function isBeyond(binding: string, { name, times }: Counted, who: string, env: unknown): Promise<boolean> {
   const limiter = (env as Record<string, RateLimit | undefined>)[binding];
   if (typeof limiter?.limit !== "function") {

@@ -1,6 +1,6 @@
 /**
- * Bounds how often a principal, a session or a tool may be used, how many sessions and tasks a principal
- * has, and the memory that the bodies of requests take.
+ * Limits the request rates of principals, sessions, methods and tools, the number of sessions and tasks of a principal, and
+ * the memory that request bodies take.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
-import { type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
+import { type SessionContext, SessionsUnavailable } from "../../../http/sessions.ts";
 import { type ObjectStub, RoleObjects } from "../../bindings.ts";
 import { createPlugin } from "../../contributions.ts";
 import { OBJECTS, type WithMcpObject } from "../../object.ts";
@@ -47,31 +47,45 @@ export type { LiveSessions, UnfinishedTasks } from "./slots.ts";
 
 /** Options of {@link rates}. */
 export interface RatesOptions {
-  /** Requests of one principal. Callers without a principal are counted by IP address, or by the first 64 bits of an IPv6 address. @default not counted */
+  /**
+   * The rate of the requests of one principal. Callers without a principal are counted by IP address, or by the first 64
+   * bits of an IPv6 address.
+   *
+   * @default not counted
+   */
   readonly principal?: Rate | BoundRate;
-  /** Requests of one session. @default not counted */
+  /** The rate of the requests of one session. @default not counted */
   readonly session?: Rate | BoundRate;
-  /** Calls of single tools by one principal, by name. `"*"` is the rate of each tool without one. @default not counted */
+  /**
+   * The rates of calls of individual tools by one principal, by tool name. `"*"` is the rate of each tool without its own
+   * rate.
+   *
+   * @default not counted
+   */
   readonly tools?: Readonly<Record<string, Rate | BoundRate>>;
-  /** Requests for single methods by one principal, by name, such as `resources/read`. @default not counted */
+  /**
+   * The rates of requests for individual methods by one principal, by method name, such as `resources/read`.
+   *
+   * @default not counted
+   */
   readonly methods?: Readonly<Record<string, Rate | BoundRate>>;
   /**
-   * The sessions that one principal has open at the same time, also over HTTP+SSE. Callers without a principal are counted
-   * by address, as above.
+   * The maximum number of sessions that one principal may have open at the same time, including sessions over HTTP+SSE.
+   * Callers without a principal are counted by IP address, as for `principal`.
    *
    * @default not counted
    */
   readonly liveSessions?: LiveSessions;
   /**
-   * The tasks of one principal that are unfinished at the same time, in both eras. The tasks of callers without a principal
-   * are not counted.
+   * The maximum number of tasks of one principal that may be unfinished at the same time, in both eras. Tasks of callers
+   * without a principal are not counted.
    *
    * @default not counted
    */
   readonly unfinishedTasks?: UnfinishedTasks;
 }
 
-/** Options of {@link rates} with rates that only Cloudflare counts, which need no Durable Objects. */
+/** Options of {@link rates} in which all rates are counted by Cloudflare, so that no Durable Objects are needed. */
 export type BoundRatesOptions = { readonly [Name in "principal" | "session"]?: BoundRate } & {
   readonly [Name in "tools" | "methods"]?: Readonly<Record<string, BoundRate>>;
 };
@@ -86,18 +100,20 @@ const OPTIONS: OptionTable<RatesOptions> = {
 };
 
 /**
- * Bounds the rates of requests, as a plugin of `edge()`. A request beyond a rate gets 429 with `Retry-After`, and an error
- * whose data has `retryAfterMs`, in both eras and over HTTP+SSE, before its handler or its session is reached. Requests
- * are counted once their messages have been read: each message of a batch is counted, and DELETE is not.
+ * Limits the rates of requests, as a plugin of `edge()`. A request that exceeds a rate gets 429 with `Retry-After`, and an
+ * error whose data contains `retryAfterMs`, in both eras and over HTTP+SSE, before it reaches its handler or session.
+ * Requests are counted after their messages have been read: each message of a batch is counted, and DELETE is not.
  *
- * Rates with `max` cost one object request for each request. The counts are in memory, and stored at most once a second
- * for each principal. A request that cannot be counted gets 503 with `Retry-After`. Needs the exported class `McpObject`.
+ * Rates with `max` cost one Durable Object request for each request. The counts are in memory, and are stored at most once
+ * a second for each principal. A request that cannot be counted gets 503 with `Retry-After`. Requires the exported class
+ * `McpObject`.
  *
- * `liveSessions` refuses `initialize`, and the GET of HTTP+SSE, in the same way when the caller has too many sessions.
- * `unfinishedTasks` refuses a call that would begin a task with -32600 and `retryAfterMs`, over HTTP in the modern era with 429.
+ * `liveSessions` refuses `initialize`, and the GET of HTTP+SSE, in the same way if the caller has too many sessions.
+ * `unfinishedTasks` refuses a call that would start a task with -32600 and `retryAfterMs`; over HTTP in the modern era, the
+ * status is 429.
  *
- * A caller may use up to 1,000 sessions and tools that the options do not name, each with a counter of its own. Further
- * ones share a counter. A request whose body is refused counts once.
+ * A caller may use up to 1,000 sessions and tools that the options do not name, each with its own counter. All additional
+ * sessions share a counter, and so do all additional tools. A request whose body is refused counts once.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -143,7 +159,7 @@ export function rates(options: RatesOptions): Plugin<unknown> {
 const NO_PRINCIPALS: Problem =
   "[option-invalid] rates(): unfinishedTasks counts the tasks of principals, and no plugin of the endpoint authenticates callers.";
 
-/** Returns the slots that a request takes: those of the sessions that it names, or that of the session that it opens. */
+/** Returns the slots that a request takes: the slots of the sessions that it names, or a slot for the session that it opens. */
 async function listSlots(
   bound: LiveSessions,
   request: Request,
@@ -154,7 +170,7 @@ async function listSlots(
   const { method, headers } = request;
   const version = headers.get("MCP-Protocol-Version");
   const isModern = findVersion(version ?? "")?.era === "modern";
-  // A modern request has no session, whatever its header says. The query of a GET is not that of a session.
+  // A modern request has no session, even if it has the header. The query of a GET does not identify a session.
   const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : readQueryId(request)];
   const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(computeDigest));
   if (named.length > 0) return named.map((digest) => slotOfSession(bound, digest));
@@ -165,24 +181,24 @@ async function listSlots(
 /** Returns the function that limits the sessions of an endpoint. */
 function boundSessions(bound: LiveSessions, objects: RoleObjects<SlotsRpc>): AddedServices["watchSessions"] {
   const ask = async (
-    { request, principal, env, execution }: SessionPlace,
+    { request, principal, env, execution }: SessionContext,
     question: (object: ObjectStub) => Promise<unknown>,
   ) => {
     if (!request) return undefined;
     const answer = findObject(findName(principal, request), env, objects).then(question);
-    // The client of a stream has left when its session ends.
+    // When a session ends with its stream, the client has already disconnected.
     execution?.waitUntil(answer.catch(() => undefined));
     return answer;
   };
-  const onCreate = async (id: string, at: SessionPlace) => {
+  const onCreate = async (id: string, at: SessionContext) => {
     const slot = slotOfSession(bound, await computeDigest(id));
     const isFull = await ask(at, (object) => objects.call(object, "take", slot)).catch((cause: unknown) => {
       throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
     });
-    // The request opens a session in a way that could not be foreseen when it was counted.
+    // The request opened a session in a way that was not foreseeable when it was counted.
     if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${slot.what}.`);
   };
-  const onEnd = async (id: string, at: SessionPlace) => {
+  const onEnd = async (id: string, at: SessionContext) => {
     const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };
@@ -202,15 +218,15 @@ function boundTasksOf(tasksOf: UnfinishedTasks, objects: RoleObjects<SlotsRpc>):
     });
 }
 
-/** The counters that the options name. */
+/** The counters that the options define. */
 interface Counters {
-  /** Whether some are in an object. */
+  /** Whether the rates or the slots need a Durable Object. */
   readonly isExact: boolean;
-  /** Returns what a request with these messages counts for. */
+  /** Returns the counters that a request with these messages increments. */
   of(request: Request, messages: readonly Counting[]): Promise<readonly Counted[]>;
 }
 
-/** Checks the options. */
+/** Validates the options, and returns their counters. */
 function checkRates(options: RatesOptions): Counters {
   checkOptions("rates(): ", options, OPTIONS);
   const { principal, session, tools = {}, methods = {}, liveSessions, unfinishedTasks } = options;
@@ -263,7 +279,7 @@ interface Counting {
   readonly tool?: string;
 }
 
-/** Returns what is counted for messages. A request without messages, or with a body that is refused, counts once. */
+/** Returns an entry for each message that is counted. A request without messages, or with a refused body, counts once. */
 function listMessages(messages: readonly ParsedMessage[]): readonly Counting[] {
   if (messages.length === 0) return [{}];
   return messages.map((parsed) => {
@@ -275,8 +291,8 @@ function listMessages(messages: readonly ParsedMessage[]): readonly Counting[] {
 }
 
 /**
- * Returns the sessions that a request names: in the header, and in the query as over HTTP+SSE. If it names two, only one is
- * used, and the other must not be a way to avoid its rate.
+ * Returns the session ids of a request: in the header, and in the query, as over HTTP+SSE. If there are two, both are
+ * counted, so that a client cannot avoid the rate of the session that is used by adding another id.
  */
 function listSessions(request: Request): ReadonlySet<string> {
   const { headers } = request;
@@ -284,7 +300,7 @@ function listSessions(request: Request): ReadonlySet<string> {
   return new Set([headers.get("Mcp-Session-Id"), query].filter((id) => id !== null));
 }
 
-/** Returns the session in the query of a request. */
+/** Returns the session id in the query of a request. */
 function readQueryId({ url }: Request): string | null {
   return url.includes("?") ? new URL(url).searchParams.get("sessionId") : null;
 }
@@ -298,7 +314,7 @@ function principalName({ issuer, subject }: Principal): string {
   return JSON.stringify([issuer, subject]);
 }
 
-/** The error says when to try again as the header does, since clients show their users the error and not the headers. */
+/** The error contains the same time as `Retry-After`, because clients show their users the error but not the headers. */
 function tooMany(beyond: Beyond): Refusal {
   const reason = "too-many";
   const seconds = toSeconds(beyond);
@@ -306,7 +322,11 @@ function tooMany(beyond: Beyond): Refusal {
   return { reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } };
 }
 
-/** Returns the answer to a request that could not be counted. @throws {KitError} for a mistake of the author. */
+/**
+ * Returns the refusal of a request that could not be counted.
+ *
+ * @throws {KitError} if the error is one, because it reports a mistake of the author.
+ */
 function uncounted(error: unknown): Refusal {
   if (KitError.is(error)) throw error;
   console.error("mcp-edge: a request was refused because it could not be counted", error);

@@ -5,8 +5,8 @@
  */
 
 /**
- * Returns the first 64 bits of an IPv6 address, since a subscriber can use every address that begins with them
- * (RFC 6177). Returns an IPv4 address as it is, also when it is mapped to IPv6.
+ * Returns the first 64 bits of an IPv6 address, because a subscriber can use every address that begins with them (RFC
+ * 6177). Returns an IPv4 address unchanged, and an IPv4-mapped IPv6 address as its IPv4 address.
  */
 export function toNetwork(address: string): string {
   if (!address.includes(":")) return address;

@@ -1,31 +1,30 @@
 /**
- * The object that counts the requests of one caller: all of them, and those of each session, method and tool.
+ * The object that counts the requests of one caller: in total, and for each session, method and tool.
  *
  * | key | value | written | deleted |
  * | --- | --- | --- | --- |
- * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is
- * back at its start |
+ * | `rates` | the counters, by name | at most once a second | with the database, by an alarm, when every counter is at zero |
  *
- * A counter is one number: the time at which it is back at its start if nothing more comes. If the object is lost, it
- * forgets at most the last second.
+ * A counter is one number: the time at which it will be at zero if no more requests arrive. If the object is restarted, at
+ * most the counts of the last second are lost.
  *
  * @module
  */
 import type { RoleObject } from "../../object.ts";
 
-/** A counter, and how often it counts now. */
+/** A counter, and the number to add to it. */
 export interface Count {
   readonly name: string;
-  /** The counter to use in place of a new one when there are too many. Undefined if this one is always kept. */
+  /** The counter to use in place of a new one if there are too many counters. Undefined if this counter is always kept. */
   readonly overflow?: string | undefined;
-  /** The maximum number of requests at once. */
+  /** The maximum number of requests in a burst. */
   readonly max: number;
-  /** Milliseconds in which `max` requests become possible again. */
+  /** How long it takes until `max` requests are possible again, in milliseconds. */
   readonly perMs: number;
   readonly times: number;
 }
 
-/** What a request is beyond. */
+/** The limit that a request exceeds. */
 export interface Exceeded {
   /** The name of the counter, or the kind of the slots that are all taken. */
   readonly name: string;
@@ -34,25 +33,25 @@ export interface Exceeded {
 
 /** The method that the Worker calls. */
 export interface RatesRpc {
-  /** Counts a request, unless it is beyond one of the rates; then it counts for none of them. */
+  /** Counts a request, unless it exceeds one of the rates. Then it is not counted at all. */
   count(counts: readonly Count[]): Promise<Exceeded | undefined>;
 }
 
 const KEY = "rates";
-/** Milliseconds between two writes. */
+/** The minimum time between two writes, in milliseconds. */
 const STORE_MS = 1_000;
 /**
- * The maximum number of counters, besides those that the options name. A caller can invent session ids and names of
- * tools, which must not fill the memory. Counters are not removed to make space: a caller could start its own ones
- * again in this way.
- * @limit count Counters of one principal for sessions and tools that the options do not name. Further ones share a
- * counter.
+ * The maximum number of counters, besides the counters that the options name. A caller can invent session ids and tool
+ * names, which must not fill the memory. Counters are not evicted, because a caller could reset its own counters in this
+ * way.
+ * @limit count Counters of one principal for sessions and tools that the options do not name. Additional sessions share a
+ * counter, and so do additional tools.
  */
 const COUNTERS_MAX = 1_000;
 
 export class RatesObject implements RoleObject, RatesRpc {
   readonly #storage: DurableObjectStorage;
-  /** When each counter is back at its start, in milliseconds since 1970. */
+  /** When each counter will be at zero, in milliseconds since 1970. */
   protected readonly freeAtMs: Map<string, number>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hasAlarm: boolean;
@@ -70,7 +69,7 @@ export class RatesObject implements RoleObject, RatesRpc {
     const beyond = counts
       .map((each) => ({ name: each.name, retryAfterMs: this.#add(each, next, nowMs) }))
       .filter(({ retryAfterMs }) => retryAfterMs > 0)
-      // The one that takes longest, so that a client that waits does not meet the next one.
+      // The longest wait is returned, so that a client that waits does not exceed another rate afterwards.
       .sort((a, b) => b.retryAfterMs - a.retryAfterMs)[0];
     if (beyond) return beyond;
     for (const [name, atMs] of next) this.freeAtMs.set(name, atMs);
@@ -78,7 +77,7 @@ export class RatesObject implements RoleObject, RatesRpc {
     return undefined;
   }
 
-  /** Stores the counters soon. */
+  /** Schedules a write of the counters. */
   protected keep(): void {
     this.#timer ??= setTimeout(() => this.#store(), STORE_MS);
   }
@@ -86,15 +85,15 @@ export class RatesObject implements RoleObject, RatesRpc {
   async alarm(): Promise<void> {
     this.#hasAlarm = false;
     this.#forget(Date.now());
-    // Every address can have an object, and an empty database is stored too.
+    // Every address can have its own object, and even an empty database occupies storage.
     if (this.freeAtMs.size === 0) return this.#storage.deleteAll();
     this.#store();
   }
 
   /**
-   * Adds to a counter among the next ones, which are not in use yet.
+   * Adds a count to the new counters in `next`, which are not in effect yet.
    *
-   * @returns Milliseconds after which this is possible. Not above 0 if it is possible now.
+   * @returns The time until the count is possible, in milliseconds. 0 or less if it is possible now.
    */
   #add({ name, overflow, max, perMs, times }: Count, next: Map<string, number>, nowMs: number): number {
     const isNew = !this.freeAtMs.has(name) && !next.has(name);
@@ -111,7 +110,7 @@ export class RatesObject implements RoleObject, RatesRpc {
     return this.freeAtMs.size + more >= COUNTERS_MAX;
   }
 
-  /** Removes counters that are back at their start. */
+  /** Removes counters that are at zero. */
   #forget(nowMs: number): void {
     for (const [name, atMs] of this.freeAtMs) if (atMs <= nowMs) this.freeAtMs.delete(name);
   }
@@ -120,7 +119,7 @@ export class RatesObject implements RoleObject, RatesRpc {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#forget(Date.now());
-    // Without an alarm, nothing is stored yet.
+    // Without an alarm, the database is empty.
     if (this.freeAtMs.size === 0 && !this.#hasAlarm) return;
     this.#storage.kv.put(KEY, Object.fromEntries(this.freeAtMs));
     if (this.#hasAlarm) return;

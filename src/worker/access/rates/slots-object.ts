@@ -1,8 +1,8 @@
 /**
- * The object that counts the requests of one caller, with the slots of its sessions and tasks.
+ * The object that counts the requests of one caller, and stores the slots of its sessions and tasks.
  *
- * A slot is kept like a counter: as the time at which it is free. So a lost object forgets at most the slots of the last
- * second.
+ * A slot is stored like a counter, as the time at which it becomes free. If the object is restarted, at most the slots of
+ * the last second are lost.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import { type Count, type Exceeded, RatesObject, type RatesRpc } from "./rates-o
 
 /** The methods that the Worker calls. */
 export interface SlotsRpc extends RatesRpc {
-  /** Counts a request, and takes its slots. If it is beyond a rate, or a slot is missing, it counts for nothing. */
+  /** Counts a request, and takes its slots. If it exceeds a rate, or no slot is free, the request is not counted at all. */
   count(counts: readonly Count[], slots?: readonly Slot[]): Promise<Exceeded | undefined>;
   /**
-   * Takes a slot. If all are taken, resolves with the names of the sessions or tasks that hold them. The list is empty for a
-   * second after it was returned, unless a slot is given back.
+   * Takes a slot. If all slots are taken, resolves with the names of the sessions or tasks that hold them. After this list
+   * was returned, it is empty for one second, unless a slot is given back.
    */
   take(slot: Slot): Promise<readonly string[] | undefined>;
   /** Gives slots back. */
@@ -25,13 +25,13 @@ export interface SlotsRpc extends RatesRpc {
 /** The prefix of the name of a slot whose session or task has no id yet. */
 export const UNKNOWN_NAME = "?";
 
-/** The prefix of the stored names of slots. No counter has such a name. */
+/** The prefix of the names under which slots are stored. The name of a counter never begins with it. */
 const SLOT = "place of ";
-/** Milliseconds for which the names of the holders are not returned again. */
+/** The minimum time before the names of the holders are returned again, in milliseconds. */
 const ASK_AGAIN_MS = 1_000;
 
 export class SlotsObject extends RatesObject implements SlotsRpc {
-  /** For each kind of slot, the time from which the names of its holders may be returned again, in milliseconds since 1970. */
+  /** When the names of the holders may be returned again, by kind of slot, in milliseconds since 1970. */
   readonly #askAgainAtMs = new Map<string, number>();
 
   override async count(counts: readonly Count[], slots: readonly Slot[] = []): Promise<Exceeded | undefined> {
@@ -66,7 +66,7 @@ export class SlotsObject extends RatesObject implements SlotsRpc {
     this.#set(taken);
   }
 
-  /** Returns the slots that are not free, as a copy. */
+  /** Returns a copy of the slots that are taken. */
   #takenAt(nowMs: number): Map<string, number> {
     return new Map([...this.freeAtMs].filter(([key, atMs]) => key.startsWith(SLOT) && atMs > nowMs));
   }
@@ -90,8 +90,8 @@ function listNames(kind: string, taken: ReadonlyMap<string, number>): readonly s
 /**
  * Takes a slot.
  *
- * @param taken The slots in use, each with the time at which it is free again. The new one is added.
- * @returns Milliseconds after which there is a slot if none is given back, or 0 if it was taken.
+ * @param taken The slots that are taken, each with the time at which it becomes free. The new slot is added.
+ * @returns The time until a slot becomes free if none is given back, in milliseconds, or 0 if the slot was taken.
  */
 function take({ kind, name, max, forMs }: Slot, taken: Map<string, number>, nowMs: number): number {
   const key = toKey(kind, name);
@@ -108,11 +108,14 @@ function take({ kind, name, max, forMs }: Slot, taken: Map<string, number>, nowM
 /** A slot that a request takes. */
 export interface Slot {
   readonly kind: "session" | "task";
-  /** What takes the slot. It begins with {@link UNKNOWN_NAME} if the id of the session or task is not known yet. */
+  /**
+   * The name of the session or task that takes the slot. It begins with {@link UNKNOWN_NAME} if the session or task has no
+   * id yet.
+   */
   readonly name: string;
   readonly max: number;
-  /** Milliseconds after which the slot is free, unless it is taken again. */
+  /** How long the slot is taken, in milliseconds, unless it is renewed. */
   readonly forMs: number;
-  /** What the caller has too many of, for the error. */
+  /** What the caller has too many of, for the error message. */
   readonly what: string;
 }

@@ -1,15 +1,13 @@
 /**
- * Bounds how many sessions a caller has open, and how many of its tasks are unfinished. Each takes a slot in the
- * object that counts the requests of the caller, until the time at which the slot is free by itself, so that none is
- * lost with an isolate.
+ * Limits how many sessions a caller has open, and how many of its tasks are unfinished. Each session or task takes a slot
+ * in the object that counts the requests of the caller. A slot becomes free by itself after some time, so no slot is lost
+ * with an isolate.
  *
- * - `initialize`, and the GET of an HTTP+SSE client, take a slot with the request that is counted anyway, when the
- * session is
- *   not known yet. The new session takes it over, and each of its requests keeps it. When a session turns out to have
- *   ended, or to be unknown, its slot is given back.
- * - A task takes its slot before it is created. The object does not learn when a task ends. If all slots are taken,
- * the
- *   Worker asks each task that holds one whether it has ended.
+ * - `initialize`, and the GET of an HTTP+SSE client, take a slot with the object request that counts them, before the
+ *   session has an id. The new session takes over the slot, and each of its requests renews it. If a session turns out to
+ *   have ended, or to be unknown, its slot is given back.
+ * - A task takes its slot before it is created. The object is not notified when a task ends. If all slots are taken, the
+ *   Worker asks each task that holds a slot whether it has ended.
  *
  * @module
  */
@@ -19,31 +17,32 @@ import { ErrorCode } from "../../../core/protocol/jsonrpc.ts";
 import type { RequestContext } from "../../../core/run/request-context.ts";
 import type { LegacyTaskBackend } from "../../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../../core/tasks/task.ts";
-import type { FoundSession, SessionGateway, SessionPlace } from "../../../http/sessions.ts";
+import type { FoundSession, SessionContext, SessionGateway } from "../../../http/sessions.ts";
 import { type Slot, UNKNOWN_NAME } from "./slots-object.ts";
 
-/** A bound of the sessions of a caller. */
+/** The limit for the sessions of a caller. */
 export interface LiveSessions {
   /** The maximum number of sessions that are open at the same time, 1 to 1,000. */
   readonly max: number;
   /**
-   * Milliseconds after its last request from which a session is not counted. It can still be used, and is counted again
-   * then. Most clients never end their sessions, so with a long time a caller that often starts its client is refused.
+   * How long a session is counted after its last request, in milliseconds. After that, it can still be used, and is then
+   * counted again. Most clients never end their sessions, so with a long time, a caller that often restarts its client is
+   * refused.
    *
    * @default 900_000 (15 minutes)
    */
   readonly idleMs?: number;
 }
 
-/** A bound of the tasks of a principal. */
+/** The limit for the tasks of a principal. */
 export interface UnfinishedTasks {
   /** The maximum number of tasks that are unfinished at the same time, 1 to 100. */
   readonly max: number;
 }
 
-/** Milliseconds for which a slot is kept for a session or task whose id is not known yet. */
+/** How long a slot is held for a session or task that has no id yet, in milliseconds. */
 const UNKNOWN_MS = 60_000;
-/** Milliseconds after which a client may try again to begin a task. */
+/** How long a client is asked to wait before it tries to start a task again, in milliseconds. */
 const RETRY_MS = 5_000;
 
 const SESSIONS: OptionTable<LiveSessions> = { max: [1, 1_000], idleMs: TIMER };
@@ -63,7 +62,7 @@ function check<T extends { readonly max: number }>(name: string, given: T | unde
 
 /**
  * Returns the slot of a session.
- * @param digest The digest of its id. Undefined if the session is about to be opened.
+ * @param digest The digest of the session id. Undefined if the session is about to be opened.
  */
 export function slotOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: string | undefined): Slot {
   const what = `sessions of this caller are open (rates(): liveSessions, at most ${max})`;
@@ -72,25 +71,25 @@ export function slotOfSession({ max, idleMs = 900_000 }: LiveSessions, digest: s
 }
 
 /**
- * Returns a gateway that watches the sessions which another gateway opens and finds.
+ * Returns a gateway that watches the sessions that another gateway creates and finds.
  *
- * @param onCreate Called with the id of a new session before the client gets it. An exception refuses it.
- * @param onEnd Called when the session of an id is unknown or has ended.
+ * @param onCreate Called with the id of a new session before the client receives it. If it throws, the session is refused.
+ * @param onEnd Called with the id of a session that is unknown or has ended.
  */
 export function watchSessions(
   gateway: SessionGateway,
-  onCreate: (id: string, at: SessionPlace) => Promise<void>,
-  onEnd: (id: string, at: SessionPlace) => Promise<void>,
+  onCreate: (id: string, context: SessionContext) => Promise<void>,
+  onEnd: (id: string, context: SessionContext) => Promise<void>,
 ): SessionGateway {
   return {
-    create: async (client, at) => {
-      const id = await gateway.create(client, at);
-      await onCreate(id, at);
+    create: async (client, context) => {
+      const id = await gateway.create(client, context);
+      await onCreate(id, context);
       return id;
     },
-    find: async (id, at) => {
-      const session = await gateway.find(id, at);
-      const ended = () => onEnd(id, at);
+    find: async (id, context) => {
+      const session = await gateway.find(id, context);
+      const ended = () => onEnd(id, context);
       if (session) return watched(session, ended);
       await ended();
       return undefined;
@@ -131,8 +130,8 @@ function watched(session: FoundSession, ended: () => Promise<void>): FoundSessio
 /** The slots of the principal of a call. */
 export interface TaskSlots {
   /**
-   * Takes a slot. If all are taken, resolves with the ids of the tasks that hold them, or with none if they were just
-   * asked.
+   * Takes a slot. If all slots are taken, resolves with the ids of the tasks that hold them, or with an empty list if these
+   * were returned less than a second ago.
    */
   take(slot: Slot): Promise<readonly string[] | undefined>;
   /** Gives slots back. */
@@ -140,7 +139,7 @@ export interface TaskSlots {
 }
 
 /**
- * Returns tasks that are created only if there is a slot for them.
+ * Returns a backend that creates a task only if there is a slot for it.
  *
  * @param slotsOf Returns undefined for a caller whose tasks are not counted.
  */
@@ -167,16 +166,16 @@ export function boundTasks(
         await slots.give([name]);
         throw error;
       });
-      // The backend returns the new task in the form in which it reads tasks.
+      // The backend returns a new task in the same form as a task that it reads.
       const { taskId, ttlMs } = task as unknown as TaskView;
-      // The task runs already. If its slot cannot be taken, the one without a name is free after a minute.
+      // The task is already running. If its slot cannot be taken, the slot without an id becomes free after a minute.
       await slots.take(toSlot(taskId, ttlMs)).catch(notGiven);
       return task;
     },
   };
 }
 
-/** Returns those of the tasks that have ended. One that cannot be asked has not. */
+/** Returns the ids of the tasks that have ended. A task that cannot be reached counts as unfinished. */
 async function endedAmong(
   taskIds: readonly string[],
   tasks: LegacyTaskBackend,
@@ -194,7 +193,7 @@ function tooMany(what: string): BusyError {
   return Object.assign(new BusyError(`too many ${what}`), { data: { reason: "too-many", retryAfterMs: RETRY_MS } });
 }
 
-/** The data of the error for what is refused because it could not be counted. */
+/** The data of the error for a request or a task that is refused because it could not be counted. */
 export const UNCOUNTED = { reason: "uncounted", retryAfterMs: 5_000 } as const;
 
 function tasksUncounted(error: unknown): never {
@@ -204,7 +203,11 @@ function tasksUncounted(error: unknown): never {
   throw new McpError(ErrorCode.InternalError, text, UNCOUNTED);
 }
 
-/** Reports that slots stay taken until they are free by themselves. @throws {KitError} for a mistake of the author. */
+/**
+ * Logs that slots could not be given back. They stay taken until they become free by themselves.
+ *
+ * @throws {KitError} if the error is one, because it reports a mistake of the author.
+ */
 export function notGiven(error: unknown): void {
   if (KitError.is(error)) throw error;
   console.error("mcp-edge: the slots of a caller could not be given back", error);

@@ -1,0 +1,154 @@
+/** The table of methods: every method of the specification has a row, and only such methods and custom ones are served. */
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { type CacheableMethod, McpServer } from "../../src/core/index.ts";
+import {
+  CLIENT_REQUESTS,
+  calledTool,
+  findRequest,
+  isStandard,
+  NOTIFICATIONS,
+  nameOfDefinition,
+  type RequestRow,
+  type RequestsWith,
+  SERVER_REQUESTS,
+} from "../../src/core/protocol/methods.ts";
+import { listTargets, readTarget } from "../../src/core/protocol/targets.ts";
+import type { Method, MethodTable } from "../../src/core/run/request-context.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
+import { type Members, requestOf, standardHeaders } from "../http/messages.ts";
+import { LEGACY, METHODS, MODERN } from "../oracle/methods.ts";
+
+const ROWS: Readonly<Record<string, RequestRow>> = CLIENT_REQUESTS;
+const rows = Object.entries(ROWS);
+
+/** Returns the era that has a method, or "both", according to the table that the oracle compares with the schemas. */
+function eraOf(method: string): string {
+  const versions = METHODS.filter((row) => row.method === method).flatMap((row) => row.versions);
+  const isLegacy = versions.some((version) => (LEGACY as readonly string[]).includes(version));
+  if (!versions.includes(MODERN)) return "legacy";
+  return isLegacy ? "both" : "modern";
+}
+
+describe("the rows", () => {
+  const requests = METHODS.filter(({ result, from }) => result !== undefined && from.includes("client"));
+  const notifications = METHODS.filter(({ result }) => result === undefined);
+
+  test("are the requests and notifications of the specification", () => {
+    expect(Object.keys(CLIENT_REQUESTS).toSorted()).toEqual(
+      [...new Set(requests.map(({ method }) => method))].toSorted(),
+    );
+    expect(NOTIFICATIONS.toSorted()).toEqual([...new Set(notifications.map(({ method }) => method))].toSorted());
+    for (const { method } of METHODS) expect([method, isStandard(method)]).toEqual([method, true]);
+  });
+
+  test.each(rows)("%s has the eras of the specification", (method, row) => {
+    expect(row.era ?? "both").toBe(eraOf(method));
+  });
+
+  test("of servers are the requests that they send, which 2026-07-28 has as inputRequests, except ping", () => {
+    const sent = METHODS.filter(
+      ({ method, result, from }) => result && from.includes("server") && !method.startsWith("tasks/"),
+    );
+    expect(Object.keys(SERVER_REQUESTS).toSorted()).toEqual(sent.map(({ method }) => method).toSorted());
+    expect(Object.entries(SERVER_REQUESTS).filter(([, row]) => "era" in row)).toEqual([["ping", { era: "legacy" }]]);
+  });
+
+  test("say that exactly the requests that may ask run a handler, which they name", () => {
+    const asking = METHODS.filter((row) => row.mayAskInput).map(({ method }) => method);
+    expect(rows.filter(([, { runs }]) => runs).map(([method]) => method)).toEqual(asking);
+    for (const [, { runs, names }] of rows) if (runs) expect(names?.[0]).toBe(runs);
+  });
+
+  test("say which results can have a hint in the option cacheHints", () => {
+    expectTypeOf<CacheableMethod>().toEqualTypeOf<RequestsWith<{ readonly isCacheable: true }>>();
+  });
+
+  test("say that lists and cacheable results may be read again", () => {
+    for (const [method, row] of rows) {
+      if (row.list || row.isCacheable) expect([method, row.isRepeatable]).toEqual([method, true]);
+    }
+  });
+
+  test.each(["tools/call", "initialize", "subscriptions/listen", "tasks/cancel", "tasks/update"])(
+    "do not say that %s may be repeated",
+    (method) => {
+      expect(findRequest(method)?.isRepeatable).toBeUndefined();
+    },
+  );
+
+  test.each(["toString", "constructor", "__proto__", "example.com/own", ""])("do not include %j", (method) => {
+    expect(findRequest(method)).toBeUndefined();
+    expect(isStandard(method)).toBe(false);
+  });
+});
+
+describe("what a request names", () => {
+  test.each<[string, Members, readonly unknown[]]>([
+    ["tools/call", { name: "add" }, [{ kind: "tool", name: "add" }]],
+    ["prompts/get", { name: "greet" }, [{ kind: "prompt", name: "greet" }]],
+    ["resources/read", { uri: "test://one" }, [{ kind: "resource", name: "test://one" }]],
+    ["resources/subscribe", { uri: "test://one" }, [{ kind: "resource", name: "test://one" }]],
+    ["resources/unsubscribe", { uri: "test://one" }, [{ kind: "subscription", name: "test://one" }]],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "greet" } }, [{ kind: "reference", name: "greet" }]],
+    ["tasks/get", { taskId: "1" }, [{ kind: "task", name: "1" }]],
+    [
+      "subscriptions/listen",
+      { notifications: { resourceSubscriptions: ["test://one", 2, "test://two"] } },
+      [
+        { kind: "resource", name: "test://one" },
+        { kind: "resource", name: "test://two" },
+      ],
+    ],
+    ["tools/list", { name: "add" }, []],
+    ["example.com/own", { name: "add" }, []],
+    ["tools/call", { name: 5 }, []],
+  ])("%s with %j", (method, params, targets) => {
+    expect(listTargets({ method, params })).toEqual(targets);
+  });
+
+  test("is the definition whose handler runs", () => {
+    const request = { method: "tools/call", params: { name: "add" } };
+    expect([nameOfDefinition(request), calledTool(request)]).toEqual(["add", "add"]);
+    const read = { method: "resources/read", params: { uri: "test://one" } };
+    expect([nameOfDefinition(read), calledTool(read)]).toEqual(["test://one", undefined]);
+    expect(nameOfDefinition({ method: "resources/subscribe", params: { uri: "test://one" } })).toBeUndefined();
+  });
+
+  test("must be a string", () => {
+    expect(() => readTarget({ method: "prompts/get", params: { name: 5 } })).toThrow(
+      expect.objectContaining({ code: -32602, message: "prompts/get: params.name is not a string." }),
+    );
+  });
+});
+
+describe("a method that a part adds", () => {
+  const own: Method = { serve: () => ({ served: "by the part" }) };
+  const server = new McpServer({ name: "table", version: "1.0.0" });
+  server.method("example.com/own", () => ({ served: "by the author" }));
+  // The type of a part does not admit a method without a row. A part in JavaScript could return one nevertheless.
+  const methods = {
+    "tasks/get": own,
+    "tasks/list": own,
+    "example.com/own": own,
+    "example.com/part": own,
+  } as MethodTable;
+  const handle = createHttpHandler(server, { onError: () => undefined, extend: () => methods });
+
+  async function request(method: string): Promise<unknown> {
+    const message = requestOf("modern", method);
+    const headers = { "content-type": "application/json", ...(standardHeaders(message) as Record<string, string>) };
+    const init = { method: "POST", headers, body: JSON.stringify(message) };
+    const response = await handle(new Request("http://127.0.0.1/mcp", init), {});
+    const { result, error } = (await response.json()) as { result?: Members; error?: { code: number } };
+    return result?.served ?? error?.code;
+  }
+
+  test.each<[string, string, unknown]>([
+    ["is served if its row has the era of the client", "tasks/get", "by the part"],
+    ["is refused if its row has the other era", "tasks/list", -32601],
+    ["is refused if it has no row", "example.com/part", -32601],
+    ["does not replace a custom method of the author", "example.com/own", "by the author"],
+  ])("%s", async (_, method, expected) => {
+    expect(await request(method)).toBe(expected);
+  });
+});
