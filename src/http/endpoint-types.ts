@@ -132,7 +132,7 @@ export interface RefusedRequest<Env = unknown> {
   readonly messages?: readonly RefusedMessage[];
 }
 
-/** A request or notification of a refused HTTP request. Its values are those that the client sent. */
+/** A request or notification of a refused HTTP request, with the values that the client sent. */
 export interface RefusedMessage extends Pick<RequestDescription, "method" | "tool" | "prompt" | "uri"> {
   /** The id of a request. Absent for a notification. */
   readonly requestId?: RequestId;

@@ -41,7 +41,7 @@ const CREDENTIAL =
 const HEADER_NAME = /^[-!#$%&'*+.^_`|~0-9a-z]+$/;
 
 /**
- * Returns a function that gives the storable part of a request. Without options it stores the scheme, host and path of
+ * Returns a function that extracts the storable part of a request. Without options it stores the scheme, host and path of
  * the URL, without the query, and these headers: `Accept`, `Accept-Language`, `Content-Type`, `Host`, `Origin`,
  * `User-Agent`, `X-Forwarded-Host`, `X-Forwarded-Proto`, `CF-Ray`, Cloudflare's location headers, and all `Mcp-*`
  * headers except the session id.

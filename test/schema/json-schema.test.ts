@@ -240,7 +240,7 @@ describe("the definition of a schema", () => {
     (ref) => {
       const make = () => jsonSchema({ type: "object", properties: { a: { $ref: ref } }, $defs: {} });
       expect(make).toThrow(KitError);
-      expect(make).toThrow(`${ref} refers to nothing`);
+      expect(make).toThrow(`$ref ${ref} does not resolve in the document`);
     },
   );
 

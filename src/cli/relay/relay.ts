@@ -80,7 +80,7 @@ export class Relay {
       client.listTools({ ...options, ...(typeof cursor === "string" ? { cursor } : {}) }),
     "tools/call": async (client, params, options) => {
       const { name, arguments: args, ...others } = params;
-      // The client knows the tool's hints and headers. Other members, such as those of tasks, are passed on as they are.
+      // callTool() uses the hints and headers of the tool. A request with other members, such as `task`, is sent unchanged.
       if (Object.keys(others).length > 0 || typeof name !== "string")
         return client.request("tools/call", params, options);
       return client.callTool(name, isObject(args) ? args : {}, options);

@@ -87,7 +87,7 @@ export class ConnectionNotifications {
     for (const id of ids) this.#elicitations.add(id);
   }
 
-  /** Ends all notifications. Each listen request gets its result, which tells the client that the end was intended. */
+  /** Ends all notifications. Each listen request gets its result, which shows the client that the end was intended. */
   end(): void {
     if (this.#end.signal.aborted) return;
     this.#end.abort();

@@ -80,7 +80,7 @@ export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
 
-/** Returns a function that tells whether a filter admits a notification. */
+/** Returns a function that checks whether a filter admits a notification. */
 export function compileFilter({
   lists,
   uris,

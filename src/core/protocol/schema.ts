@@ -58,7 +58,7 @@ export type AnySchema<Input = unknown, Output = Input> =
   | (StandardSchema<Input, Output> & StandardJsonSchema)
   | SchemaPair<Input, Output>;
 
-/** The schema that validates: the schema itself, or that of a pair. */
+/** The schema that validates: the schema itself, or the schema of a pair. */
 export type SchemaOf<S> = S extends SchemaPair ? S["schema"] : S;
 
 /** The type that a schema accepts. */

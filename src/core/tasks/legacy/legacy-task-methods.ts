@@ -22,7 +22,7 @@ import { isOver, readTtl, toLegacyTask, toStatus, withRelatedTask } from "./lega
 import { awaitResult, type LegacyTaskBackend, type TaskChanges } from "./legacy-task-result.ts";
 
 /** The declared capability, with the requests that may become tasks. */
-const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { context: {} } } };
+const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
 const isOffered = ({ registry }: RequestContext) => registry.offers("tools");
 
