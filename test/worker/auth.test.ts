@@ -73,7 +73,7 @@ describe("hooks with an invalid or special result", () => {
       expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
       const last = (await read<string[]>("/reports")).slice(-10);
       expect(last).toEqual(
-        Array(10).fill(expect.stringMatching(/^\(auth\).*The function that authenticates callers, "auth", returned/)),
+        Array(10).fill(expect.stringMatching(/^\(auth\).*The function that authenticates callers \(auth\) returned/)),
       );
     },
   );

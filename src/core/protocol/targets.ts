@@ -28,7 +28,7 @@ export function readTarget({ method, params }: MethodAndParams): string {
 
 /** Returns everything that a request names. */
 export function listTargets({ method, params }: JsonObject): readonly Target[] {
-  const { names } = findRequest(String(method)) ?? {};
+  const { names } = (typeof method === "string" && findRequest(method)) || {};
   if (!names || !isObject(params)) return [];
   const [kind, member] = names;
   return namesIn(params[member]).map((name) => ({ kind, name }));
