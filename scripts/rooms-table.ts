@@ -37,6 +37,9 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "client/skills": "skills of a server, and the files that they consist of",
   "client/state": "the extension that tells what a client is doing",
   "client/host": "several servers at once",
+  "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
+  "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
+  "recorder/tail": "the tail Worker, which reports what workerd tells it",
   "cli/commands":
     "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when it runs",
   "cli/server": "the server of a command: what `<server>` means, the connection, sign-in",
