@@ -88,16 +88,32 @@ export class Recorder {
 
   /** Returns the summaries of entries that have changed since a number, the oldest entries first. */
   summaries(after = 0): Summary[] {
-    return [...this.#store.all()].filter(({ seq }) => seq > after).map((entry) => entry.toSummary());
+    return [...this.#store.all()].filter(({ seq }) => seq > after).map((entry) => this.summarize(entry));
+  }
+
+  /** Returns the summary of an entry, without secrets that became known later. */
+  summarize(entry: LiveEntry): Summary {
+    const summary = entry.toSummary();
+    const { target, outcomeText } = summary;
+    return {
+      ...summary,
+      ...(target === undefined ? {} : { target: this.redactor.again(target) }),
+      ...(outcomeText === undefined ? {} : { outcomeText: this.redactor.again(outcomeText) }),
+    };
   }
 
   entry(id: string): Entry | undefined {
-    return this.#store.get(id)?.toEntry((objectId) => this.roles.get(objectId));
+    const found = this.#store.get(id);
+    return found && this.#show(found);
   }
 
   /** All entries, the oldest first. */
   *entries(): IterableIterator<Entry> {
-    for (const entry of this.#store.all()) yield entry.toEntry((objectId) => this.roles.get(objectId));
+    for (const entry of this.#store.all()) yield this.#show(entry);
+  }
+
+  #show(entry: LiveEntry): Entry {
+    return this.redactor.again(entry.toEntry((objectId) => this.roles.get(objectId)));
   }
 
   /** What is known of the activity of an object. */
@@ -155,6 +171,7 @@ export class Recorder {
       markAsControl: (entry) => {
         entry.isControl = true;
         entry.kind = "alarm";
+        entry.counts.objectRequests = 0;
       },
       invocationEnded: (entry, invocation) => this.#invocationEnded(entry, invocation),
       exchangeEnded: (entry) => this.#changed(entry),

@@ -69,7 +69,7 @@ export class EventFeed {
     this.#timer = undefined;
     const entries = [...this.#changed].sort((one, other) => one.seq - other.seq);
     this.#changed.clear();
-    const events = entries.map((entry) => formatSummary(entry.toSummary()));
+    const events = entries.map((entry) => formatSummary(this.#recorder.summarize(entry)));
     const text = events.join("");
     const seq = entries.at(-1)?.seq ?? 0;
     for (const reader of this.#readers) {

@@ -25,7 +25,7 @@ export function printLines(recorder: Recorder, print: (line: string) => void): (
     clearTimeout(waiting.get(entry));
     waiting.delete(entry);
     printed.add(entry);
-    print(formatLine(entry.toSummary()));
+    print(formatLine(recorder.summarize(entry)));
   };
   const stop = recorder.onChange((entry) => {
     if (printed.has(entry) || entry.imported || entry.outcome === "running" || entry.isControl) return;

@@ -46,6 +46,9 @@ function toLine(text: string, redactor: Redactor, reference: string | undefined)
   return names.length > 0 ? `mcp-edge: ${names.join(" ")} failed (${reference})` : redactor.line(text);
 }
 
+/** The names of classes of errors. Anyone can set another one. */
+const ERROR_NAME = /^[A-Z][A-Za-z]{0,40}(?:Error|Exception)$|^Error$/;
+
 /** Lines of a stack that name a place. The others repeat the message. */
 const PLACE = /^\s*at\s/;
 
@@ -64,7 +67,7 @@ export function toException(
     .join("\n");
   return {
     atMs,
-    name: isName(name) ? name : "Error",
+    name: ERROR_NAME.test(name) ? name : "Error",
     message: redactor.line(message),
     ...(shown ? { stack: redactor.text(mapStack(shown)) } : {}),
   };

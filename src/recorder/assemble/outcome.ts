@@ -5,7 +5,7 @@
  */
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { EntryOutcome } from "../entry.ts";
-import { isName } from "../redact/words.ts";
+import { isReason } from "../redact/words.ts";
 
 /** An outcome, and the line that describes it. */
 export interface Ending {
@@ -41,7 +41,7 @@ export function endingOf(answer: unknown, showText: (text: string) => string | u
 function endingOfError(error: JsonObject, showText: (text: string) => string | undefined): Ending {
   const reason = isObject(error.data) && typeof error.data.reason === "string" ? error.data.reason : undefined;
   const code = typeof error.code === "number" ? error.code : 0;
-  const named = reason !== undefined && isName(reason) ? reason : CODES.get(code);
+  const named = reason !== undefined && isReason(reason) ? reason : CODES.get(code);
   const message = typeof error.message === "string" ? showText(error.message) : undefined;
   const text = [String(code), named, message].filter((part) => part !== undefined).join(" ");
   return { outcome: reason === "timeout" ? "timeout" : "error", text };
@@ -68,7 +68,7 @@ export function endingOfStatus(status: number, body: unknown, showText: (text: s
   if (!isObject(body)) return { outcome, text: String(status) };
   // The error of an OAuth endpoint is a word.
   if (typeof body.error === "string")
-    return { outcome, text: isName(body.error) ? `${status} ${body.error}` : String(status) };
+    return { outcome, text: isReason(body.error) ? `${status} ${body.error}` : String(status) };
   if (!isObject(body.error)) return { outcome, text: String(status) };
   const { text = "" } = endingOfError(body.error, showText);
   const [, ...rest] = text.split(" ");

@@ -56,6 +56,7 @@ export class WireExchange {
     this.entry = entry;
     this.#assembly = assembly;
     this.#startedAtMs = request.atMs;
+    assembly.redactor.readQuery(request.path);
     entry.requestHeaders = assembly.redactor.headers(request.headers);
     const { facts, sessionKey } = identify(request, assembly);
     this.#session = sessionKey;

@@ -4,8 +4,11 @@
  * @module
  */
 
-/** What is kept of a member: `name` a value if it is a name, a number or a boolean; `uri` its scheme, host and names; `all` everything in it. */
-export type Keep = "name" | "uri" | "all";
+/**
+ * What is kept of a member: `name` a value if it is a name, a number or a boolean; `reason` a word in lower case; `uri` its scheme, host
+ * and names; `all` everything in it.
+ */
+export type Keep = "name" | "reason" | "uri" | "all";
 
 /** What is kept in a value, by its members. `any` stands for every other member, and for the elements of an array. */
 export interface Kept {
@@ -104,7 +107,8 @@ export const KEPT: Kept = compile([
   ),
   ...prefixed("result.", ["inputRequests.*.params.url"], "uri"),
   ...prefixed("result.", ["capabilities"], "all"),
-  ...prefixed("", ["jsonrpc", "id", "method", "error.code", "error.data.reason", "error.data.supported.*"], "name"),
+  ...prefixed("", ["jsonrpc", "id", "method", "error.code", "error.data.supported.*"], "name"),
+  ...prefixed("", ["error.data.reason"], "reason"),
 ]);
 
 function prefixed(prefix: string, paths: readonly string[], keep: Keep): (readonly [string, Keep])[] {

@@ -16,7 +16,7 @@ import { KnownOffer, type SecretPath } from "./schemas.ts";
 import { isSecretName, KnownSecrets, REDACTED } from "./secrets.ts";
 import { shapeOf, toMember } from "./shape.ts";
 import { hideLiterals } from "./sql.ts";
-import { describeText, isName } from "./words.ts";
+import { describeText, isName, isReason } from "./words.ts";
 
 /** What is known about a message from the request that it belongs to. */
 export interface MessageContext {
@@ -85,6 +85,31 @@ export class Redactor {
   uri(text: string): string {
     if (this.offer.has(text) && !/[?#@]/.test(text)) return this.text(text, 300);
     return this.contents ? this.text(text.replace(/[?#].*/s, ""), 300) : hideUrl(text);
+  }
+
+  /** Finds the secrets in the query of a request, which is not shown. */
+  readQuery(path: string): void {
+    const [, query = ""] = path.split("?", 2);
+    for (const pair of query.split(/[&#]/)) {
+      const [name = "", value = ""] = pair.split("=", 2);
+      if (value === "" || (isName(value) && !isSecretName(name))) continue;
+      this.secrets.add(value);
+      this.secrets.add(decode(value));
+    }
+  }
+
+  /** Returns a value that is stored, without secrets that became known later. */
+  again<T>(stored: T): T {
+    return this.#redactTexts(stored) as T;
+  }
+
+  #redactTexts(value: unknown): unknown {
+    if (typeof value === "string") return this.secrets.redact(value);
+    if (Array.isArray(value)) return value.map((each) => this.#redactTexts(each));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [this.secrets.redact(name), this.#redactTexts(member)]),
+    );
   }
 
   /** Returns the headers of a request or response. Their secrets are known from then on. */
@@ -189,6 +214,7 @@ export class Redactor {
 
   #keepLeaf(value: unknown, keep: Keep): unknown {
     if (typeof value !== "string") return value;
+    if (keep === "reason") return isReason(value) ? value : describeText(value);
     return keep === "uri" ? this.uri(value) : this.name(value);
   }
 }
@@ -201,4 +227,13 @@ function isEnd(paths: readonly SecretPath[]): boolean {
 /** Removes user, password, query and fragment. */
 function hideSecretsOfUrl(url: string): string {
   return url.replace(/[?#].*/s, "").replace(/^([a-z][a-z\d+.-]*:\/\/)[^/@]*@/i, "$1");
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    // A malformed escape.
+    return text;
+  }
 }

@@ -29,3 +29,8 @@ export function toName(text: string): string {
 export function describeText(text: string): string {
   return `<text, ${text.length} ${text.length === 1 ? "character" : "characters"}>`;
 }
+
+/** Whether a text is the reason of an error as mcp-edge and OAuth write it: words in lower case. */
+export function isReason(text: string): boolean {
+  return /^[a-z]{1,24}(?:[-_][a-z]{1,24}){0,5}$/.test(text);
+}
