@@ -39,6 +39,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "client/host": "several servers at once",
   "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
   "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
+  "recorder/recording": "recordings as files, comparisons, commands for curl, tests",
   "recorder/tail": "the tail Worker, which reports what workerd tells it",
   "cli/commands":
     "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when it runs",

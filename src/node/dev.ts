@@ -75,13 +75,14 @@ export async function dev(args: readonly string[]): Promise<number> {
     console.error("mcp-edge: wrangler is not installed in this project. Write: npm install --save-dev wrangler");
     return 1;
   }
-  const recording = await prepareRecording(options);
+  const recording = await prepareRecording(options, program);
   if (recording === "failed") return 1;
   const { nodeArguments = [], wranglerArguments = wrangler } = recording ?? {};
   // The fourth channel is how wrangler reports that it is ready, and at which port.
   const child = spawn(process.execPath, [...nodeArguments, program, "dev", ...wranglerArguments], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
+  recording?.started(child);
   let isReady = false;
   child.on("message", (message) => {
     const address = readReady(message);
@@ -108,10 +109,10 @@ export async function dev(args: readonly string[]): Promise<number> {
 }
 
 /** Prepares the recording, unless it is turned off or not possible. */
-async function prepareRecording(options: DevOptions): Promise<DevRecording | "failed" | undefined> {
+async function prepareRecording(options: DevOptions, program: string): Promise<DevRecording | "failed" | undefined> {
   if (!options.record) return undefined;
   const { recordDev } = await import("./record/dev/record-dev.ts");
-  const prepared = await recordDev(options);
+  const prepared = await recordDev({ ...options, program });
   if ("origin" in prepared) return prepared;
   if (prepared.reason !== undefined) console.error(`mcp-edge: ${prepared.reason}`);
   return prepared.isFatal ? "failed" : undefined;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { RECORDER_PATH } from "./api.ts";
 import type { Assembly } from "./assemble/assembly.ts";
 import { BoundedMap } from "./assemble/bounded-map.ts";
 import { Links } from "./assemble/links.ts";
@@ -63,6 +64,9 @@ export class Recorder {
     this.#traces = new TraceAssembler(this.#assembly);
   }
 
+  /** The name and version of the server, once a response has contained them. */
+  server: { readonly name: string; readonly version: string } | undefined;
+
   /** The number of entries, and their size in characters. */
   get size(): { readonly entries: number; readonly characters: number } {
     return { entries: this.#store.size, characters: this.#store.characters };
@@ -84,6 +88,12 @@ export class Recorder {
   /** Ends all invocations, because the process that ran them has ended. */
   runtimeEnded(atMs: number): void {
     this.#traces.endAll(atMs, "killed");
+  }
+
+  /** An object has left the memory, because it was evicted or aborted. */
+  objectLeft(objectId: string): void {
+    const activity = this.#traces.objects.get(objectId);
+    if (activity) Object.assign(activity, { open: 0, lastAtMs: 0 });
   }
 
   /** Returns the summaries of entries that have changed since a number, the oldest entries first. */
@@ -175,6 +185,9 @@ export class Recorder {
       },
       invocationEnded: (entry, invocation) => this.#invocationEnded(entry, invocation),
       exchangeEnded: (entry) => this.#changed(entry),
+      introduced: (server) => {
+        this.server = server;
+      },
     };
   }
 
@@ -185,10 +198,13 @@ export class Recorder {
       const ids = exchange.split(/,\s*/).map((id) => this.#exchanges.get(id));
       return ids.find((found) => found !== undefined);
     }
+    const path = pathOf(url ?? "");
+    const isControl = path.startsWith(RECORDER_PATH);
     const kind = cause === "alarm" || cause === "scheduled" ? cause : "other";
     const entry = new LiveEntry(this.#store.nextId(), atMs, kind);
-    if (cause === "fetch" && !onset.isObject) {
-      entry.facts = { http: { method: method ?? "GET", path: this.redactor.path(pathOf(url ?? "")) } };
+    entry.isControl = isControl;
+    if (cause === "fetch" && !onset.isObject && !isControl) {
+      entry.facts = { http: { method: method ?? "GET", path: this.redactor.path(path) } };
     }
     this.#store.add(entry);
     return entry;

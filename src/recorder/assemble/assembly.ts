@@ -35,4 +35,6 @@ export interface Assembly {
   invocationEnded(entry: LiveEntry, invocation: LiveInvocation): void;
   /** The last byte of the exchange has passed. */
   exchangeEnded(entry: LiveEntry): void;
+  /** The server has introduced itself. */
+  introduced(server: { readonly name: string; readonly version: string }): void;
 }

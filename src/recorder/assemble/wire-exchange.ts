@@ -243,6 +243,7 @@ export class WireExchange {
     if (isObject(result)) {
       linkResult(result, this.entry, this.#assembly);
       this.#learnVersion(result);
+      this.#learnServer(result);
       if (result.resultType === "input_required") this.entry.marks.add("question");
     }
     // Of several requests in one body, the first that failed decides.
@@ -266,6 +267,11 @@ export class WireExchange {
     if (method !== "initialize" || typeof protocolVersion !== "string") return;
     this.entry.facts = { ...this.entry.facts, ...toVersion(protocolVersion) };
     if (session !== undefined) this.#assembly.links.sessions.set(session, sessionFacts(this.entry.facts));
+  }
+
+  #learnServer(result: JsonObject): void {
+    const info = result.serverInfo ?? readMeta(result)[META.serverInfo];
+    if (isObject(info)) this.#assembly.introduced(this.#toClient(info));
   }
 
   #openSession(id: string): void {

@@ -6,7 +6,7 @@
  */
 import { readdirSync, rmSync, unwatchFile, watchFile, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 
 /** The name of the tail Worker. */
@@ -68,41 +68,38 @@ function addTail(config: JsonObject, main: string | undefined): JsonObject {
 export class ConfigCopy {
   /** The path of the copy. */
   readonly path: string;
-  readonly #user: string;
+  readonly #user: UserConfig;
   readonly #write: () => void;
 
-  /** @param write Returns the text of the copy. Called whenever the user's file changes. */
-  constructor(user: string, write: () => string) {
+  /** @param format Returns the text of the copy. Called again whenever the user's file changes. */
+  constructor(user: UserConfig, format: (config: JsonObject) => string) {
+    const folder = dirname(user.path);
     this.#user = user;
-    this.path = join(dirname(user), `.mcp-edge.${process.pid}.wrangler.json`);
+    this.path = join(folder, `.mcp-edge.${process.pid}.wrangler.json`);
     this.#write = () => {
       try {
-        writeFileSync(this.path, write(), { mode: 0o600 });
+        const { config } = readUserConfig(folder, user.path) ?? user;
+        writeFileSync(this.path, format(config), { mode: 0o600 });
       } catch {
         // The file is being edited and cannot be read at the moment. wrangler keeps the last copy.
       }
     };
-    removeStale(dirname(user));
-    writeFileSync(this.path, write(), { mode: 0o600 });
+    removeStale(folder);
+    writeFileSync(this.path, format(user.config), { mode: 0o600 });
     // Polling also notices editors that replace the file.
-    watchFile(user, { interval: WATCH_MS, persistent: false }, this.#write);
-  }
-
-  /** The name of the user's file. */
-  get userName(): string {
-    return basename(this.#user);
+    watchFile(user.path, { interval: WATCH_MS, persistent: false }, this.#write);
   }
 
   remove(): void {
-    unwatchFile(this.#user, this.#write);
+    unwatchFile(this.#user.path, this.#write);
     rmSync(this.path, { force: true });
   }
 }
 
 const WATCH_MS = 500;
 
-/** Removes the copies of processes that were killed. */
-function removeStale(folder: string): void {
+/** Removes the files of processes that were killed. */
+export function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /^\.mcp-edge\.(\d+)\.(?:wrangler\.json|entry\.ts)$/.exec(name) ?? [];
     if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, name), { force: true });

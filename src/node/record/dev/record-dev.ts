@@ -3,24 +3,35 @@
  *
  * @module
  */
-import { createHmac, randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
-import { RECORDER_PATH, type RecorderInfo } from "../../../recorder/api.ts";
+import { RECORDER_PATH } from "../../../recorder/api.ts";
 import { Recorder } from "../../../recorder/recorder.ts";
-import { startCollector } from "../collector.ts";
+import type { TestedServer } from "../../../recorder/recording/test-file.ts";
+import { type Collector, startCollector } from "../collector.ts";
+import { createHash } from "../hash.ts";
 import { printLines } from "../line.ts";
+import { ObjectReader } from "../objects/object-states.ts";
+import { packageVersion } from "../package-version.ts";
 import { RecordingProxy } from "../proxy/recording-proxy.ts";
+import { recordingRoutes } from "../recording-routes.ts";
 import { createRoutes } from "../routes.ts";
+import { findPort, listenLike, toOrigin } from "./addresses.ts";
 import { ConfigCopy, formatConfig, readUserConfig, TAIL_NAME, type UserConfig, withTail } from "./config-copy.ts";
+import { FaultEntry } from "./fault-entry.ts";
+import { Faults } from "./faults.ts";
+import { readSecrets } from "./secret-variables.ts";
 import { createPlaces } from "./source-places.ts";
-import { createWorkspace } from "./workspace.ts";
+import { createWorkspace, type Workspace } from "./workspace.ts";
 import { readWranglerArguments, type WranglerArguments } from "./wrangler-arguments.ts";
 
 /** What the user has chosen. */
 export interface RecordOptions {
+  /** The path of wrangler's program. */
+  readonly program: string;
   /** The arguments of `wrangler dev`. */
   readonly wrangler: readonly string[];
   /** The path of the endpoint. */
@@ -42,6 +53,8 @@ export interface DevRecording {
   readonly page: string;
   /** The value of `User-Agent` with which `mcp-edge dev` itself looks at the server. These requests are not shown. */
   readonly userAgent: string;
+  /** Called with wrangler's process. */
+  started(child: ChildProcess): void;
   /** Called when wrangler listens. */
   ready(): void;
   close(): Promise<void>;
@@ -55,21 +68,17 @@ export interface NotRecorded {
   readonly isFatal?: boolean;
 }
 
-const DEFAULT_PORT = 8787;
-
 /** Prepares a recording. */
 export async function recordDev(options: RecordOptions): Promise<DevRecording | NotRecorded> {
   const args = readWranglerArguments(options.wrangler);
-  const folder = process.cwd();
-  const user = readConfig(folder, args);
+  if (args.isRemote) return { reason: "A Worker that runs on Cloudflare (--remote) is not recorded." };
+  const user = readConfig(process.cwd(), args);
   if (!user) return {};
   const dev = isObject(user.config.dev) ? user.config.dev : {};
-  if (args.isRemote) return { reason: "A Worker that runs on Cloudflare (--remote) is not recorded." };
-  if (args.isHttps || dev.local_protocol === "https") return { reason: "With HTTPS, nothing is recorded." };
+  if (args.isHttps || dev.local_protocol === "https") return { reason: "A server with HTTPS is not recorded." };
   const host = args.ip ?? (typeof dev.ip === "string" ? dev.ip : "localhost");
   const port = args.port ?? (typeof dev.port === "number" ? dev.port : undefined);
-  const inside = await findPort();
-  return new Recording(options, { args, user, inside }).start(host, port);
+  return new Recording(options, { args, user, inside: await findPort() }).start(host, port);
 }
 
 function readConfig(folder: string, args: WranglerArguments): UserConfig | undefined {
@@ -80,18 +89,6 @@ function readConfig(folder: string, args: WranglerArguments): UserConfig | undef
     // wrangler says what is wrong with the file.
     return undefined;
   }
-}
-
-/** Returns a free port for wrangler. */
-function findPort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
-    });
-  });
 }
 
 /** What was read before the recording begins. */
@@ -105,135 +102,141 @@ interface Read {
 class Recording {
   readonly #options: RecordOptions;
   readonly #read: Read;
+  readonly #workerName: string;
   readonly #recorder: Recorder;
-  readonly #userAgent = `mcp-edge-dev/${randomBytes(8).toString("hex")}`;
+  readonly #objects: ObjectReader;
   readonly #proxy: RecordingProxy;
+  readonly #faults: Faults;
+  readonly #entry: FaultEntry | undefined;
+  readonly #userAgent = `mcp-edge-dev/${randomBytes(8).toString("hex")}`;
+  readonly #ready = Promise.withResolvers<void>();
   #origin = "";
-  #letIn: () => void = () => undefined;
+  #child: ChildProcess | undefined;
 
   constructor(options: RecordOptions, read: Read) {
+    const { args, user, inside } = read;
     this.#options = options;
     this.#read = read;
-    const key = randomBytes(16);
-    const { args } = read;
+    this.#workerName = nameOf(user.config, args.environment);
     this.#recorder = new Recorder({
       contents: options.contents,
       endpointPath: options.path,
-      hash: (text) => createHmac("sha256", key).update(text).digest("hex"),
-      mapStack: createPlaces(dirname(read.user.path)),
+      hash: createHash(),
+      mapStack: createPlaces(dirname(user.path)),
       // With several Workers, wrangler marks the lines of each, and the user sees these marks without the recorder too.
-      ...(args.configs.length > 1 ? {} : { workerName: nameOf(read.user.config, args.environment) }),
+      ...(args.configs.length > 1 ? {} : { workerName: this.#workerName }),
     });
-    const ready = new Promise<void>((done) => {
-      this.#letIn = done;
-    });
+    for (const secret of readSecrets(dirname(user.path), args.environment)) this.#recorder.redactor.secrets.add(secret);
+    const state = args.persistTo ?? resolve(dirname(user.path), ".wrangler/state");
+    const place = { folder: join(resolve(state), "v3/do"), workerName: this.#workerName };
+    this.#objects = new ObjectReader(place, this.#recorder);
+    this.#entry = options.faults && !args.hasScript ? new FaultEntry(user, args.environment) : undefined;
     this.#proxy = new RecordingProxy({
       recorder: this.#recorder,
-      connect: () => connect({ host: "127.0.0.1", port: read.inside, allowHalfOpen: true }),
+      connect: () => connect({ host: "127.0.0.1", port: inside, allowHalfOpen: true }),
       inside: createRoutes(this.#routes()),
       hasTail: true,
       isOwn: (userAgent) => userAgent === this.#userAgent,
-      ready,
+      ready: this.#ready.promise,
+    });
+    this.#faults = new Faults({
+      recorder: this.#recorder,
+      proxy: this.#proxy,
+      workerName: this.#workerName,
+      inside: `http://127.0.0.1:${inside}`,
+      secret: this.#entry?.secret,
+      objects: () => this.#objects.states(),
+      child: () => this.#child,
     });
   }
 
   async start(host: string, port: number | undefined): Promise<DevRecording | NotRecorded> {
-    const listening = await this.#listen(host, port);
+    const listening = await listenLike(this.#proxy, host, port);
     if (listening === undefined) {
-      const reason = `Address already in use (${host}:${port}). Choose another one with --port.`;
-      return { reason, isFatal: true };
+      return { reason: `Address already in use (${host}:${port}). Choose another one with --port.`, isFatal: true };
     }
     this.#origin = toOrigin(host, listening);
-    const { args, user, inside } = this.#read;
-    const { environment } = args;
     const collector = await startCollector((events) => this.#recorder.takeTail(events));
-    const copy = new ConfigCopy(user.path, () => formatConfig(withTail(this.#readAgain(), { environment })));
-    const workspace = createWorkspace(collector, environment, {
-      hidesRequests: !this.#options.verbose,
-      inside: `http://127.0.0.1:${inside}`,
-      outside: this.#origin,
-      copy: copy.path.slice(dirname(copy.path).length + 1),
-      original: copy.userName,
-      workerName: args.configs.length > 1 ? "" : nameOf(user.config, environment),
-      tailName: TAIL_NAME,
+    const { environment } = this.#read.args;
+    const copy = new ConfigCopy(this.#read.user, (config) => {
+      const main = this.#entry?.write(config);
+      return formatConfig(withTail(config, { environment, main }));
     });
+    const workspace = this.#createWorkspace(collector, copy);
     const stopLines = printLines(this.#recorder, (line) => console.log(line));
-    process.once("exit", () => {
+    const remove = () => {
       copy.remove();
       workspace.remove();
-    });
+      this.#entry?.remove();
+    };
+    process.once("exit", remove);
     return {
       nodeArguments: ["--import", workspace.preload],
       wranglerArguments: this.#wranglerArguments(copy.path, workspace.tailConfig),
       origin: this.#origin,
       page: `${this.#origin}${RECORDER_PATH}`,
       userAgent: this.#userAgent,
-      ready: () => this.#letIn(),
+      started: (child) => {
+        this.#child = child;
+      },
+      ready: () => this.#ready.resolve(),
       close: async () => {
         stopLines();
-        copy.remove();
-        workspace.remove();
+        remove();
         collector.close();
-        this.#letIn();
+        this.#ready.resolve();
         await this.#proxy.close();
       },
     };
   }
 
-  /** Listens where wrangler would. Undefined if the address was chosen and is in use. */
-  async #listen(host: string, port: number | undefined): Promise<number | undefined> {
-    const hosts = toHosts(host);
-    try {
-      return await this.#proxy.listen(hosts, port ?? DEFAULT_PORT);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-      return port === undefined ? this.#proxy.listen(hosts, 0) : undefined;
-    }
+  #createWorkspace(collector: Collector, copy: ConfigCopy): Workspace {
+    const { args, user, inside } = this.#read;
+    const output = {
+      hidesRequests: !this.#options.verbose,
+      inside: `http://127.0.0.1:${inside}`,
+      outside: this.#origin,
+      copy: basename(copy.path),
+      original: basename(user.path),
+      workerName: args.configs.length > 1 ? "" : this.#workerName,
+      tailName: TAIL_NAME,
+    };
+    return createWorkspace(collector, args.environment, { output, program: this.#options.program, inside });
   }
-
-  #readAgain(): JsonObject {
-    const { user } = this.#read;
-    // The first copy is made of what was read already.
-    if (this.#isFirst) {
-      this.#isFirst = false;
-      return user.config;
-    }
-    return readUserConfig(process.cwd(), user.path)?.config ?? user.config;
-  }
-
-  #isFirst = true;
 
   #wranglerArguments(copy: string, tailConfig: string): string[] {
     const { args, user, inside } = this.#read;
-    const persistTo = args.persistTo ?? resolve(dirname(user.path), ".wrangler/state");
     const configs = [copy, ...args.configs.slice(1), tailConfig];
+    const state = resolve(dirname(user.path), ".wrangler/state");
     return [
       ...args.rest,
       ...configs.map((path) => `--config=${path}`),
-      ...(args.persistTo === undefined ? [`--persist-to=${persistTo}`] : []),
+      ...(args.persistTo === undefined ? [`--persist-to=${state}`] : []),
       "--ip=127.0.0.1",
       `--port=${inside}`,
     ];
   }
 
   #routes() {
-    const none = { problem: "This is not recorded." };
+    const info = () => ({
+      mode: "dev" as const,
+      endpoint: { url: `${this.#origin}${this.#options.path}`, path: this.#options.path },
+      ...(this.#recorder.server ? { server: this.#recorder.server } : {}),
+      contents: this.#options.contents,
+      faults: this.#entry !== undefined,
+      version: packageVersion(),
+    });
+    const { args, user } = this.#read;
+    const { environment } = args;
+    const server = (): TestedServer => {
+      const config = relative(process.cwd(), user.path);
+      return { kind: "worker", config, ...(environment === undefined ? {} : { environment }) };
+    };
     return {
-      recorder: this.#recorder,
-      info: (): RecorderInfo => ({
-        mode: "dev" as const,
-        endpoint: { url: `${this.#origin}${this.#options.path}`, path: this.#options.path },
-        contents: this.#options.contents,
-        faults: this.#options.faults,
-        version: packageVersion(),
-      }),
-      objects: async () => [],
-      causeFault: async () => ({ done: false, text: "This fault cannot be caused." }),
-      copyAsCurl: () => none,
-      copyAsTest: () => none,
-      exportRecording: () => none,
-      importRecording: () => none,
-      compare: () => none,
+      ...recordingRoutes(this.#recorder, info, server),
+      info,
+      objects: () => this.#objects.states(),
+      causeFault: (request: Parameters<Faults["cause"]>[0]) => this.#faults.cause(request),
     };
   }
 }
@@ -244,32 +247,4 @@ function nameOf(config: JsonObject, environment: string | undefined): string {
   const own = environment !== undefined && isObject(config.env) ? config.env[environment] : undefined;
   if (environment === undefined) return name;
   return isObject(own) && typeof own.name === "string" ? own.name : `${name}-${environment}`;
-}
-
-/** Returns the addresses at which wrangler would listen. */
-function toHosts(host: string): readonly string[] {
-  if (host === "localhost") return ["127.0.0.1", "::1"];
-  return [host === "*" ? "" : host];
-}
-
-function toOrigin(host: string, port: number): string {
-  const isEverywhere = host === "0.0.0.0" || host === "*" || host === "::";
-  const shown = isEverywhere ? "127.0.0.1" : host;
-  return `http://${shown.includes(":") && !shown.startsWith("[") ? `[${shown}]` : shown}:${port}`;
-}
-
-/** Returns the version of this package. */
-function packageVersion(): string {
-  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    try {
-      const found = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-        name?: string;
-        version?: string;
-      };
-      if (found.name === "mcp-edge") return found.version ?? "";
-    } catch {
-      // No package.json in this folder.
-    }
-  }
-  return "";
 }

@@ -5,10 +5,11 @@
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Collector } from "../collector.ts";
 import { TAIL_NAME } from "./config-copy.ts";
+import { moduleBeside } from "./module-beside.ts";
 import type { OutputOptions } from "./wrangler-output.ts";
 
 /** Old enough for every supported version of workerd. */
@@ -23,11 +24,20 @@ export interface Workspace {
   remove(): void;
 }
 
+/** What is passed to the module that wrangler's process imports first. */
+export interface PreloadOptions {
+  readonly output: OutputOptions;
+  /** The path of wrangler's program. */
+  readonly program: string;
+  /** The port at which wrangler listens. */
+  readonly inside: number;
+}
+
 /** Writes the files. @param environment The environment that wrangler looks for in every configuration. */
 export function createWorkspace(
   collector: Collector,
   environment: string | undefined,
-  output: OutputOptions,
+  { output, program, inside }: PreloadOptions,
 ): Workspace {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-dev-"));
   const write = (name: string, text: string) => {
@@ -47,16 +57,16 @@ export function createWorkspace(
     send_metrics: false,
     ...(environment === undefined ? {} : { env: { [environment]: { name: TAIL_NAME } } }),
   };
-  const module = JSON.stringify(pathToFileURL(moduleBeside("wrangler-output")).href);
-  const preload = `import { correctOutput } from ${module};\ncorrectOutput(${JSON.stringify(output)});\n`;
+  const module = (name: string) => JSON.stringify(pathToFileURL(moduleBeside(name)).href);
+  const preload = [
+    `import { controlRuntime } from ${module("runtime-control")};`,
+    `import { correctOutput } from ${module("wrangler-output")};`,
+    `controlRuntime(${JSON.stringify(program)}, ${inside});`,
+    `correctOutput(${JSON.stringify(output)});\n`,
+  ].join("\n");
   return {
     tailConfig: write("tail.json", JSON.stringify(config)),
     preload: write("preload.mjs", preload),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-/** Returns the path of a module from this folder: TypeScript in the repository, JavaScript in the published package. */
-export function moduleBeside(name: string): string {
-  return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`);
 }
