@@ -38,6 +38,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "client/state": "the extension that tells what a client is doing",
   "client/host": "several servers at once",
   "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
+  "recorder/findings": "what is probably a fault in an entry, and where",
   "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
   "recorder/recording": "recordings as files, comparisons, commands for curl, tests",
   "recorder/tail": "the tail Worker, which reports what workerd tells it",

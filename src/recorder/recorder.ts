@@ -13,6 +13,8 @@ import { type ObjectActivity, TraceAssembler } from "./assemble/trace-assembler.
 import type { WireRequest } from "./assemble/wire.ts";
 import { WireExchange } from "./assemble/wire-exchange.ts";
 import type { Entry, Summary } from "./entry.ts";
+import { Examiner } from "./findings/examiner.ts";
+import type { Thresholds } from "./findings/thresholds.ts";
 import { LINKS_MAX } from "./limits.ts";
 import { Redactor } from "./redact/redactor.ts";
 import { EntryStore, type StoreLimits } from "./store.ts";
@@ -31,6 +33,10 @@ export interface RecorderOptions {
   /** Returns a stack with places in the source. @default the stack as it is */
   readonly mapStack?: (stack: string) => string;
   readonly limits?: Partial<StoreLimits>;
+  /** What is taken for a fault. @default THRESHOLDS */
+  readonly thresholds?: Partial<Thresholds>;
+  /** Returns the place at which a value does not fit a JSON Schema. @default nothing is checked */
+  readonly checkOutput?: (schema: unknown, value: unknown) => string | undefined;
 }
 
 /** How an exchange is recorded. */
@@ -52,6 +58,7 @@ export class Recorder {
   readonly #store: EntryStore;
   readonly #traces: TraceAssembler;
   readonly #assembly: Assembly;
+  readonly #examiner: Examiner;
   readonly #links = new Links();
   readonly #listeners = new Set<ChangeListener>();
   /** Exchanges by the id that the proxy adds to their requests. */
@@ -61,6 +68,12 @@ export class Recorder {
     this.redactor = new Redactor(options.contents);
     this.#store = new EntryStore((entry) => this.#traces.forget(entry), options.limits);
     this.#assembly = this.#createAssembly(options);
+    this.#examiner = new Examiner({
+      redactor: this.redactor,
+      thresholds: options.thresholds,
+      find: (id) => this.#store.get(id),
+      changed: (entry) => this.#changed(entry),
+    });
     this.#traces = new TraceAssembler(this.#assembly);
   }
 
@@ -76,7 +89,10 @@ export class Recorder {
   begin(request: WireRequest, { exchangeId, isHidden = false }: BeginOptions = {}): WireExchange {
     const entry = new LiveEntry(isHidden ? "" : this.#store.nextId(), request.atMs, kindOf(request));
     if (exchangeId !== undefined) this.#exchanges.set(exchangeId, entry);
-    if (!isHidden) this.#store.add(entry);
+    if (!isHidden) {
+      this.#store.add(entry);
+      this.#examiner.begun(entry);
+    }
     return new WireExchange(entry, request, this.#assembly);
   }
 
@@ -136,6 +152,11 @@ export class Recorder {
     return this.#traces.isSettled(entry);
   }
 
+  /** Looks for findings now, and not a moment later. */
+  examine(nowMs: number): void {
+    this.#examiner.examine(nowMs);
+  }
+
   /** Adds entries of a file. They get new ids. Returns the ids. */
   import(entries: readonly Entry[]): string[] {
     const ids = new Map(entries.map(({ id }) => [id, this.#store.nextId()]));
@@ -184,7 +205,11 @@ export class Recorder {
         entry.counts.objectRequests = 0;
       },
       invocationEnded: (entry, invocation) => this.#invocationEnded(entry, invocation),
-      exchangeEnded: (entry) => this.#changed(entry),
+      exchangeEnded: (entry) => {
+        if (entry.id !== "") this.#examiner.ended(entry);
+        this.#changed(entry);
+      },
+      checkOutput: options.checkOutput ?? (() => undefined),
       introduced: (server) => {
         this.server = server;
       },
@@ -212,6 +237,7 @@ export class Recorder {
 
   /** An entry without an exchange ends with its last invocation. */
   #invocationEnded(entry: LiveEntry, { onset, outcome, endedAtMs, status }: LiveInvocation): void {
+    if (entry.id !== "") this.#examiner.changed(entry);
     if (this.#isOfExchange(entry)) return;
     if (entry.invocations.some((each) => each.endedAtMs === undefined)) return;
     if (entry.isControl && entry.counts.alarmsRun === 0) {

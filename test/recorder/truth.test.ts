@@ -62,6 +62,9 @@ test("rows, object requests, messages and alarms are those that were counted, fo
     compared.map(({ shape, counted: expected }) => [shape, expected]),
   );
   expect(compared.map(({ shape }) => shape)).toEqual(SHAPES.map(({ what }) => what));
+  // Of these calls, only the one with 1,000 notifications has what is taken for a fault.
+  const findings = [...recorder.entries()].flatMap((entry) => entry.findings.map(({ what }) => what));
+  expect(findings).toEqual(["1000 progress notifications in one call"]);
   const { rowsWritten, alarms } = compared.at(-1)?.counted ?? NONE;
   expect([rowsWritten > 0, alarms > 0]).toEqual([true, true]);
 });

@@ -22,6 +22,8 @@ export interface Assembly {
   /** Returns a keyed hash as hexadecimal digits. */
   readonly hash: (text: string) => string;
   readonly mapStack: (stack: string) => string;
+  /** Returns the place, such as `/rows/0`, at which a value does not fit a JSON Schema. Undefined if it fits, or cannot be checked. */
+  readonly checkOutput: (schema: unknown, value: unknown) => string | undefined;
   /** Returns an entry that is stored. */
   find(id: string): LiveEntry | undefined;
   /** Reports that an entry has changed. */

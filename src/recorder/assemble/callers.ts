@@ -6,17 +6,14 @@
 import { decodeBase64Url } from "../../core/basics/bytes.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { Assembly } from "./assembly.ts";
-import type { EntryFacts } from "./live-entry.ts";
+import type { EntryFacts, LiveEntry } from "./live-entry.ts";
 import { findHeader, toVersion, type WireRequest } from "./wire.ts";
 
 /** The parameter with which a client of 2024-11-05 names its session. */
 const SESSION_PARAMETER = /[?&]sessionId=([^&#]+)/;
 
 /** Returns what the head of a request says about its sender, and a key for the session. */
-export function identify(
-  request: WireRequest,
-  assembly: Assembly,
-): { readonly facts: EntryFacts; readonly sessionKey: string } {
+export function identify(request: WireRequest, assembly: Assembly): Caller {
   const { headers, method, path } = request;
   const { redactor, hash, links } = assembly;
   const id = findHeader(headers, "mcp-session-id") ?? SESSION_PARAMETER.exec(path)?.[1];
@@ -33,7 +30,38 @@ export function identify(
     ...(session === undefined ? {} : { session }),
     ...(token === undefined ? {} : { principal: hash(principalOf(token)).slice(0, 8) }),
   };
-  return { facts, sessionKey: session ?? "" };
+  const host = findHeader(headers, "host") ?? "";
+  const endpoint = ["http", "https"].flatMap((scheme) => [
+    `${scheme}://${host}`,
+    `${scheme}://${host}${assembly.endpointPath}`,
+  ]);
+  return {
+    facts,
+    sessionKey: session ?? "",
+    endpoint,
+    token: token === undefined ? undefined : describeToken(token, request, assembly),
+  };
+}
+
+/** Who sends a request, and what is known for the findings. */
+interface Caller {
+  readonly facts: EntryFacts;
+  readonly sessionKey: string;
+  readonly endpoint: readonly string[];
+  readonly token: LiveEntry["token"];
+}
+
+/** The maximum number of audiences that are looked at. */
+const AUDIENCES_MAX = 10;
+
+/** Returns what a JSON Web Token says about itself. */
+function describeToken(token: string, { atMs }: WireRequest, { redactor }: Assembly): LiveEntry["token"] {
+  const claims = readClaims(token);
+  if (!claims) return undefined;
+  const { aud, exp } = claims;
+  const all = (Array.isArray(aud) ? aud.slice(0, AUDIENCES_MAX) : [aud]).filter((each) => typeof each === "string");
+  const audiences = all.map((each) => (URL.canParse(each) ? redactor.url(each) : redactor.name(each)));
+  return { audiences, isExpired: typeof exp === "number" && exp * 1_000 < atMs };
 }
 
 function readToken(authorization: string | undefined): string | undefined {

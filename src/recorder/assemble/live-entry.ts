@@ -65,6 +65,22 @@ export class LiveEntry {
   readonly omitted: { messages: number; spans: number; logs: number } = { messages: 0, spans: 0, logs: 0 };
   /** The size of messages and invocations, in characters. */
   characters: number = OWN_CHARACTERS;
+  /** The questions of the server, by hashes of their texts. */
+  readonly questions: { readonly key: string; readonly method: string }[] = [];
+  /** The entry whose sealed state this one repeats. */
+  continues: string | undefined;
+  /** What the token says about itself, which nobody has verified. */
+  token: { readonly audiences: readonly string[]; readonly isExpired: boolean } | undefined;
+  /** What a token may call this endpoint: its origin, and its URL. */
+  endpoint: readonly string[] = [];
+  /** Set if the caller was told to wait longer than it did, in milliseconds. */
+  early: { readonly toldMs: number; readonly waitedMs: number } | undefined;
+  /** Set if the client opens a session for each call: how many. */
+  sessionsOpened: number | undefined;
+  /** The place at which a result does not fit its schema. */
+  outputProblem: string | undefined;
+  /** Earlier entries with alarms of the same object. */
+  alarmsBefore: readonly string[] = [];
   /** Whether it is work of the test harness: the alarm that it ran, or nothing that is shown. */
   isControl = false;
   /** Entries that were imported are complete, and have no live invocations. */

@@ -7,6 +7,7 @@ import type { LogLine, RecordedException } from "../entry.ts";
 import type { Redactor } from "../redact/redactor.ts";
 import { isName } from "../redact/words.ts";
 import type { LogEvent } from "../tail/tail-event.ts";
+import { findKnownError } from "./kit-errors.ts";
 
 /** What log lines need of the assembly. */
 interface LogReader {
@@ -65,10 +66,12 @@ export function toException(
     ?.slice(0, PLACES_MAX)
     .map((line) => line.slice(0, PLACE_MAX))
     .join("\n");
+  const known = findKnownError(name, message);
   return {
     atMs,
     name: ERROR_NAME.test(name) ? name : "Error",
-    message: redactor.line(message),
+    message: known && !redactor.contents ? known.text : redactor.line(message),
+    ...(known ? { code: known.code } : {}),
     ...(shown ? { stack: redactor.text(mapStack(shown)) } : {}),
   };
 }

@@ -17,6 +17,7 @@ export function linkRequest({ params }: JsonObject, entry: LiveEntry, assembly: 
   if (!isObject(params)) return;
   const { requestState, taskId, _meta: meta, inputResponses } = params;
   if (typeof requestState === "string") {
+    entry.continues = assembly.links.states.get(assembly.hash(requestState));
     relate(assembly.links.states, requestState, "round", entry, assembly);
     entry.marks.add("replay");
   } else if (isObject(inputResponses)) entry.marks.add("replay");
@@ -28,7 +29,11 @@ export function linkRequest({ params }: JsonObject, entry: LiveEntry, assembly: 
 }
 
 /** Keeps what a result contains that a later request repeats. */
-export function linkResult(result: JsonObject, entry: LiveEntry, { links, hash }: Assembly): void {
+export function linkResult(result: JsonObject, entry: LiveEntry, assembly: Assembly): void {
+  const { links, hash } = assembly;
+  for (const question of isObject(result.inputRequests) ? Object.values(result.inputRequests) : []) {
+    if (isObject(question)) addQuestion(question, entry, assembly);
+  }
   if (typeof result.requestState === "string") links.states.set(hash(result.requestState), entry.id);
   const task = isObject(result.task) ? result.task : result;
   const { taskId } = task;
@@ -37,16 +42,28 @@ export function linkResult(result: JsonObject, entry: LiveEntry, { links, hash }
 }
 
 /** Keeps a question of the server, whose answer comes in a request of its own. */
-export function linkQuestion(
-  { id, method }: JSONRPCRequest,
-  entry: LiveEntry,
-  session: string,
-  assembly: Assembly,
-): void {
+export function linkQuestion(question: JSONRPCRequest, entry: LiveEntry, session: string, assembly: Assembly): void {
+  const { id, method } = question;
+  addQuestion(question, entry, assembly);
   assembly.links.questions.set(`${session}|${String(id)}`, {
     entryId: entry.id,
     method: assembly.redactor.name(method),
   });
+}
+
+/** The maximum number of questions of an entry that are kept. */
+const QUESTIONS_MAX = 200;
+
+/** Keeps a question, to find out if it is asked again. */
+function addQuestion(
+  { method, params }: { readonly method?: unknown; readonly params?: unknown },
+  entry: LiveEntry,
+  assembly: Assembly,
+): void {
+  if (entry.questions.length >= QUESTIONS_MAX || typeof method !== "string") return;
+  const { message, url, messages } = isObject(params) ? params : {};
+  const key = assembly.hash(JSON.stringify([method, message, url, messages]).slice(0, 10_000)).slice(0, 16);
+  entry.questions.push({ key, method: assembly.redactor.name(method) });
 }
 
 /** Links both entries. Returns whether the earlier one was found. */

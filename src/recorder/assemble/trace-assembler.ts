@@ -42,6 +42,9 @@ export interface ObjectActivity {
 /** workerd removes an object from memory when it has been idle for this long. */
 const IDLE_MS = 10_000;
 
+/** The maximum number of alarms of an object that are kept. */
+const ALARMS_KEPT_MAX = 20;
+
 /** The maximum number of entries that are named for an object, and of spans whose owner is known in a trace. */
 const [ENTRIES_OF_OBJECT_MAX, OWNERS_MAX] = [50, 10_000];
 
@@ -50,6 +53,8 @@ export class TraceAssembler {
   readonly #traces = new Map<string, Trace>();
   readonly #running = new Map<string, Running>();
   readonly objects: BoundedMap<ObjectActivity> = new BoundedMap(LINKS_MAX);
+  /** The entries of the last alarms of an object. */
+  readonly #alarms: BoundedMap<readonly string[]> = new BoundedMap(LINKS_MAX);
 
   constructor(assembly: Assembly) {
     this.#assembly = assembly;
@@ -97,7 +102,7 @@ export class TraceAssembler {
 
   /** Whether the work of an entry's Worker has ended. */
   isSettled(entry: LiveEntry): boolean {
-    return entry.invocations.some(({ parent, endedAtMs }) => parent === undefined && endedAtMs !== undefined);
+    return entry.invocations.some(({ isRoot, endedAtMs }) => isRoot && endedAtMs !== undefined);
   }
 
   #begin({ invocation: id, trace: traceId, span, atMs }: TailEvent, onset: OnsetEvent): void {
@@ -106,9 +111,9 @@ export class TraceAssembler {
     if (!trace) return;
     const { entry } = trace;
     trace.owners.set(onset.spanId, id);
-    const parent = span === undefined ? undefined : trace.owners.get(span);
     const woken = onset.objectId !== undefined && this.#invoked(onset.objectId, onset, entry, atMs);
-    const invocation = new LiveInvocation(id, onset, atMs, { parent, woken });
+    const findParent = () => (span === undefined ? undefined : trace.owners.get(span));
+    const invocation = new LiveInvocation(id, onset, atMs, { isRoot: span === undefined, woken, findParent });
     this.#running.set(id, { invocation, entry, trace });
     if (entry.invocations.length < INVOCATIONS_MAX) {
       entry.invocations.push(invocation);
@@ -124,6 +129,9 @@ export class TraceAssembler {
 
   /** An alarm continues the work of the exchange that first invoked its object, such as the call that created a task. */
   #relateAlarm(objectId: string, entry: LiveEntry): void {
+    const before = this.#alarms.get(objectId) ?? [];
+    entry.alarmsBefore = before;
+    this.#alarms.set(objectId, [...before.slice(1 - ALARMS_KEPT_MAX), entry.id]);
     const first = this.objects.get(objectId)?.entries[0];
     const other = first === undefined ? undefined : this.#assembly.find(first);
     if (!other || other === entry) return;
@@ -248,5 +256,6 @@ function closeSpan(invocation: LiveInvocation, id: string, atMs: number): void {
 
 function answered(invocation: LiveInvocation, atMs: number, status: number | undefined): void {
   invocation.answeredAtMs = atMs;
+  invocation.openAtAnswer = [...new Set(invocation.open.values())].filter((span) => span !== undefined);
   if (status !== undefined) invocation.status = status;
 }

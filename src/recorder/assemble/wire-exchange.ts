@@ -58,9 +58,9 @@ export class WireExchange {
     this.#startedAtMs = request.atMs;
     assembly.redactor.readQuery(request.path);
     entry.requestHeaders = assembly.redactor.headers(request.headers);
-    const { facts, sessionKey } = identify(request, assembly);
+    const { facts, sessionKey, token, endpoint } = identify(request, assembly);
     this.#session = sessionKey;
-    entry.facts = facts;
+    Object.assign(entry, { facts, token, endpoint });
     const lastEvent = findHeader(request.headers, "last-event-id");
     if (lastEvent !== undefined) {
       entry.marks.add("resumed");
@@ -241,6 +241,7 @@ export class WireExchange {
     else if (id !== undefined) this.#passOn(message, id, atMs);
     const { result } = message;
     if (isObject(result)) {
+      if (waiting?.tool !== undefined) this.#checkOutput(waiting.tool, result);
       linkResult(result, this.entry, this.#assembly);
       this.#learnVersion(result);
       this.#learnServer(result);
@@ -249,6 +250,14 @@ export class WireExchange {
     // Of several requests in one body, the first that failed decides.
     const isDecided = this.#ending !== undefined && this.#ending.outcome !== "ok";
     if (waiting && !isDecided) this.#ending = endingOf(message, (text) => this.#showText(text));
+  }
+
+  /** Checks a structured result, which is not stored as it is. */
+  #checkOutput(tool: string, { structuredContent, isError, resultType = "complete" }: JsonObject): void {
+    const schema = this.#assembly.redactor.offer.tool(tool)?.outputSchema;
+    if (schema === undefined || isError === true || resultType !== "complete") return;
+    const place = this.#assembly.checkOutput(schema, structuredContent);
+    this.entry.outputProblem = place === undefined ? undefined : this.#assembly.redactor.key(place);
   }
 
   /** Passes an answer on to the exchange that has asked, if the client receives it on another one. */

@@ -195,6 +195,7 @@ function parseException(from: JsonObject): RecordedException {
     name: text(from.name) ?? "Error",
     message: text(from.message) ?? "",
     ...optional("stack", text(from.stack)),
+    ...optional("code", text(from.code)),
     ...optional("reference", text(from.reference)),
   };
 }
@@ -234,7 +235,10 @@ function oneOf<T>(all: readonly T[], value: unknown): T | undefined {
 
 function list<T>(value: unknown, max: number, parse: (value: unknown) => T | undefined): T[] {
   if (!Array.isArray(value)) return [];
-  return value.slice(0, max).flatMap((each: unknown) => parse(each) ?? []);
+  return value
+    .slice(0, max)
+    .map((each: unknown) => parse(each))
+    .filter((each) => each !== undefined);
 }
 
 function ofObject<T>(parse: (from: JsonObject) => T): (value: unknown) => T | undefined {

@@ -13,7 +13,7 @@ import { hideKey, hidePath, hideUrl } from "./address.ts";
 import { readSecretsOfHeader, redactHeader } from "./headers.ts";
 import { ANY, KEPT, type Keep, type Kept } from "./kept.ts";
 import { KnownOffer, type SecretPath } from "./schemas.ts";
-import { isSecretName, KnownSecrets, REDACTED } from "./secrets.ts";
+import { isSecret, KnownSecrets, REDACTED } from "./secrets.ts";
 import { shapeOf, toMember } from "./shape.ts";
 import { hideLiterals } from "./sql.ts";
 import { describeText, isName, isReason } from "./words.ts";
@@ -92,7 +92,7 @@ export class Redactor {
     const [, query = ""] = path.split("?", 2);
     for (const pair of query.split(/[&#]/)) {
       const [name = "", value = ""] = pair.split("=", 2);
-      if (value === "" || (isName(value) && !isSecretName(name))) continue;
+      if (value === "" || (isName(value) && !isSecret(name, value))) continue;
       this.secrets.add(value);
       this.secrets.add(decode(value));
     }
@@ -135,7 +135,7 @@ export class Redactor {
   }
 
   #headerName(name: string): string {
-    return isName(name) ? name : describeText(name);
+    return /^[A-Za-z-]{1,40}$/.test(name) || isName(name) ? name : describeText(name);
   }
 
   #secretPaths(message: JsonObject, { method, tool }: MessageContext): readonly SecretPath[] {
@@ -169,8 +169,7 @@ export class Redactor {
 
   #copyMember(name: string, member: unknown, inner: readonly SecretPath[], depth: number): unknown {
     if (isEnd(inner) || SEALED.has(name)) return this.#hide(member);
-    const isPlain = typeof member === "string" || typeof member === "number";
-    return isPlain && isSecretName(name) ? this.#hide(member) : this.#copy(member, inner, depth + 1);
+    return isSecret(name, member) ? this.#hide(member) : this.#copy(member, inner, depth + 1);
   }
 
   /** Replaces a value, and every value in it, and finds it again wherever it appears. */

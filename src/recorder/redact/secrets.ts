@@ -3,13 +3,20 @@
  *
  * @module
  */
+import { isName } from "./words.ts";
 
 /** Stands in place of a secret. */
 export const REDACTED = "[redacted]";
 
 /** Names of headers, variables and members whose values are secrets. */
 const SECRET_NAME =
-  /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$|^(pin|otp|cvv|cvc)$|^(client_)?assertion$|^code(_verifier)?$|^state$|request_?state|signature|^sig$/i;
+  /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^(pin|otp|cvv|cvc)$|assertion$|code_verifier|request_?state|signature|^sig$/i;
+
+/** Names whose values are secrets in some places and words in others: codes and states of a sign-in. */
+const AMBIGUOUS_NAME = /^(key|code|state)$/i;
+
+/** Names of numbers that are secrets. */
+const SECRET_NUMBER = /^(pin|otp|cvv|cvc)$|pass(word|code)|secret/i;
 
 /** Names that look like names of secrets and are not. */
 const PUBLIC_NAME =
@@ -17,7 +24,7 @@ const PUBLIC_NAME =
 
 /** Secrets that are recognized by their form: schemes of headers, keys of well-known services, and JSON Web Tokens. */
 const SECRET_VALUE =
-  /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza|npm)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|-----BEGIN [A-Z ]+-----[\s\S]*?(-----END [A-Z ]+-----|$)/g;
+  /\b(Bearer|Basic|DPoP)\s+(?![a-z_]+=")[\w+/=.~-]{6,}|\b(sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza|npm)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{1,2000}\.[\w-]{1,4000}\.[\w-]{0,2000}|-----BEGIN [A-Z ]+-----[\s\S]*?(-----END [A-Z ]+-----|$)/g;
 
 /** Characters of tokens. A text is divided at all others to look for secrets in it. */
 const RUN = /[\w+/=.~:@%-]+/g;
@@ -37,6 +44,13 @@ const DIVISIONS_MAX = 12;
 /** Whether the value of a header, a variable or a member with this name is a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !PUBLIC_NAME.test(name);
+}
+
+/** Whether a value under a name is a secret. */
+export function isSecret(name: string, value: unknown): boolean {
+  if (typeof value === "number") return SECRET_NUMBER.test(name);
+  if (typeof value !== "string") return false;
+  return isSecretName(name) || (AMBIGUOUS_NAME.test(name) && !isName(value));
 }
 
 /** The secrets that were seen in a place of secrets, such as the header Authorization. They are found wherever they appear again. */

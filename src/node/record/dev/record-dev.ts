@@ -15,6 +15,7 @@ import { type Collector, startCollector } from "../collector.ts";
 import { createHash } from "../hash.ts";
 import { printLines } from "../line.ts";
 import { ObjectReader } from "../objects/object-states.ts";
+import { createOutputCheck } from "../output-check.ts";
 import { packageVersion } from "../package-version.ts";
 import { RecordingProxy } from "../proxy/recording-proxy.ts";
 import { recordingRoutes } from "../recording-routes.ts";
@@ -122,6 +123,7 @@ class Recording {
       contents: options.contents,
       endpointPath: options.path,
       hash: createHash(),
+      checkOutput: createOutputCheck(),
       mapStack: createPlaces(dirname(user.path)),
       // With several Workers, wrangler marks the lines of each, and the user sees these marks without the recorder too.
       ...(args.configs.length > 1 ? {} : { workerName: this.#workerName }),
