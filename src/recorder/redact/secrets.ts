@@ -92,11 +92,17 @@ export class KnownSecrets {
     for (const start of from) {
       for (const end of to) {
         const piece = run.slice(start, end);
-        if (piece.length >= KNOWN_LENGTH_MIN && this.#values.has(piece)) return run.replaceAll(piece, REDACTED);
+        if (piece.length < KNOWN_LENGTH_MIN || !this.#values.has(piece)) continue;
+        if (!isWord(piece) || /[=:@]/.test(run[start - 1] ?? "")) return run.replaceAll(piece, REDACTED);
       }
     }
     return run;
   }
+}
+
+/** A word may be a secret, but in another word, such as `session-unknown`, it is none. */
+function isWord(text: string): boolean {
+  return text.length <= 16 && isName(text);
 }
 
 /** Adds a value as the newest, and removes the oldest if there are too many. */
