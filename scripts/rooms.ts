@@ -82,7 +82,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   cli: {
     holds: "the command line",
-    rooms: ["core", "http", "safe", "client", "node", "skills", "testing"],
+    rooms: ["core", "http", "safe", "client", "node", "node/record", "skills", "testing"],
     packages: ["node:*", "commander", "@clack/prompts", "eventsource-parser", "jsonc-parser", "fflate"],
   },
   reference: {

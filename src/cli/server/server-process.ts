@@ -107,7 +107,7 @@ function byLine(print: (line: string) => void): (text: string) => void {
  *
  * @throws {CliError} if one is not `NAME=VALUE`, or names a variable that is not set.
  */
-function readVariables(lines: readonly string[] = []): Record<string, string> {
+export function readVariables(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", given] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(line) ?? [];

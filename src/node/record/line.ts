@@ -17,8 +17,18 @@ const PART_MAX = 60;
 /** The maximum number of lines that wait. */
 const WAITING_MAX = 1_000;
 
+/** How lines are printed. */
+export interface LineOptions {
+  /** Whether the Worker reports what happens inside of it, for which a line waits. @default true */
+  readonly hasTail?: boolean;
+}
+
 /** Prints a line for each exchange that has ended. Returns the function that ends it. */
-export function printLines(recorder: Recorder, print: (line: string) => void): () => void {
+export function printLines(
+  recorder: Recorder,
+  print: (line: string) => void,
+  { hasTail = true }: LineOptions = {},
+): () => void {
   const waiting = new Map<LiveEntry, NodeJS.Timeout>();
   const printed = new WeakSet<LiveEntry>();
   const finish = (entry: LiveEntry) => {
@@ -29,7 +39,7 @@ export function printLines(recorder: Recorder, print: (line: string) => void): (
   };
   const stop = recorder.onChange((entry) => {
     if (printed.has(entry) || entry.imported || entry.outcome === "running" || entry.isControl) return;
-    if (recorder.isSettled(entry) || waiting.size >= WAITING_MAX) finish(entry);
+    if (!hasTail || recorder.isSettled(entry) || waiting.size >= WAITING_MAX) finish(entry);
     else if (!waiting.has(entry)) waiting.set(entry, setTimeout(() => finish(entry), REPORT_WITHIN_MS).unref());
   });
   return () => {

@@ -19,22 +19,26 @@ const COMPARED_MAX = 2_000;
 /** The routes of a recording, apart from those of a running Worker. */
 export type RecordingRoutes = Omit<RouteOptions, "objects" | "causeFault" | "info">;
 
-/** Returns the routes. @param server The server that a copied test starts. */
+/** Returns the routes. @param server The server that a copied test uses. Undefined if it is one that no test can reach. */
 export function recordingRoutes(
   recorder: Recorder,
   info: () => RecorderInfo,
-  server: () => TestedServer,
+  server: () => TestedServer | undefined,
 ): RecordingRoutes {
+  const find = (id: string) => recorder.entry(id);
   const copied = (id: string, copy: (entry: Entry) => Copied) => {
-    const entry = recorder.entry(id);
+    const entry = find(id);
     return entry && copy(entry);
   };
-  const find = (id: string) => recorder.entry(id);
+  const writeTest = (entry: Entry): Copied => {
+    const tested = server();
+    if (!tested) return { problem: "A test can be written only of a server that has a URL." };
+    return copyAsTest(entry, { server: tested, path: info().endpoint.path, find });
+  };
   return {
     recorder,
-    copyAsCurl: (id) => copied(id, (entry) => copyAsCurl(entry, new URL(info().endpoint.url).origin)),
-    copyAsTest: (id) =>
-      copied(id, (entry) => copyAsTest(entry, { server: server(), path: info().endpoint.path, find })),
+    copyAsCurl: (id) => copied(id, (entry) => copyAsCurl(entry, originOf(info()))),
+    copyAsTest: (id) => copied(id, writeTest),
     exportRecording: () => toRecording(recorder.entries(), info(), Date.now()),
     importRecording(file): ImportResult {
       const ids = recorder.import(parseRecording(file));
@@ -50,6 +54,10 @@ export function recordingRoutes(
       return compareEntries(findAll(a, find), findAll(b, find));
     },
   };
+}
+
+function originOf({ endpoint }: RecorderInfo): string {
+  return URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "";
 }
 
 /** @throws {Error} a sentence, if an entry does not exist. */

@@ -19,6 +19,7 @@ import {
 } from "../../recorder/api.ts";
 import type { Recorder } from "../../recorder/recorder.ts";
 import { EventFeed } from "./event-feed.ts";
+import { isLoopback } from "./loopback.ts";
 import { readPageFile } from "./page-files.ts";
 
 /** What the routes serve. */
@@ -213,8 +214,8 @@ const LOCAL_HOST = /^(?:localhost|(?:[a-z\d-]+\.)+localhost|127(?:\.\d{1,3}){3}|
 
 /** Returns why a request is refused. */
 function findProblem({ headers, method, socket }: IncomingMessage): string | undefined {
-  if ((socket as { isLocal?: boolean }).isLocal !== true)
-    return "The recorder is shown on the machine on which it runs only.";
+  const isLocal = (socket as { isLocal?: boolean }).isLocal ?? isLoopback(socket.remoteAddress ?? "");
+  if (!isLocal) return "The recorder is shown on the machine on which it runs only.";
   const host = headers.host ?? "";
   if (!LOCAL_HOST.test(host)) return "The recorder is shown at localhost and at loopback addresses only.";
   const { origin } = headers;

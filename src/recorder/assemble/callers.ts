@@ -14,7 +14,7 @@ const SESSION_PARAMETER = /[?&]sessionId=([^&#]+)/;
 
 /** Returns what the head of a request says about its sender, and a key for the session. */
 export function identify(request: WireRequest, assembly: Assembly): Caller {
-  const { headers, method, path } = request;
+  const { headers, method, path, isHttp = true } = request;
   const { redactor, hash, links } = assembly;
   const id = findHeader(headers, "mcp-session-id") ?? SESSION_PARAMETER.exec(path)?.[1];
   const token = readToken(findHeader(headers, "authorization"));
@@ -24,7 +24,8 @@ export function identify(request: WireRequest, assembly: Assembly): Caller {
   const [plain = ""] = path.split("?", 1);
   const shown = plain === assembly.endpointPath ? plain : redactor.path(plain);
   const facts: EntryFacts = {
-    http: { method: /^[A-Z]{1,20}$/.test(method) ? method : "?", path: shown },
+    ...(isHttp ? { http: { method: /^[A-Z]{1,20}$/.test(method) ? method : "?", path: shown } } : {}),
+    ...request.known,
     ...known,
     ...(version === undefined ? {} : toVersion(version)),
     ...(session === undefined ? {} : { session }),

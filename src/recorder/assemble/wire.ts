@@ -13,6 +13,17 @@ export interface WireRequest {
   /** The path with its query, as it was sent. */
   readonly path: string;
   readonly headers: readonly Header[];
+  /** False for a message that is sent without HTTP, as over stdio. @default true */
+  readonly isHttp?: boolean;
+  /** What is known of the connection: client and version, if a handshake has said it. */
+  readonly known?: ConnectionFacts;
+}
+
+/** What the messages of a connection have in common. */
+export interface ConnectionFacts {
+  readonly client?: { readonly name: string; readonly version: string };
+  readonly version?: string;
+  readonly era?: "legacy" | "modern";
 }
 
 /** The content of a body: JSON, or its size if it is something else or too large. */

@@ -27,7 +27,7 @@ export function copyAsCurl(entry: Entry, origin: string): Copied {
   if (messages.some(hasState))
     return { problem: "This request continues an earlier one, whose sealed state is not recorded." };
   const { http } = entry;
-  if (!http) return { problem: "This is no request." };
+  if (!http) return { problem: "This is no request over HTTP." };
   const headers = (entry.request?.headers ?? []).filter(
     ([name]) => /^[\w-]+$/.test(name) && !LEFT_OUT.has(name.toLowerCase()),
   );

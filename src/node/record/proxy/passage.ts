@@ -322,6 +322,7 @@ export class Passage {
 function reset(stream: Duplex): void {
   stream.on("error", () => undefined);
   if (stream.destroyed) return;
-  if ("resetAndDestroy" in stream) (stream as Socket).resetAndDestroy();
+  // Only a plain connection can be reset.
+  if ("resetAndDestroy" in stream && !("encrypted" in stream)) (stream as Socket).resetAndDestroy();
   else stream.destroy();
 }

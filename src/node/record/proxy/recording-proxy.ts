@@ -10,6 +10,7 @@ import { duplexPair } from "node:stream";
 import { RECORDER_PATH } from "../../../recorder/api.ts";
 import type { Recorder } from "../../../recorder/recorder.ts";
 import { EXCHANGE_HEADER } from "../../../recorder/tail/tail-event.ts";
+import { isLoopback } from "../loopback.ts";
 import { headerOf } from "./http-reader.ts";
 import { ObservedExchange } from "./observed-exchange.ts";
 import { Passage, type PassageOptions, type PassingRequest } from "./passage.ts";
@@ -140,11 +141,6 @@ export class RecordingProxy {
     if (!isAnswer || this.delayMs === 0) return undefined;
     return new Promise((resolve) => setTimeout(resolve, this.delayMs));
   }
-}
-
-/** Whether an address is one of this machine that others cannot reach. */
-export function isLoopback(address: string): boolean {
-  return address === "::1" || /^(?:::ffff:)?127\./.test(address);
 }
 
 function listenAt(server: Server, host: string, port: number): Promise<void> {
