@@ -1,5 +1,5 @@
 /**
- * `mcp-edge dev`: runs `wrangler dev`, and prints the URL of the endpoint once the server answers.
+ * `mcp-edge dev`: runs `wrangler dev`, and prints the URL of the endpoint once the server is ready.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { DevRecording } from "./record/dev/record-dev.ts";
 
-/** The options of `mcp-edge dev`, separated from those that are passed to wrangler. */
+/** The options of `mcp-edge dev`, and the arguments for wrangler. */
 interface DevOptions {
-  /** Path of the endpoint. */
+  /** The path of the endpoint. */
   readonly path: string;
   /** Whether calls are recorded. */
   readonly record: boolean;
@@ -26,7 +26,7 @@ interface DevOptions {
 /** The oldest major version of Node that wrangler supports. */
 const WRANGLER_NODE_MIN = 22;
 
-/** Removes the options of this command from the arguments. All others are for wrangler. */
+/** Separates the options of this command from the arguments for wrangler. */
 function readOptions(args: readonly string[]): DevOptions {
   let path = "/mcp";
   const flags = new Set<string>();
@@ -55,9 +55,9 @@ const FLAGS: ReadonlySet<string> = new Set(["--no-record", "--verbose", "--conte
 const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 
 /**
- * Runs `wrangler dev` of the project in the current folder until it ends, with its output and its keyboard shortcuts.
+ * Runs `wrangler dev` for the project in the current folder until it ends. Its output is shown, and its keyboard shortcuts work.
  *
- * @param args Arguments of `wrangler dev`, and those of this command: `--path` for an endpoint that is not at `/mcp`, `--no-record`,
+ * @param args Arguments for `wrangler dev`, and those of this command: `--path` if the endpoint is not at `/mcp`, `--no-record`,
  *   `--verbose`, `--contents` and `--faults`.
  * @returns The exit code.
  */
@@ -66,19 +66,19 @@ export async function dev(args: readonly string[]): Promise<number> {
   const { path, wrangler } = options;
   if (Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN) {
     console.error(
-      `mcp-edge: this is Node ${process.versions.node}, and wrangler needs ${WRANGLER_NODE_MIN} or newer. Write: npm install --save-dev node@24`,
+      `mcp-edge: this is Node ${process.versions.node}, but wrangler requires Node ${WRANGLER_NODE_MIN} or newer. Run: npm install --save-dev node@24`,
     );
     return 1;
   }
   const program = findWrangler();
   if (!program) {
-    console.error("mcp-edge: wrangler is not installed in this project. Write: npm install --save-dev wrangler");
+    console.error("mcp-edge: wrangler is not installed in this project. Run: npm install --save-dev wrangler");
     return 1;
   }
   const recording = await prepareRecording(options, program);
   if (recording === "failed") return 1;
   const { nodeArguments = [], wranglerArguments = wrangler } = recording ?? {};
-  // The fourth channel is how wrangler reports that it is ready, and at which port.
+  // On the IPC channel, wrangler reports that it is ready, and on which port.
   const child = spawn(process.execPath, [...nodeArguments, program, "dev", ...wranglerArguments], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
@@ -97,7 +97,7 @@ export async function dev(args: readonly string[]): Promise<number> {
       console.error(`mcp-edge: wrangler cannot be started: ${error.message}`);
       resolve(1);
     });
-    // The code is null if wrangler was ended by a signal that was forwarded to it.
+    // The code is null if a forwarded signal ended wrangler.
     child.once("close", (code) => {
       if (code && !isReady) console.error(`mcp-edge: wrangler dev has ended. ${LOOK_ABOVE}`);
       else if (code && !stopped.isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
@@ -132,8 +132,8 @@ function forwardSignals(child: ChildProcess): { readonly isStopped: boolean } {
 }
 
 /**
- * Ends wrangler when npm's shell has ended. npm sends signals to the shell that runs a script, and the shell ends
- * without forwarding them.
+ * Ends wrangler when the shell of npm has ended. npm sends signals to the shell that runs a script, and the shell ends without
+ * forwarding them.
  */
 function endWithNpm(end: () => void): void {
   const { ppid } = process;
@@ -146,7 +146,7 @@ function endWithNpm(end: () => void): void {
   timer.unref();
 }
 
-/** Returns the path of wrangler's program. Its command is not used, because it does not forward every signal. */
+/** Returns the path of wrangler's main program. The command `wrangler` is not used, because it does not forward every signal. */
 function findWrangler(): string | undefined {
   try {
     const file = createRequire(join(process.cwd(), "package.json")).resolve("wrangler/package.json");
@@ -156,7 +156,7 @@ function findWrangler(): string | undefined {
   }
 }
 
-/** Returns the host and port of the server from the message that wrangler sends when it is ready. */
+/** Returns the server's host and port from the message that wrangler sends when it is ready; undefined for other messages. */
 function readReady(message: unknown): string | undefined {
   if (typeof message !== "string" || !message.includes("DEV_SERVER_READY")) return undefined;
   const { ip, port } = JSON.parse(message) as { ip: string; port: number };
@@ -171,17 +171,17 @@ function findScheme(args: readonly string[]): "http" | "https" {
     : "http";
 }
 
-/** Prints the page of the endpoint or, if it has none, its URL. If the server failed to start, prints that instead. */
+/** Prints the page of the endpoint, or its URL if it has no page. If the server does not work, prints the reason instead. */
 async function introduce(url: string, recording: DevRecording | undefined): Promise<void> {
   const headers = recording ? { "User-Agent": recording.userAgent } : {};
   const { page, needsToken, problem } = await look(url, headers);
   const rule = "─".repeat(20);
   if (problem !== undefined) {
-    console.error(`${rule}\nThe MCP server at ${url} does not work yet. ${problem}\n${rule}`);
+    console.error(`${rule}\nThe MCP server at ${url} is not working. ${problem}\n${rule}`);
     return;
   }
   const hint = needsToken
-    ? "The endpoint needs a token, so its contents are not shown here."
+    ? "The endpoint requires a token, so its contents are not shown here."
     : "Add page() to the option use of edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
   const recorded = recording ? `What each call does: ${recording.page}\n` : "";
@@ -193,10 +193,10 @@ async function introduce(url: string, recording: DevRecording | undefined): Prom
 
 const CONNECT =
   "To add it to Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, ChatGPT or the Inspector: npx mcp-edge connect <host>";
-/** The maximum number of tools that are named. */
+/** The maximum number of tool names that are printed. */
 const TOOLS_SHOWN = 20;
 
-/** Lists the tools of a server without a page, and how to call the first. Undefined if it cannot be asked. */
+/** Describes the tools of a server without a page, and how to call the first one. Returns undefined if that fails. */
 async function listTools(url: string, headers: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
     const { connect } = await import("../client/index.ts");
@@ -213,13 +213,13 @@ async function listTools(url: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-/** The answer of the endpoint to a request for its page. */
+/** What the response of the endpoint to a request for its page reveals. */
 interface Look {
-  /** The page as text; undefined if the server shows none or refuses it. */
+  /** The page as text; undefined if the server has no page or refuses the request. */
   readonly page?: string | undefined;
   /** Whether the server refused the request because it authenticates callers. */
   readonly needsToken?: boolean;
-  /** The reason why the server does not work. Undefined if it works. */
+  /** Why the server does not work; undefined if it works. */
   readonly problem?: string;
 }
 
@@ -231,15 +231,15 @@ async function look(url: string, headers: Readonly<Record<string, string>>): Pro
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
     return { page: isPage ? text : undefined, needsToken: response.status === 401 };
   } catch {
-    // With HTTPS, the request may fail only because this process does not trust the certificate.
+    // With HTTPS, the request may only fail because this process does not trust the certificate.
     return url.startsWith("https:") ? {} : { problem: LOOK_ABOVE };
   }
 }
 
-const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx mcp-edge check-config";
-const START_AGAIN = "It cannot reload every change: start it again after a change of Durable Object classes.";
+const LOOK_ABOVE = "See the messages above. If they do not name the cause, run: npx mcp-edge check-config";
+const START_AGAIN = "It cannot reload every change. Start it again after you change Durable Object classes.";
 
-/** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
+/** Returns the message of a JSON-RPC error, such as an error that lists what is wrong with the configuration. */
 function describeProblem(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };

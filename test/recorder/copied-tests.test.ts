@@ -61,13 +61,16 @@ afterAll(async () => {
 
 const CAPABLE = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
 
+/** A name with the characters that end strings of JavaScript and begin expressions in them. */
+const QUOTED_NAME = ["Ada \"'`$", "{}"].join("");
+
 /** Makes the calls that are recorded. */
 async function useServer(): Promise<void> {
   const url = recorded.url("/mcp");
   const modern = new ModernClient(url);
   const legacy = await LegacyClient.open(url, { capabilities: { elicitation: {} } });
   for (const client of [modern, legacy]) {
-    await (await client.call("hello", { name: "Ada \"'`${}" })).text();
+    await (await client.call("hello", { name: QUOTED_NAME })).text();
     await (await client.call("sum", { a: 1, b: 2 })).text();
     await (await client.call("ids")).text();
     await (await client.call("fails")).text();

@@ -1,11 +1,11 @@
 /**
- * HTML in which every inserted text is escaped, and the response that carries it.
+ * Creates HTML in which all inserted strings are escaped, and the responses that contain it.
  *
  * @module
  */
 import { cleanText } from "../../safe/clean-text.ts";
 
-/** A piece of HTML. Only {@link html} creates it, so a text cannot be taken for HTML. */
+/** A piece of HTML. It has its own class, so that a string is never inserted as HTML. */
 export class Html {
   readonly #text: string;
 
@@ -18,10 +18,10 @@ export class Html {
   }
 }
 
-/** What can be inserted into HTML. A text is escaped; undefined inserts nothing. */
+/** A value that can be inserted into HTML. Strings are escaped, and undefined is omitted. */
 export type Insertable = string | Html | undefined | readonly Insertable[];
 
-/** Creates HTML from a template. Attributes must have double quotes. */
+/** Creates HTML from a template. Attribute values must be in double quotes. */
 export function html(template: TemplateStringsArray, ...inserted: readonly Insertable[]): Html {
   return new Html(template.map((part, index) => part + insert(inserted[index])).join(""));
 }
@@ -34,14 +34,14 @@ function insert(value: Insertable): string {
 }
 
 /**
- * The maximum number of characters of a name that are shown.
- * @limit characters A name that a page shows. It is cut off.
+ * The maximum number of characters of a displayed name.
+ * @limit characters A name on a page. A longer name is truncated.
  */
 const NAME_MAX = 60;
 
 /**
- * Returns a text of an outsider on one line: without invisible characters and marks that reorder text, with at most
- * three combining marks on a character, and shortened.
+ * Returns an untrusted string on one line, truncated, without invisible characters and marks that reorder text, and with at most
+ * three combining marks on each character.
  */
 export function plain(text: string, max = NAME_MAX): string {
   const line = cleanText(text)
@@ -52,24 +52,24 @@ export function plain(text: string, max = NAME_MAX): string {
   return characters.length > max ? `${characters.slice(0, max).join("").trim()}…` : line;
 }
 
-/** Shows a text of an outsider in quotation of its own: its direction cannot reorder the text around it. */
+/** Returns an untrusted string in a `bdi` element, so that its text direction cannot reorder the text around it. */
 export function isolated(text: string, max?: number): Html {
   return html`<bdi>${plain(text, max)}</bdi>`;
 }
 
-/** Fills the places such as `{client}` of a text. */
+/** Replaces the placeholders of a text, such as `{client}`. */
 export function fill(text: string, values: Readonly<Record<string, Insertable>> = {}): Html {
   const parts = text.split(/\{(\w+)\}/);
   return html`${parts.map((part, index) => (index % 2 === 0 ? part : values[part]))}`;
 }
 
 /**
- * The style of every page. System colours follow the reader's dark or light mode, and high contrast. Names and hosts
+ * The style of all pages. System colours follow the dark or light mode and the contrast that the user has chosen. Names and hosts
  * wrap anywhere, so that no part of them can be pushed out of sight.
  *
- * "Allow" takes no click of a mouse until the pointer has been over the page for a moment. A page could otherwise open
- * a window above this one, ask for a double-click, and close the window between the two clicks, so that the second one
- * allows access. Keyboards, and devices without a mouse, do not wait.
+ * The button "Allow" ignores mouse clicks until the pointer has been over the page for a moment. Otherwise an attacker's page could
+ * open a window in front of this page, ask for a double-click, and close the window between the two clicks, so that the second
+ * click allows access. Keyboards, and devices without a mouse, are not delayed.
  */
 export const STYLE =
   ":root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}" +
@@ -83,18 +83,18 @@ export const STYLE =
   "@media(hover:hover){html:not(:hover) [value=allow]{pointer-events:none}html:hover [value=allow]{animation:.6s wait}}" +
   "@keyframes wait{from,to{pointer-events:none}}";
 
-/** The SHA-256 hash of {@link STYLE}, so that the policy allows this style only. */
+/** The SHA-256 hash of {@link STYLE}, which is the only style that the Content Security Policy allows. */
 const STYLE_HASH = "PQUDve7Nn3hB/2g/cCMA54e2Znb+8C9KCDJUGUx+wc8=";
 
-/** What a page is made of. */
-export interface Page {
+/** The parts of a page. */
+export interface HtmlPage {
   readonly status?: number;
   readonly language: string;
   readonly title: Html;
   readonly body: Html;
-  /** Elements for the head. */
+  /** Additional elements of the head. */
   readonly head?: Html | undefined;
-  /** The source of the logo for the policy. Without it, the page can load no image. */
+  /** The source of the logo in the Content Security Policy. Without it, the page cannot load images. */
   readonly imageSource?: string | undefined;
   /** Whether the page has forms. */
   readonly hasForms?: boolean;
@@ -103,19 +103,16 @@ export interface Page {
 }
 
 /**
- * Creates the response.
+ * Creates the response for a page.
  *
- * - The policy admits no script, no frame around the page, and forms to this origin only. Chromium applies
- * `form-action` to
- *   the redirects after a form too, so a form must not be answered with a redirect to a client. See `goTo()` of the pages.
- * - The referrer policy is `same-origin`: with `no-referrer`, browsers send `Origin: null` with forms, which could not
- * be
- *   told from a foreign page.
- * - There is no Cross-Origin-Opener-Policy, because it would cut the connection between a client's page and the window
- * that
- *   it has opened for the sign-in.
+ * - The Content Security Policy blocks scripts and frames around the page, and allows forms only to this origin. Chromium also
+ *   applies `form-action` to redirects that follow a form, so the response to a form must not redirect to a client. See `goTo()`
+ *   of {@link SignInPages}.
+ * - The referrer policy is `same-origin`. With `no-referrer`, browsers send `Origin: null` with forms, as pages of other sites can.
+ * - There is no Cross-Origin-Opener-Policy, because it would separate a client's page from the window that it has opened for the
+ *   sign-in.
  */
-export function respond(page: Page): Response {
+export function respond(page: HtmlPage): Response {
   const { status = 200, language, title, body, head, imageSource, hasForms = false, cookies = [] } = page;
   const policy = [
     "default-src 'none'",

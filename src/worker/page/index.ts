@@ -10,7 +10,7 @@ import type { Endpoint } from "../../http/endpoint.ts";
 import type { Admitted } from "../../http/endpoint-types.ts";
 import { createPage, type PageForm, pageForm } from "../../http/page.ts";
 import { findExecution } from "../execution.ts";
-import type { HonoEnv, PagePart } from "../parts.ts";
+import type { HonoEnv, PagePart, Part } from "../parts.ts";
 
 /** Options of {@link page}. */
 export interface PageOptions {
@@ -37,21 +37,21 @@ const OPTIONS: OptionTable<PageOptions> = { root: null };
  * export default edge(server, { use: [page()] });
  * ```
  */
-export function page(options: PageOptions = {}): PagePart {
+export function page(options: PageOptions = {}): Part {
   checkOptions("page(): ", options, OPTIONS);
   const { root = true } = options;
-  return {
+  const part: PagePart = {
     slot: "page",
-    mount: (app, endpoint, path) => {
+    mount: (app, { endpoint, path }) => {
       // A path with variables does not give the URL of the endpoint.
       if (root && !/[:*]/.test(path)) showAtRoot(app, endpoint, path);
       return (request, env, execution) => {
         const form = pageForm(request);
-        if (!form) return undefined;
-        return show(endpoint, request, env, execution, form);
+        return form && respondWithPage(endpoint, form, request, { env, execution });
       };
     },
   };
+  return part;
 }
 
 function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): void {
@@ -60,23 +60,24 @@ function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: stri
     const form = new URL(raw.url).pathname === "/" ? pageForm(raw) : undefined;
     // As a request for the endpoint, so that a rule of a plugin for its path counts here too.
     const request = new Request(new URL(path, raw.url), raw);
-    const response = form && (await show(endpoint, request, context.env, findExecution(context), form));
+    const { env } = context;
+    const response =
+      form && (await respondWithPage(endpoint, form, request, { env, execution: findExecution(context) }));
     // If the endpoint refuses the page, `/` answers 404.
     return response?.ok ? response : context.text("404 Not Found", 404);
   });
 }
 
-/** Serves the page. */
-function show(
+/** Returns the page, or the refusal of the endpoint. */
+function respondWithPage(
   endpoint: Endpoint,
-  request: Request,
-  env: unknown,
-  execution: Execution | undefined,
   form: PageForm,
+  request: Request,
+  { env, execution }: { readonly env: unknown; readonly execution: Execution | undefined },
 ): Response | Promise<Response> {
   const { origin, pathname } = new URL(request.url);
-  const serve = ({ registry }: Admitted) => Promise.resolve(createPage(registry, origin + pathname, form));
-  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve);
+  const show = ({ registry }: Admitted) => Promise.resolve(createPage(registry, origin + pathname, form));
+  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", show);
 }
 
 /**

@@ -8,7 +8,7 @@ import { recordStdio } from "../../../node/record/wire/record-stdio.ts";
 import type { WireOptions } from "../../../node/record/wire/recording.ts";
 import { CliError, Exit } from "../../exit.ts";
 import { readHeaders } from "../../server/open-target.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { readVariables } from "../../server/server-process.ts";
 import { findName, readTarget } from "../../server/target.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
@@ -32,7 +32,7 @@ export async function record(server: string, options: RecordOptions): Promise<nu
 }
 
 async function recordUrl(
-  target: Target & { readonly kind: "http" },
+  target: ServerAddress & { readonly kind: "http" },
   options: RecordOptions,
   wire: WireOptions,
   terminal: Terminal,
@@ -51,7 +51,7 @@ async function recordUrl(
 }
 
 async function recordCommand(
-  target: Target & { readonly kind: "stdio" },
+  target: ServerAddress & { readonly kind: "stdio" },
   options: RecordOptions,
   wire: WireOptions,
   terminal: Terminal,
