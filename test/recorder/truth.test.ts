@@ -1,3 +1,4 @@
+// @module-tag long
 /** What the recorder counts is what is billed: the same as counting inside of the objects, for every shape of use. */
 import { expect, test } from "vitest";
 import type { Billed } from "../../scripts/cost/counted-worker.ts";
