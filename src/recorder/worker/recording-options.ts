@@ -54,3 +54,8 @@ function within(name: string, value: unknown, fallback: number, [min, max]: read
   const range = name === "share" ? "above 0, at most 1" : `from ${min} to ${max}`;
   throw new KitError("options-invalid", `recorder(): ${name} is ${String(value)}; use a number ${range}.`);
 }
+
+/** Whether a call is recorded. Decided by its trace, which all invocations of a call share. */
+export function isInShare(traceId: string, share: number): boolean {
+  return share >= 1 || Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < share;
+}
