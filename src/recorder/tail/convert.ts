@@ -144,8 +144,12 @@ function convertError({ name, message, stack }: JsonObject) {
 function bounded(value: unknown): unknown {
   if (typeof value === "string") return text(value);
   if (typeof value !== "object" || value === null) return typeof value === "bigint" ? Number(value) : value;
-  const json = JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each)) ?? "";
-  return json.length > TEXT_MAX ? text(json) : value;
+  try {
+    const json = JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each)) ?? "";
+    return json.length > TEXT_MAX ? text(json) : value;
+  } catch {
+    return "<nested deeper>";
+  }
 }
 
 function text(value: unknown): string {
