@@ -24,7 +24,7 @@ const FOLDERS = ["../../page-app", "../../../dist/page-app"].map((path) => join(
 
 /** Returns a file of the page. Undefined if there is none of this path. */
 export async function readPageFile(path: string): Promise<PageFile | undefined> {
-  const [name, type] = FILES[path] ?? [];
+  const [name, type] = (Object.hasOwn(FILES, path) ? FILES[path] : undefined) ?? [];
   if (name === undefined || type === undefined) return undefined;
   for (const folder of FOLDERS) {
     const bytes = await readFile(join(folder, name)).catch(() => undefined);

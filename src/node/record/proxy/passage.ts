@@ -308,7 +308,8 @@ export class Passage {
     const left = this.#inFlight.filter((each) => each.leg !== leg);
     this.#inFlight.splice(0, this.#inFlight.length, ...left);
     // The routes of the recorder are another server: that their connection ends is nothing to a client that waits for no response.
-    if (leg.isInside && lost.length === 0 && !isComplete) return;
+    const isOver = this.#hasClientEnded && this.#waiting.length === 0;
+    if (leg.isInside && lost.length === 0 && !isComplete && !isOver) return;
     if (isLost && lost.length > 0) reset(this.#client);
     else this.#client.end();
   }
