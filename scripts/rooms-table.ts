@@ -30,6 +30,11 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "worker/page":
     "the page for browsers: `http/page.ts` writes it, with the lines for curl, the Inspector and Claude Code; `mcp-edge dev` prints it as text",
   "worker/token-store": "an object that keeps the tokens of clients in Workers",
+  "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
+  "recorder/findings": "what is probably a fault in an entry, and where",
+  "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
+  "recorder/recording": "recordings as files, comparisons, commands for curl, tests",
+  "recorder/tail": "the tail Worker, which reports what workerd tells it",
   "cli/commands":
     "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when the command runs",
   "cli/server": "the server of a command: what `<server>` means, the connection, sign-in",

@@ -59,11 +59,27 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["authorization-server", "http", "core"],
     packages: [],
   },
+  recorder: {
+    holds:
+      "what `mcp-edge dev` records: entries from the wire and from workerd's tail, redaction, findings, recordings. Of core, only `basics` and `protocol`",
+    rooms: ["core"],
+    packages: [],
+  },
+  "recorder/worker": {
+    holds: "`recorder()`: a Worker that records another one in production, and its object",
+    rooms: ["recorder", "schema", "core"],
+    packages: ["cloudflare:*"],
+  },
   node: {
     holds:
       "stdio, a server for Node, `dev` and `check-config`; commands, files and requests of handlers; files of tokens",
-    rooms: ["core", "safe", "client", "skills"],
+    rooms: ["core", "safe", "client", "skills", "node/record"],
     packages: ["node:*", "jsonc-parser"],
+  },
+  "node/record": {
+    holds: "the recorder of `mcp-edge dev` and `record`: the proxy, its routes, objects, faults",
+    rooms: ["recorder", "core", "safe", "client", "node"],
+    packages: ["node:*", "eventsource-parser"],
   },
   testing: {
     holds: "workerd in a test, cut connections, a client in memory",
@@ -72,7 +88,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   cli: {
     holds: "the command line",
-    rooms: ["core", "http", "safe", "client", "node", "skills", "testing"],
+    rooms: ["core", "http", "safe", "client", "node", "node/record", "skills", "testing"],
     packages: ["node:*", "commander", "@clack/prompts", "eventsource-parser", "jsonc-parser", "fflate"],
   },
   reference: {

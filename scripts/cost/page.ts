@@ -1,23 +1,9 @@
 /** Writes docs/cost.md from counts and the published prices. */
+import { dollarsPerMillion, PRICES } from "../../src/recorder/price.ts";
 import type { IdleCounts } from "./idle.ts";
 import type { Counted } from "./shapes.ts";
 import type { SignInCounts } from "./sign-in.ts";
 
-/** Published prices of Workers Paid in US dollars, without the included amounts. */
-export const PRICES = {
-  readOn: "2026-11-21",
-  workerRequest: 0.3e-6,
-  objectRequest: 0.15e-6,
-  /** A WebSocket message into an object is a twentieth of a request. */
-  message: 0.15e-6 / 20,
-  rowRead: 0.001e-6,
-  rowWritten: 1e-6,
-  /** One second of an object in memory: 128 MB at $12.50 per million GB-s. */
-  objectSecond: 0.128 * 12.5e-6,
-} as const;
-
-/** Sessions a day. */
-const SESSIONS = 1_000_000;
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** A server in the document: its name, and its counts by shape. */
@@ -28,15 +14,7 @@ export interface Server {
 
 /** Returns what a million sessions of a shape cost in a day, in dollars. */
 export function dollarsOf(counted: Counted): number {
-  const seconds = counted.held?.isAwake ? DAY_SECONDS : 0;
-  const one =
-    counted.workerRequests * PRICES.workerRequest +
-    (counted.requests + counted.alarms) * PRICES.objectRequest +
-    counted.messages * PRICES.message +
-    counted.rowsRead * PRICES.rowRead +
-    counted.rowsWritten * PRICES.rowWritten +
-    seconds * PRICES.objectSecond;
-  return one * SESSIONS;
+  return dollarsPerMillion(counted, counted.held?.isAwake ? DAY_SECONDS : 0);
 }
 
 /** Returns the whole document. */

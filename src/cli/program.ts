@@ -24,6 +24,7 @@ import { newProject } from "./commands/new/command.ts";
 import { ping } from "./commands/ping/command.ts";
 import { prompt } from "./commands/prompt/command.ts";
 import { read } from "./commands/read/command.ts";
+import { record } from "./commands/record/command.ts";
 import { serverJson } from "./commands/server-json/command.ts";
 import { servers } from "./commands/servers/command.ts";
 import { skills } from "./commands/skills/command.ts";
@@ -39,7 +40,10 @@ import { packageVersion } from "./version.ts";
 
 /** The commands, grouped under the headings of `--help`. */
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
-  { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, check, types, logout] },
+  {
+    heading: "Servers:",
+    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, record, types, logout],
+  },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
   { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },

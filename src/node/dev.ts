@@ -3,40 +3,67 @@
  *
  * @module
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type { DevRecording } from "./record/dev/record-dev.ts";
 
 /** The options of `mcp-edge dev`, and the arguments for wrangler. */
 interface DevOptions {
   /** The path of the endpoint. */
   readonly path: string;
+  /** Whether calls are recorded. */
+  readonly record: boolean;
+  /** Whether wrangler's lines about requests are printed too. */
+  readonly verbose: boolean;
+  /** Whether arguments, results and log lines are recorded as they are. */
+  readonly contents: boolean;
+  /** Whether faults can be caused that need a part in the Worker. */
+  readonly faults: boolean;
   readonly wrangler: readonly string[];
 }
 
 /** The oldest major version of Node that wrangler supports. */
 const WRANGLER_NODE_MIN = 22;
 
-/** Separates `--path` from the arguments for wrangler. */
+/** Separates the options of this command from the arguments for wrangler. */
 function readOptions(args: readonly string[]): DevOptions {
   let path = "/mcp";
+  const flags = new Set<string>();
   const wrangler: string[] = [];
   for (let at = 0; at < args.length; at++) {
-    const [name, value] = (args[at] ?? "").split(/=(.*)/, 2);
-    if (name !== "--path") wrangler.push(args[at] ?? "");
-    else path = value ?? args[++at] ?? path;
+    const arg = args[at] ?? "";
+    const [name, value] = arg.split(/=(.*)/, 2);
+    if (name === "--path") path = value ?? args[++at] ?? path;
+    else if (FLAGS.has(arg)) flags.add(arg);
+    else wrangler.push(arg);
   }
-  return { path: path.startsWith("/") ? path : `/${path}`, wrangler };
+  return {
+    path: path.startsWith("/") ? path : `/${path}`,
+    record: !flags.has("--no-record") && !wrangler.some((arg) => ENDS.has(arg)),
+    verbose: flags.has("--verbose"),
+    contents: flags.has("--contents"),
+    faults: flags.has("--faults"),
+    wrangler,
+  };
 }
+
+/** The options without a value. */
+const FLAGS: ReadonlySet<string> = new Set(["--no-record", "--verbose", "--contents", "--faults"]);
+
+/** Arguments with which wrangler prints something and ends. */
+const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 
 /**
  * Runs `wrangler dev` for the project in the current folder until it ends. Its output is shown, and its keyboard shortcuts work.
  *
- * @param args Arguments for `wrangler dev`, and `--path` if the endpoint is not at `/mcp`.
+ * @param args Arguments for `wrangler dev`, and those of this command: `--path` if the endpoint is not at `/mcp`, `--no-record`,
+ *   `--verbose`, `--contents` and `--faults`.
  * @returns The exit code.
  */
 export async function dev(args: readonly string[]): Promise<number> {
-  const { path, wrangler } = readOptions(args);
+  const options = readOptions(args);
+  const { path, wrangler } = options;
   if (Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN) {
     console.error(
       `mcp-edge: this is Node ${process.versions.node}, but wrangler requires Node ${WRANGLER_NODE_MIN} or newer. Run: npm install --save-dev node@24`,
@@ -48,26 +75,24 @@ export async function dev(args: readonly string[]): Promise<number> {
     console.error("mcp-edge: wrangler is not installed in this project. Run: npm install --save-dev wrangler");
     return 1;
   }
+  const recording = await prepareRecording(options, program);
+  if (recording === "failed") return 1;
+  const { nodeArguments = [], wranglerArguments = wrangler } = recording ?? {};
   // On the IPC channel, wrangler reports that it is ready, and on which port.
-  const child = spawn(process.execPath, [program, "dev", ...wrangler], {
+  const child = spawn(process.execPath, [...nodeArguments, program, "dev", ...wranglerArguments], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
+  recording?.started(child);
   let isReady = false;
   child.on("message", (message) => {
     const address = readReady(message);
     isReady ||= address !== undefined;
-    if (address) void introduce(`${findScheme(wrangler)}://${address}${path}`);
+    if (address) recording?.ready();
+    const origin = recording?.origin ?? `${findScheme(wrangler)}://${address}`;
+    if (address) void introduce(`${origin}${path}`, recording);
   });
-  // Ctrl-C in a terminal reaches wrangler too. Any other signal reaches only this process.
-  let isStopped = false;
-  const forward = (signal: NodeJS.Signals) => {
-    isStopped = true;
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, forward);
-  endWithNpm(() => child.kill("SIGTERM"));
-  return new Promise((resolve) => {
+  const stopped = forwardSignals(child);
+  const code = await new Promise<number>((resolve) => {
     child.once("error", (error) => {
       console.error(`mcp-edge: wrangler cannot be started: ${error.message}`);
       resolve(1);
@@ -75,10 +100,35 @@ export async function dev(args: readonly string[]): Promise<number> {
     // The code is null if a forwarded signal ended wrangler.
     child.once("close", (code) => {
       if (code && !isReady) console.error(`mcp-edge: wrangler dev has ended. ${LOOK_ABOVE}`);
-      else if (code && !isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
+      else if (code && !stopped.isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
       resolve(code ?? 0);
     });
   });
+  await recording?.close();
+  return code;
+}
+
+/** Prepares the recording, unless it is turned off or not possible. */
+async function prepareRecording(options: DevOptions, program: string): Promise<DevRecording | "failed" | undefined> {
+  if (!options.record) return undefined;
+  const { recordDev } = await import("./record/dev/record-dev.ts");
+  const prepared = await recordDev({ ...options, program });
+  if ("origin" in prepared) return prepared;
+  if (prepared.reason !== undefined) console.error(`mcp-edge: ${prepared.reason}`);
+  return prepared.isFatal ? "failed" : undefined;
+}
+
+/** Forwards signals to wrangler. */
+function forwardSignals(child: ChildProcess): { readonly isStopped: boolean } {
+  const state = { isStopped: false };
+  // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
+  const forward = (signal: NodeJS.Signals) => {
+    state.isStopped = true;
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, forward);
+  endWithNpm(() => child.kill("SIGTERM"));
+  return state;
 }
 
 /**
@@ -122,8 +172,9 @@ function findScheme(args: readonly string[]): "http" | "https" {
 }
 
 /** Prints the page of the endpoint, or its URL if it has no page. If the server does not work, prints the reason instead. */
-async function introduce(url: string): Promise<void> {
-  const { page, needsToken, problem } = await look(url);
+async function introduce(url: string, recording: DevRecording | undefined): Promise<void> {
+  const headers = recording ? { "User-Agent": recording.userAgent } : {};
+  const { page, needsToken, problem } = await look(url, headers);
   const rule = "─".repeat(20);
   if (problem !== undefined) {
     console.error(`${rule}\nThe MCP server at ${url} is not working. ${problem}\n${rule}`);
@@ -133,9 +184,10 @@ async function introduce(url: string): Promise<void> {
     ? "The endpoint requires a token, so its contents are not shown here."
     : "Add page() to the option use of edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
-  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${rule}`);
+  const recorded = recording ? `What each call does: ${recording.page}\n` : "";
+  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${recorded}${rule}`);
   if (page !== undefined || needsToken) return;
-  const offered = await listTools(url);
+  const offered = await listTools(url, headers);
   if (offered !== undefined) console.log(`${offered}\n${rule}`);
 }
 
@@ -145,10 +197,10 @@ const CONNECT =
 const TOOLS_SHOWN = 20;
 
 /** Describes the tools of a server without a page, and how to call the first one. Returns undefined if that fails. */
-async function listTools(url: string): Promise<string | undefined> {
+async function listTools(url: string, headers: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
     const { connect } = await import("../client/index.ts");
-    const client = await connect(url, { name: "mcp-edge dev", version: "1.0.0", timeoutMs: 10_000 });
+    const client = await connect(url, { name: "mcp-edge dev", version: "1.0.0", timeoutMs: 10_000, headers });
     const tools = client.server.capabilities.tools ? await client.tools().all() : [];
     await client.close();
     const names = tools.map(({ name }) => name);
@@ -171,9 +223,9 @@ interface Look {
   readonly problem?: string;
 }
 
-async function look(url: string): Promise<Look> {
+async function look(url: string, headers: Readonly<Record<string, string>>): Promise<Look> {
   try {
-    const response = await fetch(url, { headers: { Accept: "text/plain" } });
+    const response = await fetch(url, { headers: { Accept: "text/plain", ...headers } });
     const text = await response.text();
     if (response.status >= 500) return { problem: describeProblem(text) };
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");

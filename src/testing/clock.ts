@@ -13,10 +13,15 @@ let isMoved = false;
 export class McpEdgeTestingClock extends WorkerEntrypoint {
   /** Sets how far the clock of this isolate is ahead, in milliseconds. */
   moveTo(ms: number): void {
-    offsetMs = ms;
-    if (!isMoved) replaceDate();
-    isMoved = true;
+    moveClock(ms);
   }
+}
+
+/** Sets by how many milliseconds the clock of this isolate is ahead. */
+export function moveClock(ms: number): void {
+  offsetMs = ms;
+  if (!isMoved) replaceDate();
+  isMoved = true;
 }
 
 function replaceDate(): void {

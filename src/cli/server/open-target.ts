@@ -125,7 +125,7 @@ function keepCredentials(value: string): void {
 }
 
 /** @throws {CliError} if a header is not `Name: value`. */
-function readHeaders(lines: readonly string[] = []): Record<string, string> {
+export function readHeaders(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];

@@ -111,7 +111,7 @@ function byLine(print: (line: string) => void): (text: string) => void {
  *
  * @throws {CliError} if a value is neither `NAME=VALUE` nor `NAME`, or names a variable that is not set.
  */
-function readVariables(lines: readonly string[] = []): Record<string, string> {
+export function readVariables(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", given] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(line) ?? [];
