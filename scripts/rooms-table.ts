@@ -14,6 +14,7 @@ const END = "<!-- The end of what `npm run docs` writes. -->";
 
 /** The folders of the large rooms, with their contents. */
 const FOLDERS: Readonly<Record<string, string>> = {
+  "http/page": "the page for browsers: how to connect, what the server offers, its style",
   "worker/access": "who may call and how often: `auth` (tokens), `dpop`, `rates`, `audit`",
   "worker/durable": "`durable()`, all parts that need objects; the entry",
   "worker/sessions": "sessions: ids, objects, the event log, the streams and their sockets",

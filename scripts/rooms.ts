@@ -22,9 +22,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   schema: { holds: "raw JSON Schema as a tool schema", rooms: ["core"], packages: ["@cfworker/json-schema"] },
-  http: {
-    holds: "requests to responses: classification, refusals, Server-Sent Events",
+  look: {
+    holds: "the look of all pages: brand, style, HTML; and the response that carries a page",
     rooms: ["core"],
+    packages: [],
+  },
+  http: {
+    holds: "requests to responses: classification, refusals, Server-Sent Events, the page for browsers",
+    rooms: ["look", "core"],
     packages: [],
   },
   safe: {
@@ -45,17 +50,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   worker: {
     holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
-    rooms: ["http", "core"],
+    rooms: ["http", "look", "core"],
     packages: ["cloudflare:*", "hono", "hono/*"],
   },
   "authorization-server": {
     holds: "the authorization server, which is also a client of identity providers",
-    rooms: ["worker", "client", "safe", "http", "core"],
+    rooms: ["worker", "client", "safe", "http", "look", "core"],
     packages: ["cloudflare:*", "hono", "hono/*", "oauth4webapi"],
   },
   "authorization-server/dev": {
     holds: "an identity provider for local development; no other file may import it, so no deployment contains it",
-    rooms: ["authorization-server", "http", "core"],
+    rooms: ["authorization-server", "http", "look", "core"],
     packages: [],
   },
   node: {
