@@ -38,6 +38,14 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "client/skills": "skills of a server, and the files that they consist of",
   "client/state": "the extension that tells what a client is doing",
   "client/host": "several servers at once",
+  "page-app/api": "the routes of the recorder",
+  "page-app/state":
+    "signals: the connection, the lists of the server, calls, questions, tasks, the timeline, the route",
+  "page-app/forms": "forms from JSON Schema: fields, values, checks, completion",
+  "page-app/content": "results: content blocks, JSON as a tree, views of MCP Apps",
+  "page-app/timeline": "the recorded calls: the list, an opened entry with its lanes, faults, comparison",
+  "page-app/panels": "tools, prompts, resources, tasks, objects, questions and settings",
+  "page-app/parts": "what several panels use: icons, dialogs, the shell",
   "cli/commands":
     "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when it runs",
   "cli/server": "the server of a command: what `<server>` means, the connection, sign-in",
@@ -130,5 +138,5 @@ function isKnown(folder: string): boolean {
 /** Returns the TypeScript files below src/, with slashes. */
 export function sourcePaths(): string[] {
   const names = readdirSync(`${ROOT}src`, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".ts")).map((name) => name.replaceAll("\\", "/"));
+  return names.filter((name) => /\.tsx?$/.test(name)).map((name) => name.replaceAll("\\", "/"));
 }

@@ -48,6 +48,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["client", "core"],
     packages: [],
   },
+  recorder: {
+    holds: "what is recorded of a call: entries, and the interface between `mcp-edge dev` and its page",
+    rooms: ["core"],
+    packages: [],
+  },
+  "page-app": {
+    holds: "the page of `mcp-edge dev`, an application for browsers; `npm run build` bundles it into `dist/page-app`",
+    rooms: ["client", "recorder", "look", "core"],
+    packages: ["preact", "preact/*", "@preact/signals"],
+  },
   worker: {
     holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
     rooms: ["http", "look", "core"],
@@ -174,7 +184,7 @@ const LINES_MAX = 400;
 /** Returns every forbidden import, circle of imports, crowded folder and long file below a folder with the layout of src/. */
 export function findProblems(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
-  const files = names.filter((file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file));
+  const files = names.filter((file) => /\.tsx?$/.test(file) && !FILES_OF_ADD.test(file));
   const texts = new Map(files.map((file) => [file, readFileSync(`${src}/${file}`, "utf8")]));
   const imports = [...texts].flatMap(([file, text]) =>
     importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),

@@ -1,0 +1,123 @@
+/**
+ * Everything that happened in an entry, in the order of time.
+ *
+ * @module
+ */
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { Entry } from "../../recorder/entry.ts";
+import { JsonTree } from "../content/json-tree.tsx";
+import { duration } from "../parts/text.ts";
+import type { EventKind, Lane, LaneEvent, Lanes } from "./lanes.ts";
+
+/** Events are shown in portions of this size. */
+const PORTION = 200;
+
+const KINDS: readonly (readonly [EventKind, string])[] = [
+  ["message", "Messages"],
+  ["work", "Calls"],
+  ["storage", "Storage"],
+  ["log", "Logs"],
+  ["exception", "Exceptions"],
+];
+
+interface Props {
+  readonly lanes: Lanes;
+  /** The event that was chosen in the drawing. */
+  readonly chosen: string | undefined;
+  readonly omitted: Entry["omitted"];
+}
+
+export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props): JSX.Element {
+  const hidden = useSignal<ReadonlySet<EventKind>>(new Set());
+  const shown = useSignal(PORTION);
+  const kept = events.filter(({ kind }) => !hidden.value.has(kind));
+  const left = omitted && omitted.messages + omitted.spans + omitted.logs;
+  const toggle = (kind: EventKind) => {
+    const next = new Set(hidden.value);
+    if (!next.delete(kind)) next.add(kind);
+    hidden.value = next;
+  };
+  return (
+    <section class="events">
+      <header class="bar">
+        <h2>In order</h2>
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend in sight. */}
+        <div class="switch" role="group" aria-label="Kinds in the list">
+          {KINDS.filter(([kind]) => events.some((each) => each.kind === kind)).map(([kind, text]) => (
+            <button type="button" key={kind} aria-pressed={!hidden.value.has(kind)} onClick={() => toggle(kind)}>
+              {text}
+            </button>
+          ))}
+        </div>
+      </header>
+      {events.length === 0 && <p class="empty">Nothing was recorded of this call.</p>}
+      <ol>
+        {kept.slice(0, shown.value).map((event) => (
+          <EventRow
+            key={event.id}
+            event={event}
+            lane={lanes.find(({ id }) => id === event.lane)}
+            isChosen={event.id === chosen}
+          />
+        ))}
+      </ol>
+      {kept.length > shown.value && (
+        <button
+          type="button"
+          onClick={() => {
+            shown.value += PORTION;
+          }}
+        >
+          {PORTION} more of {kept.length}
+        </button>
+      )}
+      {left !== undefined && left > 0 && <p class="about">{left} more were counted, but not kept.</p>}
+    </section>
+  );
+}
+
+function EventRow({
+  event,
+  lane,
+  isChosen,
+}: {
+  readonly event: LaneEvent;
+  readonly lane: Lane | undefined;
+  readonly isChosen: boolean;
+}): JSX.Element {
+  const { id, atMs, endMs, text, note, kind, isBad, detail } = event;
+  const line = (
+    <>
+      <span class="at">{duration(Math.max(0, atMs))}</span>
+      <span class="place">
+        {kind === "message" ? (note === "to the server" ? "Client →" : "Client ←") : (lane?.title ?? "")}
+      </span>
+      <span class="text">
+        {isBad && <b class="bad">Problem: </b>}
+        {text}
+      </span>
+      <span class="about">
+        {kind === "message" ? "" : note}
+        {endMs !== undefined && ` ${duration(endMs - atMs)}`}
+      </span>
+    </>
+  );
+  const className = `is-${kind} ${isBad ? "is-bad" : ""}`;
+  if (detail === undefined)
+    return (
+      <li class={className} id={`event-${id}`} tabIndex={-1}>
+        <div class="line">{line}</div>
+      </li>
+    );
+  return (
+    <li class={className}>
+      <details key={String(isChosen)} open={isChosen}>
+        <summary class="line" id={`event-${id}`}>
+          {line}
+        </summary>
+        <JsonTree value={detail} open={3} />
+      </details>
+    </li>
+  );
+}
