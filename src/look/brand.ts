@@ -11,7 +11,7 @@ import { KitError } from "../core/protocol/errors.ts";
  *
  * ```ts
  * const brand = { name: "Notes", logo: "/logo.svg", accent: "#0f766e" };
- * const app = edge(server, { use: [durable(), page(brand), authorizationServer({ ...brand, identity, allow })] });
+ * export default edge(server, { use: [page(brand)] }); // and authorizationServer({ ...brand, identity, allow })
  * ```
  */
 export interface Brand {

@@ -6,11 +6,13 @@
 import { McpServer, ToolError } from "../core/index.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { addExamples } from "./examples.ts";
+import { inGroup } from "./in-group.ts";
 import { addPrompts } from "./prompts.ts";
 import { addQuestions } from "./questions.ts";
 import { addResources } from "./resources.ts";
 import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
 import { addTasks } from "./tasks.ts";
+import { addTour } from "./tour.ts";
 
 const contactSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -54,15 +56,22 @@ const sum = jsonSchema<{ sum: number }>({
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Creates the server. Each test can create its own. */
+/** Creates the server: first what a person would try, then the fixtures of the official suite. Each test can create its own. */
 export function createReferenceServer(): McpServer {
   const server = new McpServer({
     name: "mcp-edge-reference",
     title: "mcp-edge reference server",
     version: "0.1.0",
+    description: "An example of each thing that mcp-edge does, and the fixtures of the official conformance suite.",
     instructions: "Has an example of each feature, for conformance suites and for trying out clients.",
   });
+  addTour(server);
+  addFixtures(inGroup(server, "Official suite"));
+  return server;
+}
 
+/** Adds the definitions that the official suite calls by their names. */
+function addFixtures(server: McpServer): void {
   server.tool(
     "test_simple_text",
     { description: "Returns one text", annotations: { readOnlyHint: true } },
@@ -181,5 +190,4 @@ export function createReferenceServer(): McpServer {
   addResources(server);
   addPrompts(server);
   addTasks(server);
-  return server;
 }
