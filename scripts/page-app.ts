@@ -87,7 +87,7 @@ async function shorten(script: string): Promise<string> {
   const options = {
     module: true,
     ecma: 2020,
-    compress: { passes: 3, unsafe_arrows: true, unsafe_methods: true, keep_fargs: false },
+    compress: { passes: 3, inline: 1, unsafe: true, unsafe_arrows: true, keep_fargs: false },
   } as const;
   return (await minify(script, options)).code ?? script;
 }

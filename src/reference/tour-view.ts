@@ -74,6 +74,6 @@ addEventListener("message", ({ source, data }) => {
 document.getElementById("again").onclick = async () => show(await request("tools/call", { name: "roll_dice", arguments: { dice } }));
 await request("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "dice", version: "1.0.0" }, appCapabilities: {} });
 send({ method: "ui/notifications/initialized", params: {} });
-send({ method: "ui/notifications/size-changed", params: { height: document.documentElement.scrollHeight } });
+send({ method: "ui/notifications/size-changed", params: { height: document.body.offsetHeight } });
 </script>
 `;

@@ -1,7 +1,7 @@
 /** Chromium without a window, for tests: one page, in which a test runs expressions. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type CDPSession, launch, type Page } from "puppeteer-core";
+import { type Browser, type CDPSession, type KeyInput, launch, type Page } from "puppeteer-core";
 import { findProgram } from "./programs.ts";
 
 /** The flag for a computer with a mouse. Without it, pages learn that there is none. */
@@ -71,8 +71,13 @@ export class Chromium implements AsyncDisposable {
   }
 
   /** Presses and releases a key, as a keyboard does. */
-  async press(key: "Tab" | "Enter" | " "): Promise<void> {
+  async press(key: KeyInput): Promise<void> {
     await this.#page.keyboard.press(key === " " ? "Space" : key);
+  }
+
+  /** Types text with the keyboard. */
+  async type(text: string): Promise<void> {
+    await this.#page.keyboard.type(text);
   }
 
   /** Clicks the middle of the element that a selector finds, with the mouse, as soon as it takes clicks. */

@@ -25,7 +25,7 @@ export class OpenedPage implements AsyncDisposable {
     await buildPageApp(`${ROOT}dist/page-app`);
     const worker = await startWorker({ entry, objects: ["McpObject"] });
     const recorder = await RecorderStub.start(worker.origin);
-    const browser = await Chromium.start(WITH_CLIPBOARD);
+    const browser = await Chromium.start();
     await browser.open(recorder.page());
     const page = new OpenedPage(worker, recorder, browser);
     await browser.resize(1400, 900);
@@ -66,6 +66,19 @@ export class OpenedPage implements AsyncDisposable {
     await this.browser.run(`(${SET})(${found}, ${JSON.stringify(value)})`);
   }
 
+  /** Sets the value of the control that a selector finds. */
+  async fillSelector(selector: string, value: string): Promise<void> {
+    await this.browser.run(`(${SET})(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(value)})`);
+  }
+
+  /** Types into the control with a label, key by key. */
+  async typeInto(label: string, text: string): Promise<void> {
+    const found = `(${CONTROL})(${JSON.stringify(label)})`;
+    await this.browser.waitFor(`${found} !== undefined`);
+    await this.browser.run(`${found}.focus()`);
+    await this.browser.type(text);
+  }
+
   /** Returns the text of the elements that a selector finds. */
   async texts(selector: string): Promise<string[]> {
     const expression = `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => each.innerText.trim())`;
@@ -83,8 +96,6 @@ export class OpenedPage implements AsyncDisposable {
     await this.worker.stop();
   }
 }
-
-const WITH_CLIPBOARD = "--enable-blink-features=Clipboard";
 
 const CONTROL = `(text) => {
   const label = [...document.querySelectorAll("label, legend")].find((each) => each.checkVisibility() && (each.firstChild?.textContent.trim() === text || each.innerText.trim() === text || each.innerText.trim().startsWith(text + "\\\\n")));

@@ -5,13 +5,11 @@
  */
 import type { JSX } from "preact";
 import type { ContentBlock, ResourceContents } from "../../client/index.ts";
-import { Icon } from "../parts/icon.tsx";
 import { linkTo } from "../state/route.ts";
 import { isLargeJson, sizeOf, sourceOf } from "./content-facts.ts";
 import { JsonTree } from "./json-tree.tsx";
 
 export function Blocks({ content }: { readonly content: readonly ContentBlock[] }): JSX.Element {
-  if (content.length === 0) return <p class="empty">No content.</p>;
   // Blocks have no other identity than their place.
   return (
     <>
@@ -43,7 +41,7 @@ function BlockBody({ block }: { readonly block: ContentBlock }): JSX.Element {
     case "resource_link":
       return (
         <a class="resource-link" href={linkTo("resource", block.uri)}>
-          <Icon name="link" /> {block.title ?? block.name} <code>{block.uri}</code>
+          {block.title ?? block.name} <code>{block.uri}</code>
         </a>
       );
     case "resource":

@@ -31,6 +31,13 @@ export function isLargeJson(text: string): unknown {
   }
 }
 
+/** Returns the content without text that only repeats the structured result as JSON, as tools do for older clients. */
+export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ContentBlock[] {
+  if (structuredContent === undefined) return content;
+  const own = JSON.stringify(structuredContent);
+  return content.filter((block) => block.type !== "text" || JSON.stringify(isLargeJson(block.text)) !== own);
+}
+
 /** One piece of a result as a model gets it. */
 export interface ModelPiece {
   /** `text` is read as it is; the others are what hosts convert for their model, or leave out. */
@@ -54,7 +61,7 @@ export function toModelPieces({ content, isError, structuredContent }: CallToolR
       ? [
           {
             kind: "note",
-            text: "Nothing: most hosts pass only content to the model, and there is none beside the structured result.",
+            text: "Nothing: most hosts pass only content to the model, and there is none.",
           } as const,
         ]
       : []),

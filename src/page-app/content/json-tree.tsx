@@ -6,6 +6,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { Fold } from "../parts/fold.tsx";
 
 /** Members and items are shown in portions of this size. */
 const PORTION = 100;
@@ -67,38 +68,22 @@ function Text({ text }: { readonly text: string }): JSX.Element {
 }
 
 function Branch({ value, name, open = 0 }: TreeProps): JSX.Element {
-  const isOpen = useSignal(open > 0);
   const shown = useSignal(PORTION);
   const entries = Object.entries(value as object);
-  const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  if (entries.length === 0)
-    return (
-      <div>
-        {name !== undefined && <span class="key">{name}: </span>}
-        {begin}
-        {end}
-      </div>
-    );
+  const size = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
+  const title = (
+    <>
+      {name !== undefined && <span class="key">{name}: </span>}
+      <span class="literal">{size}</span>
+    </>
+  );
+  if (entries.length === 0) return <div>{title}</div>;
   return (
-    <details
-      open={isOpen.value}
-      onToggle={({ currentTarget }) => {
-        isOpen.value = currentTarget.open;
-      }}
-    >
-      <summary>
-        {name !== undefined && <span class="key">{name}: </span>}
-        {begin}
-        {!isOpen.value && (
-          <span class="literal">
-            {" "}
-            {entries.length} {end}
-          </span>
-        )}
-      </summary>
-      {isOpen.value &&
-        entries.slice(0, shown.value).map(([key, item]) => <Node key={key} name={key} value={item} open={open - 1} />)}
-      {isOpen.value && entries.length > shown.value && (
+    <Fold title={title} isOpen={open > 0}>
+      {entries.slice(0, shown.value).map(([key, item]) => (
+        <Node key={key} name={key} value={item} open={open - 1} />
+      ))}
+      {entries.length > shown.value && (
         <button
           type="button"
           class="quiet"
@@ -109,6 +94,6 @@ function Branch({ value, name, open = 0 }: TreeProps): JSX.Element {
           {PORTION} more of {entries.length}
         </button>
       )}
-    </details>
+    </Fold>
   );
 }

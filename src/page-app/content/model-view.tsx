@@ -17,7 +17,7 @@ export function ModelView({ result }: { readonly result: CallToolResult }): JSX.
             {text}
           </pre>
         ) : (
-          <p class={kind} key={at}>
+          <p class="about" key={at}>
             {text}
           </p>
         ),

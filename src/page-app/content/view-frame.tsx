@@ -8,7 +8,9 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { confirmCall } from "../panels/confirm.tsx";
-import { toError } from "../state/calls.ts";
+import { Fold } from "../parts/fold.tsx";
+import { useLoaded } from "../parts/loaded.ts";
+import { Mistake } from "../parts/panel-frame.tsx";
 import { connected } from "../state/connection.ts";
 import { JsonTree } from "./json-tree.tsx";
 import { type ViewCall, ViewHost } from "./view-host.ts";
@@ -21,28 +23,16 @@ export function viewOf(meta: JsonObject | undefined): string | undefined {
   return typeof uri === "string" && uri.startsWith("ui://") ? uri : undefined;
 }
 
-interface Loaded {
+interface View {
   readonly html: string;
   readonly hosts: ViewHosts;
 }
 
 /** Reads the view of a tool, and shows it. */
 export function ViewPanel({ uri, call }: { readonly uri: string; readonly call: ViewCall }): JSX.Element {
-  const loaded = useSignal<Loaded | { readonly problem: string } | undefined>(undefined);
+  const { value, problem } = useLoaded(() => readView(uri), [uri]);
   const isAllowed = useSignal(false);
-  useEffect(() => {
-    readView(uri).then(
-      (view) => {
-        loaded.value = view;
-      },
-      (error: unknown) => {
-        loaded.value = { problem: toError(error).message };
-      },
-    );
-  }, [uri]);
-  const { value } = loaded;
-  if (!value) return <p class="about">Reading the view…</p>;
-  if ("problem" in value) return <p class="mistake">The view cannot be shown: {value.problem}</p>;
+  if (!value) return problem ? <Mistake text={problem} /> : <p class="about">Reading the view…</p>;
   const wanted = allHosts(value.hosts);
   return (
     <div class="view">
@@ -69,7 +59,7 @@ export function ViewPanel({ uri, call }: { readonly uri: string; readonly call: 
   );
 }
 
-async function readView(uri: string): Promise<Loaded> {
+async function readView(uri: string): Promise<View> {
   const { contents } = await connected().readResource(uri);
   const [first] = contents;
   if (!first) throw new Error("The resource is empty.");
@@ -147,8 +137,7 @@ function Done({ host }: { readonly host: ViewHost }): JSX.Element | null {
   const { value: done } = host.done;
   if (done.length === 0) return null;
   return (
-    <details class="done">
-      <summary>What the view did ({done.length})</summary>
+    <Fold title={`What the view did (${done.length})`}>
       <ul>
         {done.map((text, at) => (
           <li key={at}>{text}</li>
@@ -159,6 +148,6 @@ function Done({ host }: { readonly host: ViewHost }): JSX.Element | null {
           The model sees of the view: <JsonTree value={host.context.value} />
         </>
       )}
-    </details>
+    </Fold>
   );
 }

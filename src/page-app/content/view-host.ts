@@ -7,7 +7,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { CallToolResult, Tool } from "../../client/index.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { toError } from "../state/calls.ts";
+import { messageOf } from "../state/calls.ts";
 
 const VERSION = "2026-01-26";
 
@@ -32,7 +32,7 @@ export interface ViewCall {
 }
 
 /** Requests of a view that are passed on to the server as they are. */
-const PASSED = new Set(["resources/read", "resources/list", "resources/templates/list", "prompts/list", "tools/list"]);
+const PASSED = /^(tools|prompts|resources)\/(list|templates\/list|read)$/;
 /** The number of lines that are kept of what a view did. */
 const DONE_KEPT = 100;
 /** The largest height of a frame, in CSS pixels. */
@@ -64,7 +64,7 @@ export class ViewHost {
     try {
       this.#post({ id, result: await this.#answer(method, params) });
     } catch (error) {
-      this.#post({ id, error: { code: -32603, message: toError(error).message } });
+      this.#post({ id, error: { code: -32603, message: messageOf(error) } });
     }
   }
 
@@ -86,7 +86,7 @@ export class ViewHost {
   }
 
   async #answer(method: string, params: JsonObject): Promise<JsonObject> {
-    if (PASSED.has(method)) {
+    if (PASSED.test(method)) {
       this.#note(method);
       return this.#services.request(method, params);
     }
@@ -147,9 +147,7 @@ export class ViewHost {
         toolInfo: { tool: this.#call.tool },
         displayMode: "inline",
         availableDisplayModes: ["inline"],
-        containerDimensions: { maxHeight: HEIGHT_MAX },
         locale: navigator.language,
-        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
         platform: "web",
       },
     };

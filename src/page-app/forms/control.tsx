@@ -5,7 +5,8 @@
  */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Icon } from "../parts/icon.tsx";
+import { Mistake } from "../parts/panel-frame.tsx";
+import { CompletedInput } from "./completed-input.tsx";
 import type { FormState } from "./form-state.ts";
 import type { Choice, Field } from "./schema.ts";
 import type { Path } from "./values.ts";
@@ -78,11 +79,7 @@ export function Notes({ form, path, field }: Described): JSX.Element {
           {field.description}
         </p>
       )}
-      {mistake && (
-        <p class="mistake" id={`${id}-mistake`}>
-          <Icon name="bad" /> {mistake}
-        </p>
-      )}
+      <Mistake text={mistake} id={`${id}-mistake`} />
     </>
   );
 }
@@ -121,6 +118,7 @@ function TextControl(props: ControlProps<"text">): JSX.Element {
     spellcheck: false,
     autocomplete: "off",
   } as const;
+  if (form.completes) return <CompletedInput form={form} path={path} shared={shared} />;
   // The types of preact tie roles to single types of inputs.
   return field.isLong ? <textarea rows={1} {...shared} /> : <input type={field.input as "text"} {...shared} />;
 }
@@ -250,11 +248,7 @@ function JsonControl(props: ControlProps<SimpleKind>): JSX.Element {
         value={text}
         onInput={({ currentTarget }) => take(currentTarget.value)}
       />
-      {isWrong && (
-        <p class="mistake">
-          <Icon name="bad" /> This is not JSON yet. The last JSON counts.
-        </p>
-      )}
+      <Mistake text={isWrong ? "This is not JSON yet. The last JSON counts." : ""} />
     </>
   );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { CompletionReference } from "../../client/index.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { check, type Mistake } from "./check.ts";
 import { SchemaReader } from "./schema.ts";
@@ -24,8 +25,11 @@ export class FormState {
   /** Whether mistakes are shown: not before the person has tried to send. */
   readonly showsMistakes: Signal<boolean> = signal(false);
   readonly mistakes: ReadonlySignal<readonly Mistake[]>;
+  readonly completes: CompletionReference | undefined;
 
-  constructor(id: string, schema: JsonObject) {
+  /** @param completes The prompt or template whose arguments the server completes. */
+  constructor(id: string, schema: JsonObject, completes?: CompletionReference) {
+    this.completes = completes;
     this.id = id;
     this.schema = schema;
     this.reader = new SchemaReader(schema);
@@ -72,10 +76,16 @@ export class FormState {
       return (error as Error).message;
     }
   }
+}
 
-  reset(): void {
-    this.value.value = initialValue(this.reader, this.schema) ?? {};
-    this.text.value = JSON.stringify(this.value.value, null, 2);
-    this.showsMistakes.value = false;
-  }
+/** Forms keep what was filled in while the page shows something else. */
+const forms = new Map<string, FormState>();
+
+/** Returns the form of a definition, which is a new one if its schema has changed. */
+export function formOf(id: string, schema: JsonObject, completes?: CompletionReference): FormState {
+  const known = forms.get(id);
+  if (known && JSON.stringify(known.schema) === JSON.stringify(schema)) return known;
+  const made = new FormState(id, schema, completes);
+  forms.set(id, made);
+  return made;
 }

@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { announce } from "../parts/announce.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Mistake } from "../parts/panel-frame.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { FieldView } from "./field.tsx";
 import type { FormState } from "./form-state.ts";
@@ -26,7 +27,7 @@ export function SchemaForm({ form, action, onSend, children }: FormProps): JSX.E
     const [first] = form.mistakes.value;
     if (first && !isForced) {
       form.showsMistakes.value = true;
-      announce(`${form.mistakes.value.length} values do not fit the schema.`);
+      announce(doNotFit(form.mistakes.value.length));
       // The mistakes are shown first, so that the focused field is described by its own.
       requestAnimationFrame(() => document.getElementById(form.idOf(first.path))?.focus());
       return;
@@ -93,43 +94,24 @@ function JsonText({ form }: { readonly form: FormState }): JSX.Element {
           problem.value = form.takeText(currentTarget.value);
         }}
       />
-      {problem.value && (
-        <p class="mistake">
-          <Icon name="bad" /> {problem.value}
-        </p>
-      )}
+      <Mistake text={problem.value} />
     </div>
   );
 }
 
 function Mistakes({ form, onForce }: { readonly form: FormState; readonly onForce: () => void }): JSX.Element | null {
-  const { value: mistakes } = form.mistakes;
-  if (!form.showsMistakes.value || mistakes.length === 0) return null;
+  const { length } = form.mistakes.value;
+  if (!form.showsMistakes.value || length === 0) return null;
   return (
-    <div class="note">
-      <p>
-        <Icon name="bad" /> {mistakes.length === 1 ? "One value does" : `${mistakes.length} values do`} not fit the
-        schema:
-      </p>
-      <ul>
-        {mistakes.slice(0, 10).map(({ path, text }) => (
-          <li key={path.join("/")}>
-            <a
-              href={`#${form.idOf(path)}`}
-              onClick={(event) => {
-                event.preventDefault();
-                document.getElementById(form.idOf(path))?.focus();
-              }}
-            >
-              {path.join(" / ") || "Arguments"}
-            </a>
-            : {text}
-          </li>
-        ))}
-      </ul>
+    <div class="bar">
+      <Mistake text={doNotFit(length)} />
       <button type="button" onClick={onForce}>
         Send anyway
       </button>
     </div>
   );
+}
+
+function doNotFit(mistakes: number): string {
+  return mistakes === 1 ? "One value does not fit the schema." : `${mistakes} values do not fit the schema.`;
 }

@@ -140,23 +140,15 @@ export class SchemaReader {
     return isObject(part) && typeof part.$ref === "string" ? this.#find(part.$ref) : isObject(part) ? part : {};
   }
 
-  /** Finds a schema by a reference inside the document: a JSON Pointer, or an anchor of a definition. */
+  /** Finds a schema by a JSON Pointer inside the document. Other references are not followed. */
   #find(reference: string): JsonObject {
     if (reference === "#") return this.#root;
-    if (!reference.startsWith("#")) return {};
-    if (!reference.startsWith("#/")) return this.#findAnchor(reference.slice(1));
+    if (!reference.startsWith("#/")) return {};
     let found: unknown = this.#root;
     for (const part of reference.slice(2).split("/")) {
       const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
       found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     }
-    return isObject(found) ? found : {};
-  }
-
-  #findAnchor(anchor: string): JsonObject {
-    const { $defs, definitions } = this.#root;
-    const all = [$defs, definitions].filter(isObject).flatMap((each) => Object.values(each));
-    const found = all.find((each) => isObject(each) && each.$anchor === anchor);
     return isObject(found) ? found : {};
   }
 }

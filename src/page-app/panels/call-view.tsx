@@ -3,41 +3,37 @@
  *
  * @module
  */
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import type { CallToolResult, GetPromptResult, Progress, ReadResourceResult, Tool } from "../../client/index.ts";
 import { Blocks, Contents } from "../content/blocks.tsx";
+import { withoutDouble } from "../content/content-facts.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { ModelView } from "../content/model-view.tsx";
 import { ViewPanel, viewOf } from "../content/view-frame.tsx";
 import { announce } from "../parts/announce.tsx";
 import { Copy } from "../parts/copy.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Switch } from "../parts/switch.tsx";
-import { duration } from "../parts/text.ts";
+import { clock, duration } from "../parts/text.ts";
 import { type Call, calls, type Outcome } from "../state/calls.ts";
 import { linkTo } from "../state/route.ts";
 import { findEntry } from "../state/timeline.ts";
 
-/** A call with what is needed to show its result. */
-export interface ShownCall {
+/** A call, and its tool if it is one of a tool. */
+interface ShownCall {
   readonly made: Call;
-  readonly tool?: Tool | undefined;
+  readonly tool: Tool | undefined;
 }
 
 /** The calls with a key, the newest first and open. */
-export function CallList({
-  of,
-  show,
-}: {
-  readonly of: string;
-  readonly show: (call: { made: Call }) => ShownCall;
-}): JSX.Element {
-  const own = useComputed(() => calls.value.filter(({ key }) => key === of));
+export function CallList({ of, tool }: { readonly of: string; readonly tool?: Tool }): JSX.Element {
+  const own = calls.value.filter(({ key }) => key === of);
   return (
     <>
-      {own.value.map((made, at) => (
-        <CallView key={made.id} {...show({ made })} isNewest={at === 0} />
+      {own.map((made, at) => (
+        <CallView key={made.id} made={made} tool={tool} isNewest={at === 0} />
       ))}
     </>
   );
@@ -49,18 +45,13 @@ function CallView({ made, tool, isNewest }: ShownCall & { readonly isNewest: boo
     if (value) announce(describe(value)[1]);
   });
   const { value: outcome } = made.outcome;
+  const result = outcome?.kind === "result" && <ResultView made={made} tool={tool} outcome={outcome} />;
   return (
     <section class="call" aria-label="Result">
       <CallHead made={made} outcome={outcome} />
       {outcome === undefined && <Waiting made={made} />}
       <Logs made={made} />
-      {outcome?.kind === "result" && isNewest && <ResultView made={made} tool={tool} outcome={outcome} />}
-      {outcome?.kind === "result" && !isNewest && (
-        <details>
-          <summary>Result</summary>
-          <ResultView made={made} tool={tool} outcome={outcome} />
-        </details>
-      )}
+      {result && (isNewest ? result : <Fold title="Result">{result}</Fold>)}
       {outcome?.kind === "error" && <ErrorView outcome={outcome} />}
     </section>
   );
@@ -84,7 +75,7 @@ function CallHead({ made, outcome }: { readonly made: Call; readonly outcome: Ou
         <Icon name={icon} /> {text}
       </h2>
       {ended !== undefined && <span class="about">{duration(ended - made.startedAtMs)}</span>}
-      <span class="about">{new Date(made.startedAtMs).toLocaleTimeString()}</span>
+      <span class="about">{clock(made.startedAtMs).slice(0, 8)}</span>
       {entry && (
         <a href={linkTo("call", entry.id)}>
           <Icon name="flow" /> What happened inside
@@ -121,17 +112,15 @@ function Logs({ made }: { readonly made: Call }): JSX.Element | null {
   const { value: logs } = made.logs;
   if (logs.length === 0) return null;
   return (
-    <details class="logs">
-      <summary>Log messages ({logs.length})</summary>
-      <ul>
+    <Fold title={`Log messages (${logs.length})`}>
+      <ul class="logs">
         {logs.map(({ level, logger, data }, at) => (
           <li key={at}>
-            <span class={`level ${level}`}>{level}</span> {logger && <code>{logger}</code>}{" "}
-            {typeof data === "string" ? data : JSON.stringify(data)}
+            <b>{level}</b> {logger} {typeof data === "string" ? data : JSON.stringify(data)}
           </li>
         ))}
       </ul>
-    </details>
+    </Fold>
   );
 }
 
@@ -201,7 +190,7 @@ function Rendered({ made, tool, result }: ShownCall & { readonly result: object 
       <section>
         <h3>A person sees</h3>
         {view !== undefined && tool && <ViewPanel uri={view} call={{ tool, args: made.args, result: called }} />}
-        <Blocks content={called.content} />
+        <Blocks content={withoutDouble(called)} />
         {called.structuredContent !== undefined && (
           <div class="block">
             <small>structured result</small>

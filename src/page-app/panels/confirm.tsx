@@ -57,7 +57,7 @@ export function Confirmation(): JSX.Element | null {
       <p>
         {isDeclared
           ? "This tool may delete or overwrite something."
-          : "Its annotations do not say that it only reads or only adds, so it may delete or overwrite something."}
+          : "It may delete or overwrite something: its annotations do not say otherwise."}
       </p>
       <JsonTree value={args} open={3} />
       <form

@@ -5,52 +5,39 @@
  */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 import type { FaultKind, ObjectState, StoredTable } from "../../recorder/api.ts";
-import { cause, getObjects } from "../api/recorder-api.ts";
+import { getObjects } from "../api/recorder-api.ts";
 import { JsonTree } from "../content/json-tree.tsx";
-import { announce } from "../parts/announce.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { DataTable } from "../parts/data-table.tsx";
+import { Fold } from "../parts/fold.tsx";
+import { useLoaded } from "../parts/loaded.ts";
+import { PanelFrame } from "../parts/panel-frame.tsx";
+import { Terms } from "../parts/terms.tsx";
 import { count, relative } from "../parts/text.ts";
-import { toError } from "../state/calls.ts";
 import { info } from "../state/connection.ts";
 import { linkTo } from "../state/route.ts";
 import { entries } from "../state/timeline.ts";
+import { useFault } from "../timeline/fault.ts";
 
 export function ObjectsPanel(): JSX.Element {
-  const objects = useSignal<readonly ObjectState[] | undefined>(undefined);
-  const problem = useSignal("");
-  const read = () => {
-    getObjects().then(
-      (list) => {
-        objects.value = list;
-      },
-      (error: unknown) => {
-        problem.value = toError(error).message;
-      },
-    );
-  };
+  const changes = useSignal(0);
   // Each call may change an object.
-  useEffect(read, [entries.value]);
+  const { value, problem } = useLoaded(getObjects, [entries.value, changes.value]);
+  const read = () => {
+    changes.value += 1;
+  };
   return (
-    <article class="panel">
-      <header class="heading">
-        <h1>
-          <Icon name="object" /> Objects
-        </h1>
-        <p class="description">
-          The Durable Objects of this run: what they store, and when they wake next. Looking does not wake them.
-        </p>
-      </header>
-      {problem.value && <p class="mistake">{problem.value}</p>}
-      {objects.value === undefined && !problem.value && <p class="about">Reading the state…</p>}
-      {objects.value?.length === 0 && (
-        <p class="empty">There is no object yet. Sessions, tasks and calls that run once create one each.</p>
-      )}
-      {objects.value?.map((object) => (
+    <PanelFrame
+      title="Objects"
+      about="The Durable Objects of this run. Looking at them does not wake them."
+      problem={problem}
+    >
+      {value === undefined && !problem && <p class="about">Reading the state…</p>}
+      {value?.length === 0 && <p class="empty">There is no object yet.</p>}
+      {value?.map((object) => (
         <ObjectView key={object.id} object={object} onChange={read} />
       ))}
-    </article>
+    </PanelFrame>
   );
 }
 
@@ -66,9 +53,7 @@ function ObjectView({
   return (
     <section class="call" aria-label={`Object ${id.slice(0, 8)}`}>
       <header>
-        <h2>
-          <Icon name="object" /> {role ?? className}
-        </h2>
+        <h2>{role ?? className}</h2>
         <code class="about">{id.slice(0, 8)}</code>
         {name && <code class="about">{name}</code>}
         <span class="tag">{awake ? "awake" : "asleep"}</span>
@@ -82,24 +67,14 @@ function ObjectView({
           .filter(Boolean)
           .join(" · ")}
       </p>
-      {facts.length > 0 && (
-        <dl class="facts">
-          {facts.map(([term, value]) => (
-            <div key={term}>
-              <dt>{term}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
+      {facts.length > 0 && <Terms className="figures" terms={facts} />}
       {tables.map((table) => (
         <Table key={table.name} table={table} />
       ))}
       {keys.length > 0 && (
-        <details>
-          <summary>{count(keys.length, "key")}</summary>
+        <Fold title={count(keys.length, "key")}>
           <JsonTree value={Object.fromEntries(keys.map(({ key, value }) => [key, value]))} />
-        </details>
+        </Fold>
       )}
       {object.entries.length > 0 && (
         <p class="about">
@@ -118,34 +93,12 @@ function ObjectView({
 
 function Table({ table: { name, rows, columns, first } }: { readonly table: StoredTable }): JSX.Element {
   return (
-    <details>
-      <summary>
-        <code>{name}</code> {count(rows, "row")}
-      </summary>
+    <Fold title={`${name}: ${count(rows, "row")}`}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, also with a keyboard. */}
       <section class="scroll" tabIndex={0} aria-label={`Rows of ${name}`}>
-        <table>
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {first.map((row, at) => (
-              <tr key={at}>
-                {row.map((value, column) => (
-                  <td key={column}>{typeof value === "string" ? value : JSON.stringify(value)}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable head={columns} rows={first} />
       </section>
-    </details>
+    </Fold>
   );
 }
 
@@ -156,20 +109,12 @@ const FAULTS: readonly (readonly [FaultKind, string])[] = [
 ];
 
 function ObjectFaults({ id, onChange }: { readonly id: string; readonly onChange: () => void }): JSX.Element {
-  const said = useSignal("");
+  const [run, said] = useFault();
   const isOn = info.value?.faults === true;
-  const run = async (kind: FaultKind) => {
-    said.value = await cause({ kind, object: id }).then(
-      ({ text }) => text,
-      (error: unknown) => toError(error).message,
-    );
-    announce(said.value);
-    onChange();
-  };
   return (
     <div class="actions">
       {FAULTS.map(([kind, text]) => (
-        <button type="button" key={kind} disabled={!isOn} onClick={() => void run(kind)}>
+        <button type="button" key={kind} disabled={!isOn} onClick={() => void run({ kind, object: id }).then(onChange)}>
           {text}
         </button>
       ))}
@@ -178,7 +123,7 @@ function ObjectFaults({ id, onChange }: { readonly id: string; readonly onChange
           These need <code>mcp-edge dev --faults</code>
         </span>
       )}
-      {said.value && <span class="about">{said.value}</span>}
+      {said && <span class="about">{said}</span>}
     </div>
   );
 }

@@ -4,9 +4,10 @@
  * @module
  */
 import type { JSX } from "preact";
-import { Icon } from "../parts/icon.tsx";
+import { PanelFrame } from "../parts/panel-frame.tsx";
 import { type List, prompts, resources, templates, tools } from "../state/catalog.ts";
-import { info, reconnect, status } from "../state/connection.ts";
+import { info, status } from "../state/connection.ts";
+import { groupOf } from "../state/groups.ts";
 import { linkTo, route } from "../state/route.ts";
 import { serverName } from "../state/server-name.ts";
 import { ComparePanel } from "../timeline/compare.tsx";
@@ -63,71 +64,34 @@ export function Panel(): JSX.Element {
 function find<T>(list: List<T>, isIt: (item: T) => boolean, show: (item: T) => JSX.Element, key: string): JSX.Element {
   const item = list.items?.find(isIt);
   if (item) return show(item);
-  if (list.items === undefined)
-    return status.value.is === "failed" ? (
-      <Start />
-    ) : (
-      <article class="panel">
-        <p class="about">Reading the list…</p>
-      </article>
-    );
-  return (
-    <article class="panel">
-      <p class="empty">
-        The server has no <code>{key}</code>. Its lists may have changed, or the version or the capabilities of this
-        client.
-      </p>
-    </article>
-  );
+  if (status.value.is === "failed") return <Start />;
+  const why = list.items
+    ? "The server does not list this to a client with this version and these capabilities."
+    : "Reading the list…";
+  return <PanelFrame title={key} about={why} />;
 }
 
 function Start(): JSX.Element {
   const { value } = status;
-  if (value.is === "failed") {
-    return (
-      <article class="panel">
-        <header class="heading">
-          <h1 data-state="bad">
-            <Icon name="bad" /> Not connected
-          </h1>
-        </header>
-        <p class="description">{value.message}</p>
-        <div class="actions">
-          <button type="button" class="main" onClick={() => void reconnect()}>
-            Connect again
-          </button>
-          <a class="button" href={linkTo("settings")}>
-            Connection
-          </a>
-        </div>
-      </article>
-    );
-  }
-  const first = tools.value.items?.slice(0, 8) ?? [];
+  if (value.is === "failed") return <SettingsPanel />;
+  const first = tools.value.items?.filter((tool) => groupOf(tool) === "").slice(0, 12) ?? [];
+  const { description } = (value.is === "connected" && value.client.server.info) || {};
   return (
-    <article class="panel start">
-      <header class="heading">
-        <h1>{serverName()}</h1>
-        {value.is === "connected" && value.client.server.info?.description && (
-          <p class="description">{value.client.server.info.description}</p>
-        )}
-        <p class="description">
-          Call something here, or connect any other client to <code>{info.value?.endpoint.url}</code>: every call
-          appears at once, with what it did inside and what it cost.
-        </p>
-      </header>
-      {first.length > 0 && (
-        <ul class="cards">
-          {first.map((tool) => (
-            <li key={tool.name}>
-              <a href={linkTo("tool", tool.name)}>
-                <b>{tool.title ?? tool.name}</b>
-                <span class="about">{tool.description}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
-    </article>
+    <PanelFrame title={serverName()} about={description}>
+      <p>
+        Call something here, or connect any other client to <code>{info.value?.endpoint.url}</code>: every call appears
+        at once, with what it did inside and what it cost.
+      </p>
+      <ul class="cards">
+        {first.map((tool) => (
+          <li key={tool.name}>
+            <a href={linkTo("tool", tool.name)}>
+              <b>{tool.title ?? tool.name}</b>
+              <span class="about">{tool.description}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </PanelFrame>
   );
 }

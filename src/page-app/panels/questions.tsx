@@ -6,13 +6,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { CreateMessageResult, SamplingContent, SamplingMessage } from "../../client/index.ts";
+import type { SamplingMessage } from "../../client/index.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { Blocks } from "../content/blocks.tsx";
 import { JsonTree } from "../content/json-tree.tsx";
 import { FormState } from "../forms/form-state.ts";
 import { SchemaForm } from "../forms/schema-form.tsx";
 import { announce } from "../parts/announce.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type Question, questions } from "../state/questions.ts";
 import { serverName } from "../state/server-name.ts";
@@ -139,15 +140,12 @@ function UrlQuestion({ question }: Of<"url">): JSX.Element {
 }
 
 function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
-  const { messages, systemPrompt, maxTokens, tools, ...rest } = question.params;
+  const { messages, systemPrompt, maxTokens, ...wishes } = question.params;
   const text = useSignal("");
-  const asJson = useSignal(false);
-  const problem = useSignal("");
   const id = `sampling-${question.id}`;
   const send = () => {
-    const answer = asJson.value ? parseContent(text.value) : ({ type: "text", text: text.value } as const);
-    if (answer === undefined) problem.value = "Write a content block, or an array of them, as JSON.";
-    else question.answer({ role: "assistant", content: answer, model: "a person", stopReason: stopReasonOf(answer) });
+    const content = { type: "text", text: text.value } as const;
+    question.answer({ role: "assistant", content, model: "a person", stopReason: "endTurn" });
   };
   return (
     <Card
@@ -155,7 +153,7 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
       message={`Write what a model would write, in at most ${maxTokens} tokens.`}
     >
       {systemPrompt && (
-        <div class="message system">
+        <div class="message">
           <h3>System</h3>
           <pre class="text">{systemPrompt}</pre>
         </div>
@@ -163,17 +161,10 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
       {messages.map((message, at) => (
         <Message key={at} message={message} />
       ))}
-      {tools && (
-        <details>
-          <summary>Tools of the model ({tools.length})</summary>
-          <JsonTree value={tools} />
-        </details>
-      )}
-      {Object.keys(rest).length > 0 && (
-        <details>
-          <summary>Wishes of the server</summary>
-          <JsonTree value={rest} />
-        </details>
+      {Object.keys(wishes).length > 0 && (
+        <Fold title="Wishes of the server">
+          <JsonTree value={wishes} />
+        </Fold>
       )}
       <form
         class="schema"
@@ -183,28 +174,16 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
         }}
       >
         <div class="field">
-          <label for={id}>{asJson.value ? "Content as JSON" : "Answer of the model"}</label>
+          <label for={id}>Answer of the model</label>
           <textarea
             id={id}
             rows={3}
-            class={asJson.value ? "code" : ""}
             value={text.value}
             onInput={({ currentTarget }) => {
               text.value = currentTarget.value;
             }}
           />
-          {problem.value && <p class="mistake">{problem.value}</p>}
         </div>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={asJson.value}
-            onChange={({ currentTarget }) => {
-              asJson.value = currentTarget.checked;
-            }}
-          />{" "}
-          As JSON, for images and calls of tools
-        </label>
         <div class="actions">
           <button type="submit" class="main">
             Send
@@ -225,20 +204,4 @@ function Message({ message: { role, content } }: { readonly message: SamplingMes
       <Blocks content={[content].flat() as never} />
     </div>
   );
-}
-
-function parseContent(text: string): CreateMessageResult["content"] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const blocks = [value].flat();
-    const isFit =
-      blocks.length > 0 && blocks.every((block) => typeof (block as { type?: unknown } | null)?.type === "string");
-    return isFit ? (value as CreateMessageResult["content"]) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function stopReasonOf(content: CreateMessageResult["content"]): string {
-  return [content].flat().some(({ type }: SamplingContent) => type === "tool_use") ? "toolUse" : "endTurn";
 }

@@ -7,19 +7,22 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Resource, ResourceTemplate } from "../../client/index.ts";
+import { formOf } from "../forms/form-state.ts";
+import { SchemaForm } from "../forms/schema-form.tsx";
 import { announce } from "../parts/announce.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { call, toError } from "../state/calls.ts";
+import { PanelFrame } from "../parts/panel-frame.tsx";
+import { count } from "../parts/text.ts";
+import { call, messageOf } from "../state/calls.ts";
 import { connected, status } from "../state/connection.ts";
 import { goTo } from "../state/route.ts";
 import { expandTemplate, variablesOf } from "../state/uri-template.ts";
 import { CallList } from "./call-view.tsx";
-import { Heading } from "./heading.tsx";
-import { Parameter, TextForm, valuesOf } from "./prompt.tsx";
+import { textSchema } from "./prompt.tsx";
 
 /** The URIs of which the server reports changes, with the number of changes. */
 export const subscribed = signal<ReadonlyMap<string, number>>(new Map());
-const problem = signal<string | undefined>(undefined);
+const problem = signal("");
 
 /** Reads a resource, so that its contents are in the list of calls. */
 export function read(uri: string): void {
@@ -45,18 +48,20 @@ export function ResourcePanel({
     if (status.value.is === "connected") read(uri);
   }, [uri, status.value.is]);
   const changes = subscribed.value.get(uri);
+  const tags = (
+    <>
+      <code>{uri}</code>
+      {resource?.mimeType && <span class="tag">{resource.mimeType}</span>}
+      {resource?.size !== undefined && <span class="tag">{count(resource.size, "byte")}</span>}
+    </>
+  );
   return (
-    <article class="panel">
-      <Heading
-        icon="resource"
-        title={resource?.title ?? resource?.name}
-        name={uri}
-        description={resource?.description}
-        tags={[
-          resource?.mimeType,
-          resource?.size !== undefined ? `${resource.size.toLocaleString("en")} bytes` : undefined,
-        ].filter((tag) => tag !== undefined)}
-      />
+    <PanelFrame
+      title={resource?.title ?? resource?.name ?? uri}
+      tags={tags}
+      about={resource?.description}
+      problem={problem.value}
+    >
       <div class="actions">
         <button type="button" class="main" onClick={() => read(uri)}>
           <Icon name="run" /> Read
@@ -67,14 +72,12 @@ export function ResourcePanel({
             aria-pressed={changes !== undefined}
             onClick={() => void toggle(uri, changes === undefined)}
           >
-            <Icon name="bell" />{" "}
-            {changes === undefined ? "Subscribe" : `Subscribed, ${changes} ${changes === 1 ? "change" : "changes"}`}
+            {changes === undefined ? "Subscribe" : `Subscribed, ${count(changes, "change")}`}
           </button>
         )}
       </div>
-      {problem.value && <p class="mistake">{problem.value}</p>}
-      <CallList of={`resource:${uri}`} show={(each) => each} />
-    </article>
+      <CallList of={`resource:${uri}`} />
+    </PanelFrame>
   );
 }
 
@@ -84,7 +87,7 @@ function canSubscribe(): boolean {
 }
 
 async function toggle(uri: string, isOn: boolean): Promise<void> {
-  problem.value = undefined;
+  problem.value = "";
   try {
     await (isOn ? connected().subscribe(uri) : connected().unsubscribe(uri));
     const next = new Map(subscribed.value);
@@ -93,38 +96,20 @@ async function toggle(uri: string, isOn: boolean): Promise<void> {
     subscribed.value = next;
     announce(isOn ? "Subscribed" : "Not subscribed any more");
   } catch (error) {
-    problem.value = toError(error).message;
+    problem.value = messageOf(error);
   }
 }
 
 export function TemplatePanel({ template }: { readonly template: ResourceTemplate }): JSX.Element {
   const { uriTemplate, title, name, description } = template;
-  const id = `template:${uriTemplate}`;
-  const values = valuesOf(id);
-  const uri = expandTemplate(uriTemplate, values.value);
+  const schema = textSchema(variablesOf(uriTemplate).map((variable) => ({ name: variable })));
+  const form = formOf(`template:${uriTemplate}`, schema, { type: "ref/resource", uri: uriTemplate });
+  const uri = expandTemplate(uriTemplate, form.args as Readonly<Record<string, string>>);
   return (
-    <article class="panel">
-      <Heading
-        icon="resource"
-        title={title ?? name}
-        name={uriTemplate}
-        description={description}
-        tags={template.mimeType ? [template.mimeType] : []}
-      />
-      <TextForm action="Read" onSend={() => goTo("resource", uri)} isEmpty={false}>
-        {variablesOf(uriTemplate).map((variable) => (
-          <Parameter
-            key={variable}
-            id={id}
-            values={values}
-            parameter={{ name: variable }}
-            reference={{ type: "ref/resource", uri: uriTemplate }}
-          />
-        ))}
-        <p class="about" key="uri">
-          Reads <code>{uri}</code>
-        </p>
-      </TextForm>
-    </article>
+    <PanelFrame title={title ?? name} tags={<code>{uriTemplate}</code>} about={description}>
+      <SchemaForm form={form} action="Read" onSend={() => goTo("resource", uri)}>
+        <code>{uri}</code>
+      </SchemaForm>
+    </PanelFrame>
   );
 }

@@ -7,7 +7,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { LoggingLevel, Root } from "../../client/index.ts";
 import { JsonTree } from "../content/json-tree.tsx";
+import { Check } from "../parts/check.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Mistake, PanelFrame } from "../parts/panel-frame.tsx";
 import { connected, info, reconnect, status } from "../state/connection.ts";
 import { type Capabilities, change, LEVELS, settings, VERSIONS } from "../state/settings.ts";
 
@@ -18,112 +21,106 @@ function apply(changed: Parameters<typeof change>[0]): void {
 }
 
 const CAPABILITIES: readonly (readonly [name: keyof Capabilities, title: string, about: string])[] = [
-  ["form", "Forms", "elicitation.form: the server may ask you something"],
-  ["url", "Pages", "elicitation.url: the server may ask you to open a page"],
-  ["sampling", "Sampling", "sampling: the server may ask a model, whose part you play"],
-  ["samplingTools", "Sampling with tools", "sampling.tools: the server may give that model tools"],
-  ["roots", "Roots", "roots: the server may ask which folders are open"],
+  ["form", "Forms", "the server may ask you something"],
+  ["url", "Pages", "the server may ask you to open one"],
+  ["sampling", "Sampling", "the server may ask a model, whose part you play"],
+  ["roots", "Roots", "the server may ask which folders are open"],
   ["tasks", "Tasks", "calls may run in the background"],
-  ["views", "Views", "io.modelcontextprotocol/ui: tools may have views (MCP Apps)"],
+  ["views", "Views", "tools may have views (MCP Apps)"],
 ];
 
 export function SettingsPanel(): JSX.Element {
   const { version, can, logLevel } = settings.value;
   return (
-    <article class="panel">
-      <header class="heading">
-        <h1>
-          <Icon name="settings" /> Connection
-        </h1>
-        <p class="description">The page is a client like any other. Each change connects again.</p>
-      </header>
+    <PanelFrame title="Connection" about="The page is a client like any other. Each change connects again.">
       <State />
       <div class="schema">
-        <div class="field">
-          <label for="version">Protocol version</label>
-          <select
-            id="version"
-            value={version}
-            onChange={({ currentTarget }) => apply({ version: currentTarget.value })}
-          >
-            <option value="">The newest that the server speaks</option>
-            {VERSIONS.map((each) => (
-              <option key={each.version} value={each.version}>
-                {each.version} ({each.era === "modern" ? "modern, without sessions" : "legacy, with sessions"})
-              </option>
-            ))}
-          </select>
-        </div>
+        <Select
+          id="version"
+          label="Protocol version"
+          value={version}
+          options={[
+            ["", "The newest that the server speaks"],
+            ...VERSIONS.map((each) => [each.version, `${each.version} (${each.era})`] as const),
+          ]}
+          onChange={(changed) => apply({ version: changed })}
+        />
         <fieldset class="field group">
           <legend>What the client can do</legend>
           {CAPABILITIES.map(([name, title, about]) => (
-            <label class="check" key={name}>
-              <input
-                type="checkbox"
-                checked={can[name]}
-                onChange={({ currentTarget }) => apply({ can: { ...can, [name]: currentTarget.checked } })}
-              />
-              <span>
-                {title} <small>{about}</small>
-              </span>
-            </label>
+            <Check key={name} isOn={can[name]} onChange={(isOn) => apply({ can: { ...can, [name]: isOn } })}>
+              {title} <small>{about}</small>
+            </Check>
           ))}
         </fieldset>
         <Roots />
-        <div class="field">
-          <label for="level">Log messages</label>
-          <select
-            id="level"
-            value={logLevel}
-            onChange={({ currentTarget }) => apply({ logLevel: currentTarget.value as LoggingLevel })}
-          >
-            <option value="">None</option>
-            {LEVELS.map((level) => (
-              <option key={level} value={level}>
-                From {level} on
-              </option>
-            ))}
-          </select>
-        </div>
+        <Select
+          id="level"
+          label="Log messages"
+          value={logLevel}
+          options={[["", "None"], ...LEVELS.map((level) => [level, `From ${level} on`] as const)]}
+          onChange={(level) => apply({ logLevel: level as LoggingLevel })}
+        />
         <HeaderField />
       </div>
-    </article>
+    </PanelFrame>
+  );
+}
+
+interface SelectProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+}
+
+function Select({ id, label, value, options, onChange }: SelectProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 
 function State(): JSX.Element {
   const { value } = status;
-  if (value.is === "connecting") return <p role="status">Connecting…</p>;
-  if (value.is === "failed")
+  const again = (
+    <button type="button" onClick={() => void reconnect()}>
+      Connect again
+    </button>
+  );
+  if (value.is === "connecting") return <p>Connecting…</p>;
+  if (value.is === "failed") {
     return (
       <div class="note">
-        <p>
-          <Icon name="bad" /> {value.message}
-        </p>
-        <button type="button" onClick={() => void reconnect()}>
-          Connect again
-        </button>
+        <Mistake text={value.message} />
+        {again}
       </div>
     );
+  }
   const { protocolVersion, transport, capabilities, instructions } = value.client.server;
   return (
     <div class="note" data-state="good">
-      <p>
+      <p data-state="good">
         <Icon name="good" /> Connected with {protocolVersion}, {transport}, at <code>{info.value?.endpoint.url}</code>
       </p>
       {instructions && (
-        <details>
-          <summary>Instructions for models</summary>
+        <Fold title="Instructions for models">
           <pre class="text">{instructions}</pre>
-        </details>
+        </Fold>
       )}
-      <details>
-        <summary>Capabilities of the server</summary>
+      <Fold title="Capabilities of the server">
         <JsonTree value={capabilities} open={4} />
-      </details>
-      <button type="button" onClick={() => void reconnect()}>
-        Connect again
-      </button>
+      </Fold>
+      {again}
     </div>
   );
 }
@@ -161,7 +158,7 @@ function Roots(): JSX.Element {
         onBlur={save}
       />
       <p class="about" id="roots-about">
-        One on each line: a URI, and a name after a space. The server is told when you leave the field.
+        One on each line: a URI, and a name after a space.
       </p>
     </div>
   );
@@ -192,7 +189,7 @@ function HeaderField(): JSX.Element {
         }}
       />
       <p class="about" id="header-about">
-        For endpoints that need a token. It is kept in the memory of this page only. Enter connects with it.
+        For endpoints that need a token. It is not stored. Enter connects with it.
       </p>
     </form>
   );

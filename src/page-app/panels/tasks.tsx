@@ -7,32 +7,29 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { CallToolResult } from "../../client/index.ts";
-import { type ListedTask, listTasks, resumeTask } from "../../client/tasks/index.ts";
 import { Blocks } from "../content/blocks.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { toError } from "../state/calls.ts";
-import { connected, status } from "../state/connection.ts";
-import { addTask, type KnownTask, tasks } from "../state/tasks.ts";
+import { Mistake, PanelFrame } from "../parts/panel-frame.tsx";
+import { clock } from "../parts/text.ts";
+import { messageOf } from "../state/calls.ts";
+import { type KnownTask, tasks, updateTasks } from "../state/tasks.ts";
+
+/** How often the states are shown anew, in milliseconds. */
+const UPDATE_MS = 500;
 
 export function TasksPanel(): JSX.Element {
+  useEffect(() => {
+    updateTasks();
+    const timer = setInterval(updateTasks, UPDATE_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
-    <article class="panel">
-      <header class="heading">
-        <h1>
-          <Icon name="task" /> Tasks
-        </h1>
-        <p class="description">
-          Calls that run in the background, made by this page. They go on when the page is closed.
-        </p>
-      </header>
-      {tasks.value.length === 0 && (
-        <p class="empty">No call of this page has become a task. Tools that run as tasks say so.</p>
-      )}
+    <PanelFrame title="Tasks" about="Calls of this page that run in the background.">
+      {tasks.value.length === 0 && <p class="empty">No call of this page has become a task yet.</p>}
       {tasks.value.map((known) => (
         <TaskView key={known.task.id} known={known} />
       ))}
-      <ServerTasks />
-    </article>
+    </PanelFrame>
   );
 }
 
@@ -54,9 +51,8 @@ function TaskView({ known }: { readonly known: KnownTask }): JSX.Element {
   const attempt = async (work: () => Promise<unknown>) => {
     problem.value = "";
     await work().catch((error: unknown) => {
-      problem.value = toError(error).message;
+      problem.value = messageOf(error);
     });
-    state.value = task.state;
   };
   return (
     <section class="call" aria-label={`Task ${task.id}`}>
@@ -67,7 +63,7 @@ function TaskView({ known }: { readonly known: KnownTask }): JSX.Element {
         <code class="about">{task.id}</code>
       </header>
       {statusMessage && <p>{statusMessage}</p>}
-      {lastUpdatedAt && <p class="about">changed at {new Date(lastUpdatedAt).toLocaleTimeString()}</p>}
+      {lastUpdatedAt && <p class="about">changed at {clock(Date.parse(lastUpdatedAt)).slice(0, 8)}</p>}
       <div class="actions">
         <button type="button" onClick={() => void attempt(() => task.refresh())}>
           Ask for the state
@@ -88,44 +84,8 @@ function TaskView({ known }: { readonly known: KnownTask }): JSX.Element {
           </button>
         )}
       </div>
-      {problem.value && <p class="mistake">{problem.value}</p>}
+      <Mistake text={problem.value} />
       {result.value && <Blocks content={result.value.content} />}
-    </section>
-  );
-}
-
-/** The list that servers of 2025-11-25 may have. */
-function ServerTasks(): JSX.Element | null {
-  const listed = useSignal<readonly ListedTask[] | undefined>(undefined);
-  useEffect(() => {
-    if (status.value.is !== "connected") return;
-    listTasks(connected())
-      .all()
-      .then(
-        (all) => {
-          listed.value = all;
-        },
-        () => {
-          listed.value = undefined;
-        },
-      );
-  }, [status.value, tasks.value.length]);
-  const unknown = listed.value?.filter(({ id }) => !tasks.value.some(({ task }) => task.id === id)) ?? [];
-  if (unknown.length === 0) return null;
-  const take = async (id: string) => addTask(await resumeTask(connected(), id));
-  return (
-    <section>
-      <h2>Other tasks that the server lists</h2>
-      <ul class="rows">
-        {unknown.map(({ id, status }) => (
-          <li key={id}>
-            <code>{id}</code> {WORDS[status]}{" "}
-            <button type="button" class="quiet" onClick={() => void take(id)}>
-              Follow
-            </button>
-          </li>
-        ))}
-      </ul>
     </section>
   );
 }

@@ -6,98 +6,82 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Tool } from "../../client/index.ts";
+import type { RequestOptions, Tool } from "../../client/index.ts";
 import { startTask } from "../../client/tasks/index.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { viewOf } from "../content/view-frame.tsx";
-import { FormState } from "../forms/form-state.ts";
+import { type FormState, formOf } from "../forms/form-state.ts";
 import { SchemaForm } from "../forms/schema-form.tsx";
-import { type Call, call } from "../state/calls.ts";
+import { CheckOf } from "../parts/check.tsx";
+import { Fold } from "../parts/fold.tsx";
+import { PanelFrame } from "../parts/panel-frame.tsx";
+import { call, calls } from "../state/calls.ts";
 import { connected, status } from "../state/connection.ts";
 import { settings } from "../state/settings.ts";
 import { addTask } from "../state/tasks.ts";
 import { CallList } from "./call-view.tsx";
 import { confirmCall, mayDestroy } from "./confirm.tsx";
-import { Heading } from "./heading.tsx";
 
-/** Forms keep what was filled in while the page shows something else. */
-const forms = new Map<string, FormState>();
-
-function formOf(tool: Tool): FormState {
-  const known = forms.get(tool.name);
-  if (known && JSON.stringify(known.schema) === JSON.stringify(tool.inputSchema)) return known;
-  const made = new FormState(`tool-${tool.name}`, tool.inputSchema);
-  forms.set(tool.name, made);
-  return made;
-}
+/** The keys of the last calls, by tool. */
+const keys = new Map<string, string>();
 
 export function ToolPanel({ tool }: { readonly tool: Tool }): JSX.Element {
-  const form = formOf(tool);
   const asTask = useSignal(false);
-  const key = `tool:${tool.name}`;
+  const again = useSignal(false);
+  const { name, title, annotations, description, inputSchema } = tool;
+  const key = `tool:${name}`;
+  const form = formOf(key, inputSchema);
+  const hasRun = calls.value.some((each) => each.key === key);
   const send = async () => {
     const { args } = form;
-    if (await confirmCall(tool, args)) run(tool, args, key, asTask.value);
+    if (!(await confirmCall(tool, args))) return;
+    const last = keys.get(name);
+    const idempotencyKey = again.value && last !== undefined ? last : crypto.randomUUID();
+    keys.set(name, idempotencyKey);
+    call(key, args, (context) =>
+      make(tool, args, asTask.value, { ...context, ...(knowsKeys(tool) && { idempotencyKey }) }),
+    );
   };
   return (
-    <article class="panel">
-      <Heading
-        icon="tool"
-        title={tool.title ?? tool.annotations?.title}
-        name={tool.name}
-        description={tool.description}
-        tags={tagsOf(tool)}
-      />
+    <PanelFrame title={title ?? annotations?.title ?? name} tags={<Tags tool={tool} />} about={description}>
       <SchemaForm form={form} action="Call" onSend={() => void send()}>
-        {canBeTask(tool) && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={asTask.value}
-              onChange={({ currentTarget }) => {
-                asTask.value = currentTarget.checked;
-              }}
-            />
-            In the background, as a task
-          </label>
-        )}
+        {canBeTask(tool) && <CheckOf of={asTask}>In the background, as a task</CheckOf>}
+        {hasRun && knowsKeys(tool) && <CheckOf of={again}>With the key of the last call</CheckOf>}
       </SchemaForm>
       <Sent form={form} tool={tool} />
-      <CallList of={key} show={(each) => ({ tool, ...each })} />
-    </article>
+      <CallList of={key} tool={tool} />
+    </PanelFrame>
   );
 }
 
-function run(tool: Tool, args: JsonObject, key: string, asTask: boolean): Call {
-  return call(key, args, async ({ signal, onProgress }) => {
-    const client = connected();
-    if (!asTask) return client.callTool(tool, args, { signal, onProgress });
-    const task = await startTask(client, tool, args, { onProgress });
-    const known = addTask(task);
-    signal.addEventListener("abort", () => void task.cancel().catch(() => undefined), { once: true });
-    const result = await task.result({ signal });
-    known.state.value = task.state;
-    return result;
-  });
+async function make(tool: Tool, args: JsonObject, asTask: boolean, options: RequestOptions): Promise<JsonObject> {
+  const client = connected();
+  if (!asTask) return client.callTool(tool, args, options);
+  const task = await startTask(client, tool, args, options);
+  addTask(task);
+  options.signal?.addEventListener("abort", () => void task.cancel().catch(() => undefined), { once: true });
+  return task.result(options.signal && { signal: options.signal });
 }
 
-/** Whether the person can choose to run the call as a task. Modern servers choose themselves. */
+/** Whether the person can choose to run the call as a task. Servers since 2026-07-28 choose themselves. */
 function canBeTask({ execution }: Tool): boolean {
-  const { value } = status;
-  if (!settings.value.can.tasks || value.is !== "connected") return false;
-  const { capabilities } = value.client.server;
-  return (
-    execution?.taskSupport === "optional" || execution?.taskSupport === "required" || hasTasks(capabilities.extensions)
-  );
+  const support = execution?.taskSupport;
+  return settings.value.can.tasks && (support === "optional" || support === "required");
 }
 
-function hasTasks(extensions: JsonObject | undefined): boolean {
-  return extensions?.["io.modelcontextprotocol/tasks"] !== undefined;
+/** Whether the server recognises a call that is sent again by its key. */
+function knowsKeys({ annotations }: Tool): boolean {
+  const { value } = status;
+  return (
+    annotations?.readOnlyHint !== true &&
+    value.is === "connected" &&
+    value.client.server.capabilities.experimental?.["mcp-edge/idempotencyKey"] !== undefined
+  );
 }
 
 /** What the tool says about itself, in words. */
-function tagsOf(tool: Tool): string[] {
+function Tags({ tool }: { readonly tool: Tool }): JSX.Element {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = tool.annotations ?? {};
   const tags = [
     readOnlyHint === true && "Read-only",
@@ -107,7 +91,19 @@ function tagsOf(tool: Tool): string[] {
     tool.execution?.taskSupport === "required" && "Runs as a task",
     viewOf(tool._meta) !== undefined && "Has a view",
   ];
-  return tags.filter((tag) => tag !== false);
+  return (
+    <>
+      <code>{tool.name}</code>
+      {tags.map(
+        (tag) =>
+          tag && (
+            <span class="tag" key={tag}>
+              {tag}
+            </span>
+          ),
+      )}
+    </>
+  );
 }
 
 /** The arguments as they would be sent, and the tool as a model sees it. */
@@ -118,14 +114,12 @@ function Sent({ form, tool }: { readonly form: FormState; readonly tool: Tool })
   }, [tool]);
   return (
     <div class="aside">
-      <details>
-        <summary>Arguments that are sent</summary>
+      <Fold title="Arguments that are sent">
         <JsonTree value={form.value.value} open={4} />
-      </details>
-      <details>
-        <summary>What a model sees of this tool</summary>
-        <JsonTree value={definition} open={2} />
-      </details>
+      </Fold>
+      <Fold title="What a model sees of this tool">
+        <JsonTree value={definition} />
+      </Fold>
     </div>
   );
 }

@@ -14,7 +14,7 @@ import { linkTo, route } from "../state/route.ts";
 import { serverName } from "../state/server-name.ts";
 import { TimelinePane } from "../timeline/pane.tsx";
 import { Announcer } from "./announce.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
 import { Shortcuts, showShortcuts } from "./shortcuts.tsx";
 import { Sidebar } from "./sidebar.tsx";
 
@@ -49,17 +49,17 @@ effect(() => {
   pane.value = route.value.kind === "" && questions.value.length === 0 ? "offer" : "open";
 });
 
-const TABS: readonly (readonly [Pane, string, IconName])[] = [
-  ["offer", "Offer", "tool"],
-  ["open", "Open", "run"],
-  ["calls", "Calls", "flow"],
+const TABS: readonly (readonly [Pane, string])[] = [
+  ["offer", "Offer"],
+  ["open", "Open"],
+  ["calls", "Calls"],
 ];
 
 /** On small screens, one part is in view at a time. */
 function Tabs(): JSX.Element {
   return (
     <nav class="tabs" aria-label="Parts of the page">
-      {TABS.map(([each, text, icon]) => (
+      {TABS.map(([each, text]) => (
         <button
           type="button"
           key={each}
@@ -68,7 +68,7 @@ function Tabs(): JSX.Element {
             pane.value = each;
           }}
         >
-          <Icon name={icon} /> {text}
+          {text}
         </button>
       ))}
     </nav>

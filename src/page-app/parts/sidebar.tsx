@@ -11,7 +11,11 @@ import { status } from "../state/connection.ts";
 import { groupByName, isMatch, type TreeNode, toTree } from "../state/groups.ts";
 import { type Kind, linkTo, route } from "../state/route.ts";
 import { tasks } from "../state/tasks.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { Fold } from "./fold.tsx";
+import { Icon } from "./icon.tsx";
+import { Mistake } from "./panel-frame.tsx";
+
+const nameOf = ({ name }: Listed): string => name;
 
 export function Sidebar(): JSX.Element {
   const search = useSignal("");
@@ -32,20 +36,19 @@ export function Sidebar(): JSX.Element {
         />
         <kbd>/</kbd>
       </div>
-      <Section title="Tools" kind="tool" icon="tool" list={tools.value} words={words} keyOf={({ name }) => name} />
+      <Section title="Tools" kind="tool" list={tools.value} words={words} keyOf={nameOf} />
+      <Section title="Prompts" kind="prompt" list={prompts.value} words={words} keyOf={nameOf} />
       <Section
-        title="Prompts"
-        kind="prompt"
-        icon="prompt"
-        list={prompts.value}
+        title="Resources"
+        kind="resource"
+        list={resources.value}
         words={words}
-        keyOf={({ name }) => name}
+        keyOf={({ uri }) => uri}
+        show={(found) => <Nodes nodes={toTree(found)} isOpen={words !== ""} />}
       />
-      <ResourceTree words={words} />
       <Section
         title="Templates"
         kind="template"
-        icon="resource"
         list={templates.value}
         words={words}
         keyOf={({ uriTemplate }) => uriTemplate}
@@ -54,18 +57,13 @@ export function Sidebar(): JSX.Element {
         <h2>Server</h2>
         <ul>
           <li>
-            <Item
-              kind="tasks"
-              icon="task"
-              text="Tasks"
-              note={tasks.value.length > 0 ? String(tasks.value.length) : ""}
-            />
+            <Item kind="tasks" text={`Tasks ${tasks.value.length || ""}`} />
           </li>
           <li>
-            <Item kind="objects" icon="object" text="Objects" />
+            <Item kind="objects" text="Objects" />
           </li>
           <li>
-            <Item kind="settings" icon="settings" text="Connection" />
+            <Item kind="settings" text="Connection" />
           </li>
         </ul>
       </section>
@@ -76,51 +74,67 @@ export function Sidebar(): JSX.Element {
 interface SectionProps<T> {
   readonly title: string;
   readonly kind: Kind;
-  readonly icon: IconName;
   readonly list: List<T>;
   readonly words: string;
   readonly keyOf: (item: T) => string;
+  /** Shows what the search has found. @default by group */
+  readonly show?: (found: readonly T[]) => JSX.Element;
 }
 
-function Section<T extends Listed>({ title, kind, icon, list, words, keyOf }: SectionProps<T>): JSX.Element | null {
-  if (list.items === undefined)
-    return status.value.is === "failed" ? null : (
-      <section>
-        <h2>{title}</h2>
-        <p class="loading" />
-      </section>
-    );
-  const found = list.items.filter((item) => isMatch([item.title, item.name, item.description, keyOf(item)], words));
-  if (list.items.length === 0 && !list.problem) return null;
+function Section<T extends Listed>({ title, kind, list, words, keyOf, show }: SectionProps<T>): JSX.Element | null {
+  const { items, problem } = list;
+  if (items === undefined ? status.value.is === "failed" : items.length === 0 && !problem) return null;
+  const found = items?.filter((item) => isMatch([item.title, item.name, item.description, keyOf(item)], words)) ?? [];
+  return (
+    <section>
+      <h2>
+        {title} <small>{items && found.length}</small>
+      </h2>
+      <Mistake text={problem} />
+      {items === undefined && <p class="loading" />}
+      {show?.(found) ?? <Groups kind={kind} found={found} keyOf={keyOf} isOpen={words !== ""} />}
+      {items && found.length === 0 && <p class="empty">None of {items.length} fits.</p>}
+    </section>
+  );
+}
+
+interface GroupsProps<T> {
+  readonly kind: Kind;
+  readonly found: readonly T[];
+  readonly keyOf: (item: T) => string;
+  readonly isOpen: boolean;
+}
+
+function Groups<T extends Listed>({ kind, found, keyOf, isOpen }: GroupsProps<T>): JSX.Element {
   const items = (of: readonly T[]) => (
     <ul>
       {of.map((item) => (
         <li key={keyOf(item)}>
-          <Item kind={kind} key={keyOf(item)} id={keyOf(item)} icon={icon} text={item.title ?? item.name} />
+          <Item kind={kind} id={keyOf(item)} text={item.title ?? item.name} />
         </li>
       ))}
     </ul>
   );
   return (
-    <section>
-      <h2>
-        {title} <small>{found.length}</small>
-      </h2>
-      {list.problem && <p class="mistake">{list.problem}</p>}
+    <>
       {groupByName(found).map(([group, of]) =>
         group === "" ? (
           items(of)
         ) : (
-          <details key={group} open={words !== "" || of.some((item) => isHere(kind, keyOf(item)))}>
-            <summary>
-              {group} <small>{of.length}</small>
-            </summary>
+          <Fold
+            key={group}
+            isOpen={isOpen || of.some((item) => isHere(kind, keyOf(item)))}
+            title={
+              <>
+                {group} <small>{of.length}</small>
+              </>
+            }
+          >
             {items(of)}
-          </details>
+          </Fold>
         ),
       )}
-      {found.length === 0 && <p class="empty">None of {list.items.length} fits.</p>}
-    </section>
+    </>
   );
 }
 
@@ -128,40 +142,17 @@ function isHere(kind: Kind, key: string): boolean {
   return route.value.kind === kind && route.value.key === key;
 }
 
-function Item({
-  kind,
-  id = "",
-  icon,
-  text,
-  note = "",
-}: {
+interface ItemProps {
   readonly kind: Kind;
   readonly id?: string;
-  readonly icon: IconName;
   readonly text: string;
-  readonly note?: string;
-}): JSX.Element {
-  return (
-    <a href={linkTo(kind, id)} {...(isHere(kind, id) && { "aria-current": "page" })}>
-      <Icon name={icon} /> <span>{text}</span> {note && <small>{note}</small>}
-    </a>
-  );
 }
 
-function ResourceTree({ words }: { readonly words: string }): JSX.Element | null {
-  const { items, problem } = resources.value;
-  if (items === undefined) return null;
-  const found = items.filter((item) => isMatch([item.title, item.name, item.description, item.uri], words));
-  if (items.length === 0 && !problem) return null;
+function Item({ kind, id = "", text }: ItemProps): JSX.Element {
   return (
-    <section>
-      <h2>
-        Resources <small>{found.length}</small>
-      </h2>
-      {problem && <p class="mistake">{problem}</p>}
-      <Nodes nodes={toTree(found)} isOpen={words !== "" || found.length <= 12} />
-      {found.length === 0 && <p class="empty">None of {items.length} fits.</p>}
-    </section>
+    <a href={linkTo(kind, id)} {...(isHere(kind, id) && { "aria-current": "page" })}>
+      {text}
+    </a>
   );
 }
 
@@ -170,14 +161,11 @@ function Nodes({ nodes, isOpen }: { readonly nodes: readonly TreeNode[]; readonl
     <ul>
       {nodes.map((node) => (
         <li key={node.path}>
-          {node.resource && (
-            <Item kind="resource" id={node.resource.uri} icon="resource" text={node.resource.title ?? node.name} />
-          )}
+          {node.resource && <Item kind="resource" id={node.resource.uri} text={node.resource.title ?? node.name} />}
           {node.children.length > 0 && (
-            <details open={isOpen}>
-              <summary>{node.name}</summary>
+            <Fold title={node.name} isOpen={isOpen || !node.isGrouped}>
               <Nodes nodes={node.children} isOpen={isOpen} />
-            </details>
+            </Fold>
           )}
         </li>
       ))}

@@ -83,9 +83,14 @@ export function addLog(message: LogMessage): void {
   }
 }
 
+/** Returns the sentence of an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Describes an error of the client or of the server. */
-export function toError(error: unknown): Outcome & { readonly kind: "error" } {
-  const message = error instanceof Error ? error.message : String(error);
+function toError(error: unknown): Outcome & { readonly kind: "error" } {
+  const message = messageOf(error);
   if (McpError.is(error)) return { kind: "error", message, code: error.code, data: error.data };
   const { code } = error as { code?: unknown };
   return { kind: "error", message, ...(typeof code === "string" && { code }) };

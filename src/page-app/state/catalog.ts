@@ -5,7 +5,7 @@
  */
 import { signal } from "@preact/signals";
 import type { Client, Prompt, Resource, ResourceTemplate, Tool } from "../../client/index.ts";
-import { toError } from "./calls.ts";
+import { messageOf } from "./calls.ts";
 import { status } from "./connection.ts";
 
 /** One list: undefined while it is read for the first time. */
@@ -30,7 +30,7 @@ async function read<T>(list: { value: List<T> }, has: boolean, all: () => Promis
   try {
     list.value = { items: await all() };
   } catch (error) {
-    list.value = { items: list.value.items ?? [], problem: toError(error).message };
+    list.value = { items: list.value.items ?? [], problem: messageOf(error) };
   }
 }
 

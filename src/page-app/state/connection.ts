@@ -7,7 +7,7 @@ import { signal } from "@preact/signals";
 import { type Client, type ClientOptions, connect, visitPages } from "../../client/index.ts";
 import { clientTasks } from "../../client/tasks/index.ts";
 import type { RecorderInfo } from "../../recorder/api.ts";
-import { addLog, toError } from "./calls.ts";
+import { addLog, messageOf } from "./calls.ts";
 import { askForm, askSampling, askUrl } from "./questions.ts";
 import { type Settings, settings } from "./settings.ts";
 import { addTask } from "./tasks.ts";
@@ -24,8 +24,6 @@ export type Status =
 export const status = signal<Status>({ is: "connecting" });
 /** What the recorder says about itself and the endpoint. */
 export const info = signal<RecorderInfo | undefined>(undefined);
-/** The last notifications of the server, the newest first. */
-export const notices = signal<readonly string[]>([]);
 
 /** What other parts of the page do when the server reports a change. */
 export interface Listeners {
@@ -64,7 +62,7 @@ export async function reconnect(): Promise<void> {
     const { logLevel } = settings.value;
     if (logLevel && client.server.capabilities.logging) await client.setLevel(logLevel).catch(() => undefined);
   } catch (error) {
-    if (own === attempt) status.value = { is: "failed", message: toError(error).message };
+    if (own === attempt) status.value = { is: "failed", message: messageOf(error) };
   }
 }
 
@@ -97,7 +95,7 @@ function optionsOf({ version, can, roots, header }: Settings): ClientOptions {
     ...(value.length > 0 && { headers: { [name.trim()]: value.join(":").trim() } }),
     ...(can.form && { onElicit: askForm }),
     ...(can.url && { onElicitUrl: askUrl }),
-    ...(can.sampling && { onSample: askSampling, samplesWithTools: can.samplingTools }),
+    ...(can.sampling && { onSample: askSampling }),
     ...(can.roots && { roots }),
     ...(can.views && { capabilities: { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [VIEW_TYPE] } } } }),
   };

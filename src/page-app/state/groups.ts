@@ -8,14 +8,19 @@ import type { Listed, Resource } from "../../client/index.ts";
 /** The member of `_meta` that names the group of a definition. `page()` reads it too. */
 const GROUP = "mcp-edge/group";
 
+/** Returns the group of a definition; "" if it has none. */
+export function groupOf({ _meta }: Listed): string {
+  const named = _meta?.[GROUP];
+  return typeof named === "string" ? named : "";
+}
+
 /** Returns the groups in the order in which they occur. Items without a group come first, under the name "". */
 export function groupByName<T extends Listed>(
   items: readonly T[],
 ): readonly (readonly [name: string, items: readonly T[]])[] {
   const groups = new Map<string, T[]>([["", []]]);
   for (const item of items) {
-    const named = item._meta?.[GROUP];
-    const name = typeof named === "string" ? named : "";
+    const name = groupOf(item);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   return [...groups].filter(([, of]) => of.length > 0);
@@ -32,6 +37,8 @@ export interface TreeNode {
   readonly path: string;
   readonly resource?: Resource;
   readonly children: readonly TreeNode[];
+  /** Whether everything in it has a group, so that it is folded. */
+  readonly isGrouped: boolean;
 }
 
 interface Building {
@@ -64,6 +71,8 @@ function join(node: Building): TreeNode {
     const separator = node.name.endsWith("/") || node.name.endsWith(":") ? "" : "/";
     return join({ ...only, name: node.name + separator + only.name });
   }
-  const { name, path, resource, children } = node;
-  return { name, path, ...(resource && { resource }), children: [...children.values()].map(join) };
+  const { name, path, resource } = node;
+  const children = [...node.children.values()].map(join);
+  const isGrouped = (!resource || groupOf(resource) !== "") && children.every((child) => child.isGrouped);
+  return { name, path, ...(resource && { resource }), children, isGrouped };
 }

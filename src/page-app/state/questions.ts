@@ -20,8 +20,6 @@ const REFUSED = -1;
 /** A question, with the functions that answer it. */
 export type Question = {
   readonly id: number;
-  /** When it arrived, in milliseconds since 1970. */
-  readonly atMs: number;
   /** Refuses a request for sampling. */
   refuse(): void;
 } & (
@@ -43,7 +41,7 @@ export type Question = {
 );
 
 type Unasked = {
-  [K in Question["kind"]]: Omit<Extract<Question, { kind: K }>, "id" | "atMs" | "answer" | "refuse">;
+  [K in Question["kind"]]: Omit<Extract<Question, { kind: K }>, "id" | "answer" | "refuse">;
 }[Question["kind"]];
 
 /** The open questions, in the order in which they arrived. */
@@ -67,7 +65,6 @@ function ask<T>(question: Unasked, { signal: withdrawn }: QuestionContext): Prom
     const asked = {
       ...question,
       id,
-      atMs: Date.now(),
       answer: (result: T) => settle(() => resolve(result)),
       refuse: () => settle(() => reject(new McpError(REFUSED, "The user refused."))),
     };

@@ -16,8 +16,7 @@ export type Kind =
   | "objects"
   | "settings"
   | "call"
-  | "compare"
-  | "help";
+  | "compare";
 
 /** What is shown: a kind, and its name, URI or id. */
 export interface Route {

@@ -12,7 +12,6 @@ export interface Capabilities {
   readonly form: boolean;
   readonly url: boolean;
   readonly sampling: boolean;
-  readonly samplingTools: boolean;
   readonly roots: boolean;
   readonly tasks: boolean;
   readonly views: boolean;
@@ -32,7 +31,7 @@ export interface Settings {
 
 export const DEFAULTS: Settings = {
   version: "",
-  can: { form: true, url: true, sampling: true, samplingTools: false, roots: true, tasks: true, views: true },
+  can: { form: true, url: true, sampling: true, roots: true, tasks: true, views: true },
   roots: [{ uri: "file:///home/ada/project", name: "project" }],
   logLevel: "info",
   header: "",

@@ -7,7 +7,7 @@ import { computed, signal } from "@preact/signals";
 import type { Summary } from "../../recorder/entry.ts";
 import { getEntries, watch } from "../api/recorder-api.ts";
 import { matches } from "../timeline/filter.ts";
-import { type Call, toError } from "./calls.ts";
+import { type Call, messageOf } from "./calls.ts";
 import { CLIENT_NAME } from "./connection.ts";
 
 /** The entries by their ids, which only grow. */
@@ -86,7 +86,7 @@ async function readAll(): Promise<void> {
     problem.value = undefined;
     schedule();
   } catch (error) {
-    problem.value = toError(error).message;
+    problem.value = messageOf(error);
   }
 }
 

@@ -5,65 +5,46 @@
  */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import type { Entry, Finding } from "../../recorder/entry.ts";
-import { cause, getCopied, getEntry } from "../api/recorder-api.ts";
-import { announce } from "../parts/announce.tsx";
+import type { Entry, Finding, Header } from "../../recorder/entry.ts";
+import { getCopied, getEntry } from "../api/recorder-api.ts";
 import { Copy } from "../parts/copy.tsx";
+import { DataTable } from "../parts/data-table.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { useLoaded } from "../parts/loaded.ts";
+import { PanelFrame } from "../parts/panel-frame.tsx";
+import { Terms } from "../parts/terms.tsx";
 import { clock, count, dollars, duration } from "../parts/text.ts";
-import { toError } from "../state/calls.ts";
 import { linkTo } from "../state/route.ts";
 import { entries } from "../state/timeline.ts";
 import { compared } from "./compare.tsx";
 import { EntryEvents } from "./events.tsx";
+import { useFault } from "./fault.ts";
 import { LaneChart } from "./lane-chart.tsx";
 import { tablesOf, toLanes } from "./lanes.ts";
 import { OUTCOMES, subtitleOf, titleOf } from "./outcomes.ts";
 
 export function EntryPanel({ id }: { readonly id: string }): JSX.Element {
-  const entry = useSignal<Entry | undefined>(undefined);
-  const problem = useSignal("");
   // The entry is read again whenever its summary changes.
   const seq = entries.value.find((each) => each.id === id)?.seq;
-  useEffect(() => {
-    let isOld = false;
-    getEntry(id).then(
-      (read) => {
-        if (!isOld) entry.value = read;
-      },
-      (error: unknown) => {
-        problem.value = toError(error).message;
-      },
-    );
-    return () => {
-      isOld = true;
-    };
-  }, [id, seq]);
-  const { value } = entry;
-  if (problem.value)
-    return (
-      <article class="panel">
-        <p class="mistake">
-          <Icon name="bad" /> {problem.value}
-        </p>
-      </article>
-    );
-  if (value?.id !== id)
-    return (
-      <article class="panel">
-        <p class="about">Reading the call…</p>
-      </article>
-    );
-  return <EntryView entry={value} />;
+  const { value, problem } = useLoaded(() => getEntry(id), [id, seq]);
+  if (value) return <EntryView entry={value} />;
+  return <PanelFrame title={`#${id}`} about={problem ? "" : "Reading the call…"} problem={problem} />;
 }
 
 function EntryView({ entry }: { readonly entry: Entry }): JSX.Element {
   const lanes = toLanes(entry);
   const chosen = useSignal<string | undefined>(undefined);
+  const [icon] = OUTCOMES[entry.outcome];
+  const title = (
+    <>
+      {titleOf(entry)} <small>{subtitleOf(entry)}</small>
+    </>
+  );
   return (
-    <article class="panel entry">
-      <EntryHead entry={entry} />
+    <PanelFrame icon={icon} state={icon} title={title} tags={<Tags entry={entry} />} about={entry.outcomeText}>
+      <Figures entry={entry} />
+      <EntryActions entry={entry} />
       {entry.findings.map((finding) => (
         <FindingView key={finding.what + finding.where} finding={finding} />
       ))}
@@ -74,73 +55,10 @@ function EntryView({ entry }: { readonly entry: Entry }): JSX.Element {
           document.getElementById(`event-${id}`)?.focus();
         }}
       />
-      <Tables entry={entry} />
       <EntryEvents lanes={lanes} chosen={chosen.value} omitted={entry.omitted} />
+      <Tables entry={entry} />
       <Headers entry={entry} />
-    </article>
-  );
-}
-
-function EntryHead({ entry }: { readonly entry: Entry }): JSX.Element {
-  const [icon, word] = OUTCOMES[entry.outcome];
-  const { client, version, era, ms, startedAtMs, session, principal, outcomeText } = entry;
-  return (
-    <header class="heading">
-      <h1 data-state={icon}>
-        <Icon name={icon} /> {titleOf(entry)} <small>{subtitleOf(entry)}</small>
-      </h1>
-      <p class="tags">
-        <span class="tag">{word}</span>
-        {client && (
-          <span class="tag">
-            {client.name} {client.version}
-          </span>
-        )}
-        {version && (
-          <span class="tag">
-            {version}
-            {era && `, ${era}`}
-          </span>
-        )}
-        {session && <span class="tag">session {session}</span>}
-        {principal && <span class="tag">caller {principal}</span>}
-        <span class="about">
-          #{entry.id} at {clock(startedAtMs)}
-        </span>
-      </p>
-      {outcomeText && <p class="description">{outcomeText}</p>}
-      <Figures entry={entry} took={ms === undefined ? "running" : duration(ms)} />
-      <RelatedEntries entry={entry} />
-      <EntryActions entry={entry} />
-    </header>
-  );
-}
-
-function Figures({
-  entry: { counts, dollarsPerMillion },
-  took,
-}: {
-  readonly entry: Entry;
-  readonly took: string;
-}): JSX.Element {
-  const figures: readonly (readonly [string, string])[] = [
-    ["took", took],
-    ["object requests", String(counts.objectRequests)],
-    ["rows read", counts.rowsRead.toLocaleString("en")],
-    ["rows written", counts.rowsWritten.toLocaleString("en")],
-    ["alarms", `${counts.alarmsSet} set, ${counts.alarmsRun} run`],
-    ["woken", count(counts.wakeUps, "object")],
-    ["a million of them", dollars(dollarsPerMillion)],
-  ];
-  return (
-    <dl class="figures">
-      {figures.map(([term, value]) => (
-        <div key={term}>
-          <dt>{term}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    </PanelFrame>
   );
 }
 
@@ -152,29 +70,52 @@ const WHY = {
   "same-call": "the same call",
 } as const;
 
-function RelatedEntries({ entry: { related } }: { readonly entry: Entry }): JSX.Element | null {
-  if (related.length === 0) return null;
+function Tags({ entry }: { readonly entry: Entry }): JSX.Element {
+  const { outcome, client, version, era, startedAtMs, session, principal, related, id } = entry;
+  const tags = [
+    OUTCOMES[outcome][1],
+    client && `${client.name} ${client.version}`,
+    version && `${version}, ${era}`,
+    session && `session ${session}`,
+    principal && `caller ${principal}`,
+  ];
   return (
-    <p class="tags">
-      Belongs to{" "}
-      {related.map(({ id, why }) => (
-        <a key={id + why} href={linkTo("call", id)}>
-          #{id} <small>({WHY[why]})</small>
+    <>
+      {tags.map(
+        (tag) =>
+          tag && (
+            <span class="tag" key={tag}>
+              {tag}
+            </span>
+          ),
+      )}
+      <span class="about">
+        #{id} at {clock(startedAtMs)}
+      </span>
+      {related.map((each) => (
+        <a key={each.id + each.why} href={linkTo("call", each.id)}>
+          #{each.id} <small>({WHY[each.why]})</small>
         </a>
       ))}
-    </p>
+    </>
   );
 }
 
+function Figures({ entry: { counts, dollarsPerMillion, ms } }: { readonly entry: Entry }): JSX.Element {
+  const figures: readonly (readonly [string, string])[] = [
+    ["took", ms === undefined ? "running" : duration(ms)],
+    ["object requests", String(counts.objectRequests)],
+    ["rows read", String(counts.rowsRead)],
+    ["rows written", String(counts.rowsWritten)],
+    ["alarms", `${counts.alarmsSet} set, ${counts.alarmsRun} run`],
+    ["woken", count(counts.wakeUps, "object")],
+    ["a million of them", dollars(dollarsPerMillion)],
+  ];
+  return <Terms className="figures" terms={figures} />;
+}
+
 function EntryActions({ entry }: { readonly entry: Entry }): JSX.Element {
-  const said = useSignal("");
-  const cut = async () => {
-    said.value = await cause({ kind: "cut", entry: entry.id }).then(
-      ({ text }) => text,
-      (error: unknown) => toError(error).message,
-    );
-    announce(said.value);
-  };
+  const [run, said] = useFault();
   return (
     <div class="actions">
       <Copy label="Copy as curl" text={() => getCopied(entry.id, "curl")} />
@@ -195,11 +136,11 @@ function EntryActions({ entry }: { readonly entry: Entry }): JSX.Element {
         </a>
       )}
       {entry.outcome === "running" && (
-        <button type="button" onClick={() => void cut()}>
+        <button type="button" onClick={() => void run({ kind: "cut", entry: entry.id })}>
           <Icon name="cut" /> Cut this stream
         </button>
       )}
-      {said.value && <span class="about">{said.value}</span>}
+      {said && <span class="about">{said}</span>}
     </div>
   );
 }
@@ -224,48 +165,21 @@ function Tables({ entry }: { readonly entry: Entry }): JSX.Element | null {
   return (
     <section>
       <h2>Rows by table</h2>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Table</th>
-            <th scope="col">Statements</th>
-            <th scope="col">Rows read</th>
-            <th scope="col">Rows written</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tables.map(({ table, statements, rowsRead, rowsWritten }) => (
-            <tr key={table}>
-              <th scope="row">
-                <code>{table}</code>
-              </th>
-              <td>{statements}</td>
-              <td>{rowsRead}</td>
-              <td>{rowsWritten}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        isNamed
+        head={["Table", "Statements", "Rows read", "Rows written"]}
+        rows={tables.map((each) => [each.table, each.statements, each.rowsRead, each.rowsWritten])}
+      />
     </section>
   );
 }
 
 function Headers({ entry: { request, response } }: { readonly entry: Entry }): JSX.Element {
-  const list = (title: string, headers: readonly (readonly [string, string])[] = []) =>
+  const list = (title: string, headers: readonly Header[] = []) =>
     headers.length > 0 && (
-      <details>
-        <summary>
-          {title} ({headers.length})
-        </summary>
-        <dl class="headers">
-          {headers.map(([name, value], at) => (
-            <div key={at}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
+      <Fold title={`${title} (${headers.length})`}>
+        <Terms className="headers" terms={headers} />
+      </Fold>
     );
   return (
     <section>

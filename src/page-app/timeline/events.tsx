@@ -94,7 +94,7 @@ function EventRow({
         {kind === "message" ? (note === "to the server" ? "Client →" : "Client ←") : (lane?.title ?? "")}
       </span>
       <span class="text">
-        {isBad && <b class="bad">Problem: </b>}
+        {isBad && kind !== "work" && <b class="bad">Problem: </b>}
         {text}
       </span>
       <span class="about">

@@ -3,81 +3,40 @@
  *
  * @module
  */
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { FaultRequest } from "../../recorder/api.ts";
-import { cause } from "../api/recorder-api.ts";
-import { announce } from "../parts/announce.tsx";
-import { toError } from "../state/calls.ts";
 import { info } from "../state/connection.ts";
+import { useFault } from "./fault.ts";
 
 const MINUTE_MS = 60_000;
 
+/** The faults, and whether they need `--faults`. */
+const FAULTS: readonly (readonly [text: string, fault: FaultRequest, needsFlag: boolean])[] = [
+  ["Kill workerd, and start it again", { kind: "kill" }, false],
+  ["Hold answers for 5 s", { kind: "delay", ms: 5_000 }, false],
+  ["Hold no answers", { kind: "delay", ms: 0 }, false],
+  ["Clock: 1 minute ahead", { kind: "clock", ms: MINUTE_MS }, true],
+  ["Clock: 1 hour ahead", { kind: "clock", ms: 60 * MINUTE_MS }, true],
+  ["Clock: 1 day ahead", { kind: "clock", ms: 1_440 * MINUTE_MS }, true],
+];
+
 export function Faults(): JSX.Element {
-  const said = useSignal("");
-  const minutes = useSignal("5");
-  const seconds = useSignal("3");
+  const [run, said] = useFault();
   const isOn = info.value?.faults === true;
-  const run = async (fault: FaultRequest) => {
-    said.value = await cause(fault).then(
-      ({ text }) => text,
-      (error: unknown) => toError(error).message,
-    );
-    announce(said.value);
-  };
   return (
-    <fieldset class="faults">
+    <fieldset class="field group">
       <legend>Faults on purpose</legend>
-      <button type="button" onClick={() => void run({ kind: "kill" })}>
-        Kill workerd, and start it again
-      </button>
-      <div>
-        <button type="button" onClick={() => void run({ kind: "delay", ms: Number(seconds.value) * 1_000 })}>
-          Hold answers
+      {FAULTS.map(([text, fault, needsFlag]) => (
+        <button type="button" key={text} disabled={needsFlag && !isOn} onClick={() => void run(fault)}>
+          {text}
         </button>
-        <label>
-          for{" "}
-          <input
-            type="text"
-            inputMode="numeric"
-            size={3}
-            value={seconds.value}
-            onInput={({ currentTarget }) => {
-              seconds.value = currentTarget.value;
-            }}
-          />{" "}
-          seconds
-        </label>
-      </div>
-      <div>
-        <button
-          type="button"
-          disabled={!isOn}
-          onClick={() => void run({ kind: "clock", ms: Number(minutes.value) * MINUTE_MS })}
-        >
-          Move the clock
-        </button>
-        <label>
-          by{" "}
-          <input
-            type="text"
-            inputMode="numeric"
-            size={3}
-            disabled={!isOn}
-            value={minutes.value}
-            onInput={({ currentTarget }) => {
-              minutes.value = currentTarget.value;
-            }}
-          />{" "}
-          minutes
-        </label>
-      </div>
+      ))}
       {!isOn && (
         <p class="about">
-          Moving the clock, and faults of objects, need <code>mcp-edge dev --faults</code>.
+          The clock, and faults of objects, need <code>mcp-edge dev --faults</code>.
         </p>
       )}
-      {said.value && <p class="about">{said.value}</p>}
+      {said && <p class="about">{said}</p>}
     </fieldset>
   );
 }

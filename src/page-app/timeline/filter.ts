@@ -6,17 +6,7 @@
 import type { Summary } from "../../recorder/entry.ts";
 
 /** Methods that clients call by themselves, before and between what a person asks for. */
-const HOUSEKEEPING = new Set([
-  "initialize",
-  "server/discover",
-  "ping",
-  "tools/list",
-  "prompts/list",
-  "resources/list",
-  "resources/templates/list",
-  "logging/setLevel",
-  "subscriptions/listen",
-]);
+const HOUSEKEEPING = /list$|^(initialize|server\/discover|ping|logging\/setLevel|subscriptions\/listen)$/;
 
 /** What was searched is kept for each entry, since it is the same object as long as the entry does not change. */
 const texts = new WeakMap<Summary, string>();
@@ -54,5 +44,5 @@ function isHousekeeping({ kind, method = "", outcome, marks }: Summary): boolean
   if (marks.includes("exception") || marks.includes("suspicious")) return false;
   if (outcome !== "ok" && outcome !== "running" && outcome !== "cut-by-client") return false;
   if (kind === "page" || kind === "delete" || kind === "stream") return true;
-  return kind === "notification" || HOUSEKEEPING.has(method);
+  return kind === "notification" || HOUSEKEEPING.test(method);
 }

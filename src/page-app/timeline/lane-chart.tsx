@@ -19,8 +19,8 @@ export function LaneChart({
   readonly onChoose: (id: string) => void;
 }): JSX.Element {
   return (
-    <section class="lanes" aria-label="What happened where">
-      <div class="lane axis" aria-hidden="true">
+    <div class="lanes" aria-hidden="true">
+      <div class="lane axis">
         <span />
         <div>
           {TICKS.map((share) => (
@@ -33,7 +33,7 @@ export function LaneChart({
       {lanes.map((lane) => (
         <LaneRow key={lane.id} lane={lane} totalMs={totalMs} onChoose={onChoose} />
       ))}
-    </section>
+    </div>
   );
 }
 
@@ -82,7 +82,6 @@ function EventBar({
       class={`event is-${kind} ${kind === "message" ? direction : ""} ${isBad ? "is-bad" : ""} ${isPoint ? "point" : ""}`}
       style={{ left: `${left}%`, width: `${Math.min(width, 100 - left)}%` }}
       title={`${duration(atMs)}: ${text} ${note}`}
-      aria-label={`${text} ${note} at ${duration(atMs)}`}
       onClick={() => onChoose(id)}
     />
   );

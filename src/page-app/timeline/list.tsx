@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Summary } from "../../recorder/entry.ts";
@@ -22,7 +22,7 @@ export function EntryList(): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
   const height = useSignal(600);
-  const open = useComputed(() => (route.value.kind === "call" ? route.value.key : ""));
+  const open = route.value.kind === "call" ? route.value.key : "";
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => {
       height.value = entry?.contentRect.height ?? 600;
@@ -33,7 +33,7 @@ export function EntryList(): JSX.Element {
   const list = shown.value;
   const { first, last } = windowOf(top.value, height.value, ROW, list.length);
   const move = (event: KeyboardEvent) => {
-    const at = list.findIndex(({ id }) => id === open.value);
+    const at = list.findIndex(({ id }) => id === open);
     const next = {
       ArrowDown: at + 1,
       ArrowUp: Math.max(at - 1, 0),
@@ -56,9 +56,7 @@ export function EntryList(): JSX.Element {
       role="listbox"
       tabIndex={0}
       aria-label={`Recorded calls, ${list.length} of ${entries.value.length}`}
-      aria-activedescendant={
-        list.slice(first, last).some(({ id }) => id === open.value) ? `entry-${open.value}` : undefined
-      }
+      aria-activedescendant={list.slice(first, last).some(({ id }) => id === open) ? `entry-${open}` : undefined}
       onScroll={({ currentTarget }) => {
         top.value = currentTarget.scrollTop;
       }}
@@ -67,7 +65,7 @@ export function EntryList(): JSX.Element {
       <div role="presentation" style={{ height: `${list.length * ROW}px` }}>
         <div role="presentation" style={{ transform: `translateY(${first * ROW}px)` }}>
           {list.slice(first, last).map((entry, at) => (
-            <Row key={entry.id} entry={entry} isOpen={entry.id === open.value} at={first + at + 1} of={list.length} />
+            <Row key={entry.id} entry={entry} isOpen={entry.id === open} at={first + at + 1} of={list.length} />
           ))}
         </div>
       </div>

@@ -7,8 +7,9 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { clear, importRecording, recordingUrl } from "../api/recorder-api.ts";
 import { announce } from "../parts/announce.tsx";
+import { CheckOf } from "../parts/check.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { toError } from "../state/calls.ts";
+import { messageOf } from "../state/calls.ts";
 import { entries, filter, forgetAll, isBrief, isLive, problem, shown } from "../state/timeline.ts";
 import { Faults } from "./faults.tsx";
 import { EntryList } from "./list.tsx";
@@ -38,16 +39,7 @@ export function TimelinePane(): JSX.Element {
           }}
         />
       </div>
-      <label class="check brief">
-        <input
-          type="checkbox"
-          checked={isBrief.value}
-          onChange={({ currentTarget }) => {
-            isBrief.value = currentTarget.checked;
-          }}
-        />{" "}
-        Hide lists, notifications and streams that went well
-      </label>
+      <CheckOf of={isBrief}>Hide lists, notifications and streams that went well</CheckOf>
       {problem.value && <p class="mistake">{problem.value}</p>}
       {shown.value.length === 0 ? <Empty /> : <EntryList />}
     </section>
@@ -76,14 +68,14 @@ function Menu(): JSX.Element {
     said.value = text;
     announce(text);
   };
-  const remove = () => clear().then(forgetAll, (error: unknown) => say(toError(error).message));
+  const remove = () => clear().then(forgetAll, (error: unknown) => say(messageOf(error)));
   const take = async (file: File | undefined) => {
     if (!file) return;
     try {
       const { entries } = await importRecording(JSON.parse(await file.text()));
       say(`${entries} entries were imported.`);
     } catch (error) {
-      say(toError(error).message);
+      say(messageOf(error));
     }
   };
   return (
