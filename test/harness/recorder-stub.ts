@@ -26,6 +26,7 @@ export class RecorderStub implements AsyncDisposable {
   comparison: Comparison = { pairs: [], differences: [] };
   hasFaults = true;
   #seq = 0;
+  #lastId = 0;
 
   private constructor(target: string) {
     this.#target = target;
@@ -59,6 +60,17 @@ export class RecorderStub implements AsyncDisposable {
     const stored = { ...entry, seq: this.#seq };
     this.#entries.set(entry.id, stored);
     for (const stream of this.#streams) stream.write(`event: summary\ndata: ${JSON.stringify(toSummary(stored))}\n\n`);
+  }
+
+  /** Removes all entries, as if none had been recorded. */
+  removeAll(): void {
+    this.#entries.clear();
+    for (const stream of this.#streams) stream.write("event: clear\ndata: {}\n\n");
+  }
+
+  /** Ends the streams of the pages, as a recorder does that is restarted. */
+  dropStreams(): void {
+    for (const stream of this.#streams) stream.destroy();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -96,7 +108,7 @@ export class RecorderStub implements AsyncDisposable {
   }
 
   #change(path: string, body: unknown): unknown {
-    if (path === "clear") this.#entries.clear();
+    if (path === "clear") this.removeAll();
     if (path === "compare") return this.comparison;
     if (path === "recording") return { entries: (body as { entries: unknown[] }).entries.length };
     return { done: true, text: `Done: ${(body as FaultRequest).kind}.` };
@@ -112,7 +124,8 @@ export class RecorderStub implements AsyncDisposable {
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAtMs = Date.now();
     const body = (await request.toArray()).join("");
-    const id = String(this.#entries.size + 1);
+    this.#lastId += 1;
+    const id = String(this.#lastId);
     const begun = begin(id, startedAtMs, request, body);
     this.put(begun);
     const { host: _, connection: __, ...headers } = request.headers as Headers;
