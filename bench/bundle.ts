@@ -18,6 +18,8 @@ export interface BundleSettings {
   readonly echoTools?: number;
   /** Counts requests to objects and rows they write: `calls` with counted.ts, `cost` with scripts/cost/counted-worker.ts. */
   readonly counter?: keyof typeof COUNTERS;
+  /** Whether functions keep their names and lines, for a profile. @default false */
+  readonly isReadable?: boolean;
 }
 
 const COUNTERS = { calls: "./counted.ts", cost: "../scripts/cost/counted-worker.ts" } as const;
@@ -26,7 +28,7 @@ const COUNTERS = { calls: "./counted.ts", cost: "../scripts/cost/counted-worker.
 const BUILD = join(import.meta.dirname, "node_modules/.bench");
 
 export async function bundle(contestant: Contestant, settings: BundleSettings = {}): Promise<Bundle> {
-  const { echoTools = 52, counter } = settings;
+  const { echoTools = 52, counter, isReadable = false } = settings;
   const entry = join(import.meta.dirname, "contestants", `${contestant.entry}.ts`);
   const result = await build({
     ...(counter
@@ -39,7 +41,7 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
         }
       : { entryPoints: [entry] }),
     bundle: true,
-    minify: true,
+    minify: !isReadable,
     keepNames: false,
     write: false,
     format: "esm",
@@ -53,7 +55,7 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
   });
   const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
   mkdirSync(BUILD, { recursive: true });
-  const path = join(BUILD, `${contestant.entry}-${echoTools}${counter ?? ""}.js`);
+  const path = join(BUILD, `${contestant.entry}-${echoTools}${counter ?? ""}${isReadable ? "readable" : ""}.js`);
   writeFileSync(path, bytes);
   return { path, minifiedBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
 }

@@ -12,6 +12,7 @@ import { counts } from "./measure/counts.ts";
 import { idle } from "./measure/idle.ts";
 import { start } from "./measure/starts.ts";
 import { STREAMS } from "./measure/streams.ts";
+import { profile } from "./profile.ts";
 import { Results, tableOf } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { versions } from "./versions.ts";
@@ -22,6 +23,7 @@ const { values: given } = parseArgs({
     quick: { type: "boolean", default: false },
     grow: { type: "boolean", default: false },
     crowds: { type: "boolean", default: false },
+    profile: { type: "string", default: "" },
     only: { type: "string", default: "" },
   },
 });
@@ -66,7 +68,8 @@ function say(what: string): void {
   console.error(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${what}`);
 }
 
-if (given.grow) write("grow", { rows: await grow(say, given.quick) }, []);
+if (given.profile) console.log(await profile(given.profile));
+else if (given.grow) write("grow", { rows: await grow(say, given.quick) }, []);
 else if (given.crowds) write("crowds", { rows: await crowds(say, given.quick) }, []);
 else await compare();
 

@@ -106,7 +106,8 @@ const worker :Workerd.Worker = (
 `;
 }
 
-function freePort(): Promise<number> {
+/** Returns a port of the loopback address that nothing listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

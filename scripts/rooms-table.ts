@@ -3,7 +3,7 @@
  * is in none of them, or if the document names a file that does not exist.
  */
 import { readdirSync } from "node:fs";
-import { CORE_ROOMS, ROOMS } from "./rooms.ts";
+import { CLIENT_ROOMS, CORE_ROOMS, type Layers, ROOMS } from "./rooms.ts";
 import { ROOT } from "./tools.ts";
 
 export const ARCHITECTURE_FILE = `${ROOT}docs/architecture.md`;
@@ -12,7 +12,10 @@ export const ARCHITECTURE_FILE = `${ROOT}docs/architecture.md`;
 const BEGIN = "<!-- Written by `npm run docs` from scripts/rooms.ts and scripts/rooms-table.ts. -->";
 const END = "<!-- The end of what `npm run docs` writes. -->";
 
-/** The folders of the large rooms, with their contents. */
+/** The rooms whose folders have an order. */
+const ORDERED: Readonly<Record<string, Layers>> = { core: CORE_ROOMS, client: CLIENT_ROOMS };
+
+/** The folders of the other large rooms, with their contents. */
 const FOLDERS: Readonly<Record<string, string>> = {
   "http/page": "the page for browsers: how to connect, what the server offers, its style",
   "worker/access": "who may call and how often: `auth` (tokens), `dpop`, `rates`, `audit`",
@@ -25,19 +28,9 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "worker/once": "calls that run once",
   "worker/tasks": "tasks in objects, of both versions",
   "worker/workflows": "tasks that Workflows run",
-  "worker/page": "the page for browsers",
+  "worker/page":
+    "the page for browsers: `http/page.ts` writes it, with the lines for curl, the Inspector and Claude Code; `mcp-edge dev` prints it as text",
   "worker/token-store": "an object that keeps the tokens of clients in Workers",
-  "client/transports": "links: Streamable HTTP, HTTP+SSE, and any `Transport`; streams and their resumption",
-  "client/connection": "one connection: era detection, sending, repetition and recovery, subscriptions",
-  "client/requests": "the parts and options of requests, their time limits, lists, and results",
-  "client/questions": "questions of the server, and who answers them",
-  "client/oauth": "sign-in; a program that does not import it contains none of it",
-  "client/cache": "the extension that keeps lists and resources",
-  "client/validation": "the extension that checks results with JSON Schema",
-  "client/tasks": "the extension for tasks",
-  "client/skills": "skills of a server, and the files that they consist of",
-  "client/state": "the extension that tells what a client is doing",
-  "client/host": "several servers at once",
   "page-app/api": "the routes of the recorder",
   "page-app/state":
     "signals: the connection, the lists of the server, calls, questions, tasks, the timeline, the route",
@@ -45,15 +38,20 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "page-app/content": "results: content blocks, JSON as a tree, views of MCP Apps",
   "page-app/timeline": "the recorded calls: the list, an opened entry with its lanes, faults, comparison",
   "page-app/panels": "tools, prompts, resources, tasks, objects, questions and settings",
-  "page-app/parts": "what several panels use: icons, dialogs, the shell",
+  "page-app/parts": "components that several panels use: icons, dialogs, the shell",
+  "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
+  "recorder/findings": "what is probably a fault in an entry, and where",
+  "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
+  "recorder/recording": "recordings as files, comparisons, commands for curl, tests",
+  "recorder/tail": "the tail Worker, which reports what workerd tells it",
   "cli/commands":
-    "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when it runs",
+    "a file or folder for each command: its declaration in `command.ts`, and its work, which is imported when the command runs",
   "cli/server": "the server of a command: what `<server>` means, the connection, sign-in",
   "cli/terminal": "reading and writing: questions, forms, output without control characters and secrets",
   "cli/arguments": "arguments of tools from options, JSON and forms",
   "cli/hosts": "the configuration files of hosts",
   "cli/relay": "`bridge` and `expose`: messages between a host and a server of another version",
-  "cli/files": "reading and writing files in folders of strangers",
+  "cli/files": "reading and writing files in untrusted folders",
   "authorization-server/routes": "the endpoints, and the requests and cookies that they read",
   "authorization-server/clients": "clients: named, registered, or described by a document",
   "authorization-server/identity": "identity providers: `oidc()`, `github()`, `ownLogin()`",
@@ -67,24 +65,33 @@ function tables(): string {
     const allowed = [...below, ...packages.filter((each) => each !== "hono/*").map((each) => `\`${each}\``)];
     return [`\`src/${name}\``, holds, allowed.join(", ") || "nothing else"];
   });
-  const core = CORE_ROOMS.flatMap((line) => Object.entries(line).map(([name, holds]) => [`\`core/${name}\``, holds]));
   const folders = Object.entries(FOLDERS).map(([name, holds]) => [`\`${name}\``, holds]);
   return [
     "The rooms, lowest first:",
     table(["room", "contents", "may import"], rooms),
-    `The rooms of \`src/core\`, lowest first. Each may import those above it in this table, except ${exceptions()}:`,
-    table(["room", "contents"], core),
-    "The folders of the large rooms:",
+    ...Object.entries(ORDERED).flatMap(([room, layers]) => [
+      `The rooms of \`src/${room}\`, lowest first. Each may import those above it in this table, except ${exceptions(layers)}:`,
+      orderedTable(room, layers),
+    ]),
+    "The folders of the other large rooms:",
     table(["folder", "contents"], folders),
   ].join("\n\n");
 }
 
-/** Returns the rooms of core that may not import each other although one is above the other. */
-function exceptions(): string {
-  const lines = CORE_ROOMS.map((line) => Object.keys(line)).filter(({ length }) => length > 1);
-  return lines
-    .map((names) => `that ${names.map((name) => `\`${name}\``).join(" and ")} may not import each other`)
-    .join(", and ");
+function orderedTable(room: string, layers: Layers): string {
+  const rows = layers.flatMap((line) => Object.entries(line).map(([name, holds]) => [`\`${room}/${name}\``, holds]));
+  return table(["room", "contents"], rows);
+}
+
+/** Returns the rooms that may not import each other although one is above the other. */
+function exceptions(layers: Layers): string {
+  const lines = layers.map((line) => Object.keys(line)).filter(({ length }) => length > 1);
+  return lines.map((names) => `that ${listNames(names)} may not import each other`).join(", and ");
+}
+
+function listNames(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -132,7 +139,7 @@ function foldersOf(paths: readonly string[]): string[] {
 
 function isKnown(folder: string): boolean {
   const [room = "", inner = ""] = folder.split("/");
-  return folder in ROOMS || folder in FOLDERS || (room === "core" && CORE_ROOMS.some((line) => inner in line));
+  return folder in ROOMS || folder in FOLDERS || (ORDERED[room] ?? []).some((line) => inner in line);
 }
 
 /** Returns the TypeScript files below src/, with slashes. */

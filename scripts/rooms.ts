@@ -33,7 +33,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   safe: {
-    holds: "helpers for handlers: paths, requests, SQL, texts, media types, caches",
+    holds:
+      "helpers for handlers: paths, requests, SQL, texts, media types, caches; which addresses are public is decided in `core/basics/addresses.ts`",
     rooms: ["core"],
     packages: [],
   },
@@ -47,16 +48,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     holds: "skills that a server offers; it shares the rules for their URIs with `client/skills`",
     rooms: ["client", "core"],
     packages: [],
-  },
-  recorder: {
-    holds: "what is recorded of a call: entries, and the interface between `mcp-edge dev` and its page",
-    rooms: ["core"],
-    packages: [],
-  },
-  "page-app": {
-    holds: "the page of `mcp-edge dev`, an application for browsers; `npm run build` bundles it into `dist/page-app`",
-    rooms: ["client", "recorder", "look", "core"],
-    packages: ["preact", "preact/*", "@preact/signals"],
   },
   worker: {
     holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
@@ -73,11 +64,27 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["authorization-server", "http", "look", "core"],
     packages: [],
   },
+  recorder: {
+    holds:
+      "what `mcp-edge dev` records: entries from the wire and from workerd's tail, redaction, findings, recordings. Of core, only `basics` and `protocol`",
+    rooms: ["core"],
+    packages: [],
+  },
+  "page-app": {
+    holds: "the page of `mcp-edge dev`, an application for browsers; `npm run build` bundles it into `dist/page-app`",
+    rooms: ["client", "recorder", "look", "core"],
+    packages: ["preact", "preact/*", "@preact/signals"],
+  },
   node: {
     holds:
       "stdio, a server for Node, `dev` and `check-config`; commands, files and requests of handlers; files of tokens",
-    rooms: ["core", "safe", "client", "skills"],
+    rooms: ["core", "safe", "client", "skills", "node/record"],
     packages: ["node:*", "jsonc-parser"],
+  },
+  "node/record": {
+    holds: "the recorder of `mcp-edge dev` and `record`: the proxy, its routes, objects, faults",
+    rooms: ["recorder", "core", "safe", "client", "node"],
+    packages: ["node:*", "eventsource-parser"],
   },
   testing: {
     holds: "workerd in a test, cut connections, a client in memory",
@@ -86,7 +93,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   cli: {
     holds: "the command line",
-    rooms: ["core", "http", "safe", "client", "node", "skills", "testing"],
+    rooms: ["core", "http", "safe", "client", "node", "node/record", "skills", "testing"],
     packages: ["node:*", "commander", "@clack/prompts", "eventsource-parser", "jsonc-parser", "fflate"],
   },
   reference: {
@@ -97,10 +104,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 };
 
 /**
- * The rooms of src/core with their contents, lowest first: each may import those of the lines above its own, types included.
- * Rooms on one line may not import each other. `index.ts` is the entry and may import all of them.
+ * The folders of a room with their contents, lowest first: each may import those of the lines above its own, types included.
+ * Folders on one line may not import each other.
  */
-export const CORE_ROOMS: readonly Readonly<Record<string, string>>[] = [
+export type Layers = readonly Readonly<Record<string, string>>[];
+
+/** The rooms of src/core. `index.ts` is the entry and may import all of them. */
+export const CORE_ROOMS: Layers = [
   { basics: "small functions that know nothing of the protocol: bytes, texts, time, addresses" },
   { protocol: "JSON-RPC messages, methods, the table of versions, errors, limits, content, schemas, URIs" },
   { seal: "sealing keys and AES-GCM" },
@@ -115,6 +125,54 @@ export const CORE_ROOMS: readonly Readonly<Record<string, string>>[] = [
 ];
 
 export const CORE_ORDER: readonly (readonly string[])[] = CORE_ROOMS.map((line) => Object.keys(line));
+
+/**
+ * The rooms of src/client. `index.ts` is the entry and may import all of them, and so may `on-demand.ts`, which every room may
+ * load with `import()`.
+ */
+export const CLIENT_ROOMS: Layers = [
+  { basics: "the errors and events of the client, time limits, limited concurrency" },
+  {
+    transports:
+      "links: Streamable HTTP, HTTP+SSE, and any `Transport`; streams and their resumption; the interface of sign-in",
+  },
+  { requests: "options of requests, results, lists, listed tools, and what a server must support" },
+  { api: "`Client`, the options of `connect()` with the handlers of questions, and the interface of extensions" },
+  { questions: "answers to questions of the server" },
+  { connection: "`connect()` and one connection: era detection, sending, repetition and recovery, subscriptions" },
+  {
+    cache: "the extension that caches lists and resources",
+    validation: "the extension that checks results with JSON Schema",
+    tasks: "the extension for tasks",
+    state: "the extension that reports what a client is doing",
+    skills: "skills of a server, and the files that they consist of",
+    oauth: "sign-in; a program that does not import it contains none of it",
+    host: "several servers at once",
+  },
+];
+
+export const CLIENT_ORDER: readonly (readonly string[])[] = CLIENT_ROOMS.map((line) => Object.keys(line));
+
+/** A room whose folders have an order. */
+interface OrderedRoom {
+  readonly order: readonly (readonly string[])[];
+  /** The constant that has the order, for messages. */
+  readonly constant: string;
+  /** The files that may import every folder. */
+  readonly entries: readonly string[];
+  /** The file that every folder may load with `import()`, but must not import in another way. */
+  readonly onDemand?: string;
+}
+
+const ORDERED: Readonly<Record<string, OrderedRoom>> = {
+  core: { order: CORE_ORDER, constant: "CORE_ROOMS", entries: ["index.ts"] },
+  client: {
+    order: CLIENT_ORDER,
+    constant: "CLIENT_ROOMS",
+    entries: ["index.ts", "on-demand.ts"],
+    onDemand: "on-demand.ts",
+  },
+};
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']/g;
@@ -139,7 +197,8 @@ export function findProblem(file: string, specifier: string): string | undefined
   }
   const path = posix.join(dirname(file), specifier);
   const target = roomOf(path);
-  if (room === "core" && target === "core") return findProblemInCore(file, path);
+  const ordered = ORDERED[room];
+  if (ordered && target === room) return findProblemInside(ordered, file, path);
   if (target === room || rules.rooms.includes(target)) return undefined;
   return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed import`;
 }
@@ -155,23 +214,19 @@ function isMatch(specifier: string, allowed: string): boolean {
   return allowed.endsWith("*") ? specifier.startsWith(allowed.slice(0, -1)) : specifier === allowed;
 }
 
-/** Describes what is wrong with an import between two files of src/core, or returns undefined. */
-function findProblemInCore(file: string, imported: string): string | undefined {
-  const [from, to] = [coreRoomOf(file), coreRoomOf(imported)];
-  if (from === "index.ts" || from === to) return undefined;
-  const [line, importedLine] = [lineOf(from), lineOf(to)];
-  if (line === -1) return `${file}: src/core/${from} is not a known room; add it to CORE_ROOMS in scripts/rooms.ts`;
-  if (importedLine !== -1 && importedLine < line) return undefined;
-  return `${file}: core/${from} -> core/${to} is not an allowed import; the order is ${CORE_ORDER.join(" < ")}`;
-}
-
-/** Returns the room of a path below src/, such as `run` for `core/run/journal.ts`, or the file name without one. */
-function coreRoomOf(path: string): string {
-  return path.split("/")[1] ?? "";
-}
-
-function lineOf(room: string): number {
-  return CORE_ORDER.findIndex((rooms) => rooms.includes(room));
+/** Describes what is wrong with an import between two files of a room whose folders have an order, or returns undefined. */
+function findProblemInside(
+  { order, constant, entries, onDemand }: OrderedRoom,
+  file: string,
+  imported: string,
+): string | undefined {
+  const [room = "", from = ""] = file.split("/");
+  const [, to = ""] = imported.split("/");
+  if (entries.includes(from) || from === to || to === onDemand) return undefined;
+  const [line, importedLine] = [from, to].map((folder) => order.findIndex((folders) => folders.includes(folder)));
+  if (line === -1) return `${file}: src/${room}/${from} is not a known room; add it to ${constant} in scripts/rooms.ts`;
+  if (importedLine !== -1 && (importedLine as number) < (line as number)) return undefined;
+  return `${file}: ${room}/${from} -> ${room}/${to} is not an allowed import; the order is ${order.join(" < ")}`;
 }
 
 /** Matches the files that `mcp-edge add` copies into projects. */
@@ -186,13 +241,27 @@ export function findProblems(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
   const files = names.filter((file) => /\.tsx?$/.test(file) && !FILES_OF_ADD.test(file));
   const texts = new Map(files.map((file) => [file, readFileSync(`${src}/${file}`, "utf8")]));
-  const imports = [...texts].flatMap(([file, text]) =>
-    importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),
-  );
+  const imports = [...texts].flatMap(([file, text]) => [
+    ...importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),
+    ...findEagerImports(file, text),
+  ]);
   return [...imports, ...findCircles(texts), ...findCrowds(texts)];
 }
 
-/** Returns the circles of files that import one another, types included. What is imported on demand, with `import()`, may close one. */
+/** Returns the problems of a file that imports the module for `import()` of its room in another way, which would load it at once. */
+function findEagerImports(file: string, text: string): string[] {
+  const room = roomOf(file);
+  const onDemand = ORDERED[room]?.onDemand;
+  const eager = eagerImportsOf(text).filter((each) => posix.join(dirname(file), each) === `${room}/${onDemand}`);
+  return eager.map((specifier) => `${file}: load "${specifier}" with import()`);
+}
+
+/** Returns the modules that a source text imports at once, without those that it loads with `import()`. */
+function eagerImportsOf(source: string): string[] {
+  return importsOf(source.replaceAll(/\bimport\(/g, "("));
+}
+
+/** Returns the circles of files that import one another, types included. What is loaded with `import()` may close one. */
 function findCircles(texts: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
   const done = new Set<string>();
@@ -202,8 +271,7 @@ function findCircles(texts: ReadonlyMap<string, string>): string[] {
       return;
     }
     if (done.has(file)) return;
-    const text = (texts.get(file) ?? "").replaceAll(/\bimport\(/g, "(");
-    for (const specifier of importsOf(text).filter((each) => each.startsWith("."))) {
+    for (const specifier of eagerImportsOf(texts.get(file) ?? "").filter((each) => each.startsWith("."))) {
       visit(posix.join(dirname(file), specifier), [...above, file]);
     }
     done.add(file);

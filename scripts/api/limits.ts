@@ -192,6 +192,10 @@ export function missingLimits(entries: readonly Entry[]): string[] {
 /** The interfaces whose numbers are not limits of a server: results, errors, and the options of clients. */
 const OTHERS = /^(StdioOptions|LoopbackOptions|ConnectOptions|ProgressOptions)$/;
 
+/** The interfaces whose members belong to an interface of the table too, which extends them or which they extend. */
+const EXTENDED = /^(HttpLimits|SessionLimits|StreamLimits)$/;
+
 function isOptionsOfServer({ name, text }: PublicName): boolean {
-  return text.includes("interface ") && /(Options|Limits|Rate|Hint)$/.test(name) && !OTHERS.test(name);
+  const isOptions = text.includes("interface ") && /(Options|Limits|Rate|Hint)$/.test(name);
+  return isOptions && !OTHERS.test(name) && !EXTENDED.test(name);
 }

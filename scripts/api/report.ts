@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { ROOT } from "../tools.ts";
-import type { Entry, PublicName } from "./surface.ts";
+import type { Declared, Entry } from "./surface.ts";
 
 export const REPORTS = `${ROOT}docs/reference/api/`;
 
@@ -31,18 +31,34 @@ function homesOf(entries: readonly Entry[]): Map<string, string> {
   return homes;
 }
 
-function keyOf({ file, name }: PublicName): string {
+function keyOf({ file, name }: Declared): string {
   return `${file} ${name}`;
 }
 
+/**
+ * Returns one line for each declaration that the public surface mentions, or extends, and that no entry exports: authors
+ * could not name its type.
+ */
+export function hiddenOf(entries: readonly Entry[]): string[] {
+  const all = entries.flatMap(({ names }) => names);
+  const exported = new Set(all.filter(({ isExported }) => isExported).map(keyOf));
+  const mentions = all.flatMap((by) => [...by.mentions, by].map((each) => ({ ...each, by: by.name })));
+  const hidden = new Map(mentions.filter((each) => !exported.has(keyOf(each))).map((each) => [keyOf(each), each]));
+  return [...hidden.values()].map(
+    ({ file, name, by }) => `src/${file.replace(".d.ts", ".ts")}: no entry exports ${name}, which ${by} mentions`,
+  );
+}
+
 function reportOf({ module, names }: Entry, homes: ReadonlyMap<string, string>): string {
-  const isHere = (name: PublicName) => homes.get(keyOf(name)) === module;
+  const isHere = (name: Declared) => homes.get(keyOf(name)) === module;
   const own = names.filter((name) => name.isExported && isHere(name));
   const others = names.filter((name) => name.isExported && !isHere(name));
   const extended = names.filter((name) => !name.isExported && isHere(name));
-  const exported = new Set(names.filter(({ isExported }) => isExported).map(({ name }) => name));
-  const hidden = [...new Set([...own, ...extended].flatMap(({ mentions }) => mentions))].sort();
-  const unexported = hidden.filter((name) => !exported.has(name));
+  const exported = new Set(names.filter(({ isExported }) => isExported).map(keyOf));
+  const elsewhere = [...own, ...extended].flatMap(({ mentions }) =>
+    mentions.filter((each) => !exported.has(keyOf(each))),
+  );
+  const unexported = [...new Set(elsewhere.map(({ name }) => name))].sort();
   return [
     `${module}\n\n${HEADER}\n`,
     ...own.map(({ text }) => `${text}\n`),

@@ -31,11 +31,15 @@ export interface Member {
   readonly type: string | undefined;
 }
 
-/** A name that an entry exports, or an interface that an exported one extends. */
-export interface PublicName {
+/** A declaration of the package. */
+export interface Declared {
   readonly name: string;
   /** The path of its declaration file, relative to `dist`. */
   readonly file: string;
+}
+
+/** A name that an entry exports, or an interface that an exported one extends. */
+export interface PublicName extends Declared {
   readonly isExported: boolean;
   /** Its declarations, without comments and without members that are not public. */
   readonly text: string;
@@ -44,8 +48,8 @@ export interface PublicName {
   readonly members: readonly Member[];
   /** Members of the interfaces that it extends, without those that `Omit` leaves out. */
   readonly inherited: readonly Member[];
-  /** Names of other declarations of the package that the declaration refers to. */
-  readonly mentions: readonly string[];
+  /** Other declarations of the package that the declaration refers to. */
+  readonly mentions: readonly Declared[];
   /** Names of the interfaces of the package that this one extends. */
   readonly bases: readonly string[];
 }
@@ -140,7 +144,7 @@ function nameOf(
   bases: readonly TsSymbol[],
 ): Omit<PublicName, "inherited"> {
   const [first] = nodes;
-  const file = first?.getSourceFile().fileName.slice(DIST.length) ?? "";
+  const file = first ? fileOf(first) : "";
   const members = nodes.flatMap((node) => membersOf(node).filter(isPublic));
   const docs = nodes.map(docOf).filter(({ doc }) => doc !== "");
   return {
@@ -151,7 +155,7 @@ function nameOf(
     doc: docs[0]?.doc ?? "",
     tags: docs.flatMap(({ tags }) => tags),
     members: groupOverloads(members),
-    mentions: [...new Set(nodes.flatMap((node) => mentionsOf(project, node)))].sort(),
+    mentions: nodes.flatMap((node) => mentionsOf(project, node)),
     bases: bases.map((base) => base.name),
   };
 }
@@ -199,16 +203,21 @@ function identifiersIn(node: Node): Node[] {
   return found;
 }
 
-/** Names of other declarations of the package that this one refers to. */
-function mentionsOf(project: Project, node: Node): string[] {
+/** Other declarations of the package that this one refers to. */
+function mentionsOf(project: Project, node: Node): Declared[] {
   const hidden = membersOf(node).filter((member) => !isPublic(member));
   const isHidden = (each: Node) => hidden.some(({ pos, end }) => each.pos >= pos && each.end <= end);
   return identifiersIn(node).flatMap((identifier) => {
     if (isHidden(identifier) || identifier.parent?.kind !== SyntaxKind.TypeReference) return [];
     const symbol = project.checker.getSymbolAtLocation(identifier);
-    if (!symbol || declarationsOf(project, symbol).every((each) => each.kind === SyntaxKind.TypeParameter)) return [];
-    return [symbol.name];
+    const declared = symbol && declarationsOf(project, symbol).find(({ kind }) => kind !== SyntaxKind.TypeParameter);
+    return declared ? [{ name: symbol.name, file: fileOf(declared) }] : [];
   });
+}
+
+/** Returns the path of a declaration file, relative to `dist`. */
+function fileOf(node: Node): string {
+  return node.getSourceFile().fileName.slice(DIST.length);
 }
 
 /** Members of a declaration: of an interface, a class, an enumeration, or of the object types of an alias or constant. */

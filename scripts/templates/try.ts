@@ -155,13 +155,13 @@ async function served(
   try {
     const deadlineMs = performance.now() + STEP_MS;
     // The last line that it prints, also if the server has a problem.
-    while (!/^To add it to |does not work yet/m.test(output())) {
+    while (!/^To add it to |is not working/m.test(output())) {
       if (child.exitCode !== null || performance.now() > deadlineMs) return { code: 1, output: output() };
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const url = /^http:\/\/127\.0\.0\.1:\d+\/mcp$/m.exec(output())?.[0];
     if (url === undefined) return { code: 1, output: output() };
-    if (!output().includes("The endpoint needs a token")) return await use(url);
+    if (!output().includes("The endpoint requires a token")) return await use(url);
     return await use(url, "--header", `Authorization: Bearer ${await tokenFor(url)}`);
   } finally {
     endGroup(child);

@@ -1,5 +1,5 @@
 /**
- * Which users may use the server, and which scopes they are offered.
+ * Decides which users are admitted, and which scopes they may grant.
  *
  * @module
  */
@@ -11,38 +11,38 @@ import type { SignedInUser } from "./identity/provider.ts";
 
 /** An organisation or group of an identity provider. */
 export interface Organisation {
-  /** The issuer that says who belongs to it. */
+  /** The issuer that decides who is a member. */
   readonly issuer: string;
-  /** Its name as the issuer writes it, in any case. For GitHub the login, or `id:` with the numeric id. */
+  /** The name of the organisation at the issuer, case-insensitive. For GitHub, the login, or `id:` followed by the numeric id. */
   readonly name: string;
 }
 
-/** A set of users. A user who fits one of the members belongs to it. */
+/** A set of users. A user belongs to it if any of its members matches. */
 export interface Users {
-  /** E-mail addresses, in any case. They count only if the identity provider has verified them. */
+  /** E-mail addresses, case-insensitive. An address matches only if the identity provider has verified it. */
   readonly emails?: readonly string[];
-  /** Domains of verified e-mail addresses, such as `example.com`. Subdomains are other domains. */
+  /** Domains of verified e-mail addresses, such as `example.com`. Subdomains are not included. */
   readonly domains?: readonly string[];
   /**
-   * Organisations. A text is the login of an organisation on github.com, or `id:` with its numeric id, which nobody else can
-   * get after the organisation was renamed. The identity provider must be told to list them: see `organisations` of
-   * `github()` and `organisationsClaim` of `oidc()`.
+   * Organisations. A string is the login of an organisation on github.com, or `id:` followed by its numeric id, which stays the
+   * same when the organisation is renamed. The identity provider must be configured to list organisations: see `organisations`
+   * of `github()` and `organisationsClaim` of `oidc()`.
    */
   readonly organisations?: readonly (string | Organisation)[];
   /** Single users, by issuer and subject. */
   readonly users?: readonly { readonly issuer: string; readonly subject: string }[];
-  /** Everyone who can sign in. With GitHub that is everyone with a GitHub account. */
+  /** Everyone who can sign in. For GitHub, this is everyone with a GitHub account. */
   readonly anyone?: boolean;
 }
 
-/** A set of users, or a function that decides. A user belongs to the set only if the function returns `true`. */
+/** A set of users, or a function that decides about each user. Only the result `true` admits a user. */
 export type UserRule = Users | ((user: SignedInUser) => boolean | Promise<boolean>);
 
 /** A scope that users are offered. */
 export interface OfferedScope {
-  /** What it permits, in the words of users. The consent page shows it. @default the name */
+  /** What the scope permits, in words that users understand. It is shown on the consent page. @default the name */
   readonly description?: string;
-  /** The users who are offered it. @default every admitted user */
+  /** The users who may grant the scope. @default every admitted user */
   readonly only?: UserRule;
 }
 
@@ -50,25 +50,25 @@ export interface OfferedScope {
 export interface AdmissionOptions {
   /** The users who are admitted. */
   readonly allow: UserRule;
-  /** The scopes by name. A scope that is not listed is offered to nobody. @default none */
+  /** The scopes by name. A scope that is not listed cannot be granted. @default none */
   readonly scopes?: Readonly<Record<string, OfferedScope>>;
 }
 
-/** The scopes of an admitted user. */
-export interface Admitted {
-  /** The scopes that the user is offered, in the order of the options. */
+/** A user who is admitted. */
+export interface AdmittedUser {
+  /** The scopes that the user may grant, in the order of the options. */
   readonly scopes: readonly { readonly name: string; readonly description?: string | undefined }[];
 }
 
-/** Decides about users. */
+/** The rules for users. */
 export interface Admission {
-  /** The names of all scopes, for the metadata. */
+  /** The names of all scopes. */
   readonly scopeNames: readonly string[];
   /**
-   * Returns what a user is offered, or undefined if the user is not admitted. Ask again when the identity provider was asked
-   * again, because addresses and organisations change.
+   * Returns the scopes that a user may grant, or undefined if the user is not admitted. Call it again whenever the identity
+   * provider has confirmed the user, because addresses and organisations change.
    */
-  decide(user: SignedInUser): Promise<Admitted | undefined>;
+  decide(user: SignedInUser): Promise<AdmittedUser | undefined>;
 }
 
 const OPTIONS: OptionTable<AdmissionOptions> = { allow: null, scopes: null };
@@ -77,18 +77,18 @@ const SCOPE: OptionTable<OfferedScope> = { description: null, only: null };
 const GITHUB = "https://github.com";
 
 /**
- * Creates the rules of an authorization server. There is no default: whom to admit must be written.
+ * Creates the rules of an authorization server.
  *
- * @throws {KitError} `options-invalid` naming the option, also for a rule that admits nobody.
+ * @throws {KitError} `options-invalid` naming the option, including for a rule that cannot admit any user.
  */
 export function admission(options: AdmissionOptions): Admission {
-  checkOptions("admission(): ", options, OPTIONS);
+  checkOptions("authorizationServer(): ", options, OPTIONS);
   const isAllowed = createDecider("allow", options.allow);
   const scopes = Object.entries(options.scopes ?? {}).map(([name, scope]) => {
     const where = `scopes[${quote(name)}]`;
-    checkOptions(`admission(): ${where}`, scope, SCOPE);
+    checkOptions(`authorizationServer(): ${where}`, scope, SCOPE);
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))
-      throw invalid(where, "is not a scope; use visible ASCII without spaces");
+      throw invalid(where, 'is not a valid scope name; use visible ASCII without spaces, " and \\');
     const { description, only } = scope;
     return {
       shown: { name, description },
@@ -110,24 +110,25 @@ type Decider = (user: SignedInUser) => boolean | Promise<boolean>;
 /** Checks a rule, and returns it as a function. */
 function createDecider(where: string, rule: UserRule): Decider {
   if (typeof rule === "function") return rule;
-  checkOptions(`admission(): ${where}`, rule, USERS);
+  checkOptions(`authorizationServer(): ${where}`, rule, USERS);
   const { emails = [], domains = [], organisations = [], users = [], anyone = false } = rule;
   for (const [name, list] of Object.entries({ emails, domains, organisations, users })) {
     if (!Array.isArray(list)) throw invalid(`${where}.${name}`, "is not a list");
   }
   if (!anyone && emails.length + domains.length + organisations.length + users.length === 0) {
-    throw invalid(where, "admits nobody; write whom, or { anyone: true }");
+    throw invalid(where, "does not admit any user; list the users, or write { anyone: true }");
   }
   const addresses = new Set<string>();
   for (const email of emails) {
     const { address } = parseAddress(email) ?? {};
-    if (address === undefined) throw invalid(`${where}.emails`, `has ${quote(email)}; write an address in ASCII`);
+    if (address === undefined)
+      throw invalid(`${where}.emails`, `contains ${quote(email)}; write an e-mail address in ASCII`);
     addresses.add(address);
   }
   const hosts = new Set(domains.map(lowerAscii));
   for (const host of hosts) {
     if (!DOMAIN.test(host))
-      throw invalid(`${where}.domains`, `has ${quote(host)}; write a domain such as "example.com"`);
+      throw invalid(`${where}.domains`, `contains ${quote(host)}; write a domain such as "example.com"`);
   }
   const listed = organisations.map((each) => (typeof each === "string" ? { issuer: GITHUB, name: each } : each));
   return (user) => {
@@ -139,12 +140,12 @@ function createDecider(where: string, rule: UserRule): Decider {
   };
 }
 
-/** Organisations are compared with their issuer, because every issuer can have a group of any name. */
+/** The issuer is compared too, because the names of organisations are unique only within an issuer. */
 function belongsTo({ issuer, organisations = [] }: SignedInUser, wanted: Organisation): boolean {
   return issuer === wanted.issuer && organisations.some((name) => isSameText(name, wanted.name));
 }
 
-/** Compares texts in ASCII without case: other letters have lower-case forms that are ASCII letters, such as "K" (Kelvin). */
+/** Compares strings. Only the case of ASCII letters is ignored: the Kelvin sign "K" must not equal the letter "k". */
 function isSameText(one: string, other: string): boolean {
   return lowerAscii(one) === lowerAscii(other);
 }
@@ -156,12 +157,12 @@ function lowerAscii(text: string): string {
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const ADDRESS = /^([a-z0-9.!#$%&'*+/=?^_`{|}~-]+)@([a-z0-9.-]+)$/;
 
-/** Reads an e-mail address in ASCII with one "@". Undefined for any other text, which then fits no rule. */
+/** Parses an e-mail address in ASCII with one "@". Returns undefined for any other text, which then does not match any rule. */
 function parseAddress(text: string): { readonly address: string; readonly domain: string } | undefined {
   const [address, , domain = ""] = ADDRESS.exec(lowerAscii(text)) ?? [];
   return address === undefined || !DOMAIN.test(domain) ? undefined : { address, domain };
 }
 
 function invalid(where: string, problem: string): KitError {
-  return new KitError("options-invalid", `admission(): ${where} ${problem}.`);
+  return new KitError("options-invalid", `authorizationServer(): ${where} ${problem}.`);
 }

@@ -1,6 +1,6 @@
 /**
- * mcp-edge/authorization-server: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
- * get tokens, and parallel refreshes sign nobody out.
+ * mcp-edge/authorization-server: an authorization server in the Worker of the endpoint. Users sign in with an identity provider,
+ * clients receive tokens, and parallel refreshes do not sign anyone out.
  *
  * @module
  */
@@ -27,5 +27,5 @@ export type { AuthorizationServerOptions } from "./options.ts";
 export type { SignInPagesOptions } from "./pages/index.ts";
 export type { PageTexts } from "./pages/texts.ts";
 export type { AuthorizationServerRates } from "./rates.ts";
-export { UpstreamError } from "./users/upstream-access.ts";
-export type { UpstreamProblem } from "./users/upstream-tokens.ts";
+export { UpstreamError } from "./users/handler-tokens.ts";
+export type { UpstreamProblem } from "./users/provider-tokens.ts";

@@ -24,73 +24,76 @@ import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
 export interface AuthorizationServerOptions
   extends Brand,
     Pick<BearerOptions, "resource" | "includes" | "needs" | "metadata"> {
-  /** The name of your service, as users know it. The pages show it. */
+  /** The name of your service, as users know it. It is shown on the pages. */
   readonly name: string;
-  /** Where users sign in: one identity provider, or several to choose from. */
+  /** The identity provider with which users sign in, or several from which they choose. */
   readonly identity: IdentityProvider | readonly IdentityProvider[];
   /**
-   * The users who are admitted: addresses, domains, organisations, single users, a function, or `{ anyone: true }`. They are
-   * looked up at each sign-in and each refresh, so a user who is removed loses access when the access token expires. There is
-   * no default, because everyone can have an account at a public identity provider.
+   * The users who are admitted: addresses, domains, organisations, single users, a function, or `{ anyone: true }`. The rule is
+   * checked at each sign-in and each refresh, so a user who is removed loses access when the access token expires. There is no
+   * default, because anyone can create an account at a public identity provider.
    */
   readonly allow: UserRule;
   /**
-   * The scopes that clients can ask for, each with a sentence for users and, if not everyone may grant it, the users who may:
+   * The scopes that clients can request, each with a description for users and, optionally, the users who may grant it:
    * `{ "notes:read": { description: "Read your notes" } }`.
    *
    * @default none
    */
   readonly scopes?: Readonly<Record<string, OfferedScope>>;
-  /** The scopes that every request needs. A client that asks for no scope gets them. @default none */
+  /** The scopes that every request needs. They are granted to a client that does not request any scope. @default none */
   readonly requiredScopes?: readonly string[];
   /**
-   * Returns what handlers get as `ctx.auth.claims`. Tasks store it, so it must contain no secret.
+   * Returns the value of `ctx.auth.claims` in handlers. Tasks store it, so it must not contain secrets.
    *
-   * @default `name`, `email` if it is verified, and `identity`: the user's issuer and subject at the identity provider
+   * @default `name`, `email` if it is verified, and `identity`, the user's issuer and subject at the identity provider
    */
   readonly claims?: (user: SignedInUser) => JsonObject;
-  /** Wording and links of the pages. @default English */
+  /** The wording and links of the pages. @default English pages without links */
   readonly pages?: SignInPagesOptions;
-  /** Clients that you know. Others need a metadata document, or `registration`. @default none */
+  /** Preregistered clients. All other clients need a metadata document, or `registration`. @default none */
   readonly clients?: readonly KnownClient[];
   /**
-   * Whether clients may register themselves (RFC 7591). Anyone can then have a client with any name, so the consent page is
-   * the only protection from look-alikes. Protocol version 2026-07-28 deprecates it, but older clients know nothing else.
+   * Whether clients may register themselves (RFC 7591). Anyone can then create a client with any name, so the consent page is
+   * the only protection against look-alikes. Protocol version 2026-07-28 deprecates registration, but many older clients do not
+   * support any other way.
    *
    * @default false
    */
   readonly registration?: boolean;
   /**
-   * Schemes that redirect URIs of apps may have, without the colon: `["cursor"]`. Other apps on the same device can claim the
-   * scheme too. The specification allows only `https:` and loopback addresses.
+   * The private-use schemes that redirect URIs may have, without the colon: `["cursor"]`. Other apps on the same device can
+   * claim the same scheme. The specification allows only `https:` and loopback addresses.
    *
    * @default none
    */
   readonly redirectSchemes?: readonly string[];
   /**
-   * The issuer: the origin of the Worker, such as `https://mcp.example.com`. Set it if a proxy in front of the Worker changes
-   * the host, or if the Worker has several hosts and tokens must be valid at one of them only.
+   * The issuer, which is the origin of the Worker, such as `https://mcp.example.com`. Set it if a proxy in front of the Worker
+   * changes the host, or if the Worker has several hosts and tokens must be valid at only one of them.
    *
    * @default the origin of each request
    */
   readonly issuer?: string;
   /**
-   * How often a network may use the pages, `/token` and `/register`. A request beyond a rate gets 429 with `Retry-After`.
+   * The maximum rates at which one network may request the pages, `/token` and `/register`. A request that exceeds a rate is
+   * answered with 429 and `Retry-After`.
    *
-   * @default not counted
+   * @default unlimited
    */
   readonly rates?: AuthorizationServerRates;
-  /** Options of the proofs that bind tokens to keys of clients (RFC 9449). @default bound tokens are issued to clients that send proofs */
+  /** Options of DPoP, which binds tokens to keys of clients (RFC 9449). @default bound tokens are issued to clients that send proofs */
   readonly dpop?: DpopOptions;
-  /** Milliseconds for which an access token is valid. @default 3_600_000 (1 hour) */
+  /** The lifetime of an access token, in milliseconds. @default 3_600_000 (1 hour) */
   readonly accessTokenMs?: number;
-  /** Milliseconds for which a refresh token is valid. Each refresh begins a new period. @default 2_592_000_000 (30 days) */
+  /** The lifetime of a refresh token, in milliseconds. Each refresh issues a new token. @default 2_592_000_000 (30 days) */
   readonly refreshTokenMs?: number;
-  /** Milliseconds for which a browser stays signed in, so that the user need not sign in for each client. @default 28_800_000 (8 hours) */
+  /** How long a browser stays signed in, in milliseconds. During this time the user need not sign in for each client. @default 28_800_000 (8 hours) */
   readonly sessionMs?: number;
   /**
-   * Milliseconds for which an isolate accepts an access token without asking the user's object whether it was revoked. So it is
-   * the time after which a revocation is effective everywhere. 0 asks for each request, which costs one object request.
+   * How long an isolate accepts an access token before it asks the user's object again whether the token was revoked, in
+   * milliseconds. A revocation takes effect everywhere within this time. With 0, the object is asked for each request, which
+   * costs one object request.
    *
    * @default 60_000 (1 minute)
    */
@@ -135,10 +138,11 @@ export function checkServerOptions(options: AuthorizationServerOptions): void {
       throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}, with nothing after the host`);
   }
   const unknown = requiredScopes.find((scope) => !Object.hasOwn(scopes, scope));
-  if (unknown !== undefined) throw invalid("requiredScopes", `has ${quote(unknown)}, which is not one of scopes`);
+  if (unknown !== undefined)
+    throw invalid("requiredScopes", `contains ${quote(unknown)}, which is not defined in scopes`);
   const scheme = redirectSchemes.find((each) => !/^[a-z][a-z\d+.-]*$/.test(each));
   if (scheme !== undefined)
-    throw invalid("redirectSchemes", `has ${quote(scheme)}; write schemes without the colon: "cursor"`);
+    throw invalid("redirectSchemes", `contains ${quote(scheme)}; write schemes without the colon, such as "cursor"`);
   if (options.rates !== undefined) checkServerRates(options.rates);
   checkProviders([options.identity].flat());
   checkClients(clients, redirectSchemes);
@@ -152,10 +156,10 @@ function checkProviders(providers: readonly unknown[]): void {
   for (const provider of providers) {
     const { id, begin, finish } = (provider ?? {}) as Partial<IdentityProvider>;
     if (typeof begin !== "function" || typeof finish !== "function")
-      throw invalid("identity", "is not an identity provider");
+      throw invalid("identity", "contains a value that is not an identity provider");
     if (typeof id !== "string" || !/^[a-z\d-]{1,32}$/.test(id))
-      throw invalid("identity", 'has an id that is not 1 to 32 of a-z, 0-9 and "-"');
-    if (ids.has(id)) throw invalid("identity", `has two providers with the id ${quote(id)}`);
+      throw invalid("identity", 'contains an id that is not 1 to 32 of a-z, 0-9 and "-"');
+    if (ids.has(id)) throw invalid("identity", `contains the id ${quote(id)} twice`);
     ids.add(id);
   }
 }
@@ -164,22 +168,22 @@ function checkClients(clients: readonly KnownClient[], schemes: readonly string[
   const ids = new Set<string>();
   for (const { id, name, redirectUris, secret } of clients) {
     if (typeof id !== "string" || id === "" || isDocumentUrl(id))
-      throw invalid("clients", "has an id that is empty or a URL");
-    if (ids.has(id)) throw invalid("clients", `has two clients with the id ${quote(id)}`);
+      throw invalid("clients", "contains an id that is empty or a URL");
+    if (ids.has(id)) throw invalid("clients", `contains the id ${quote(id)} twice`);
     ids.add(id);
-    if (typeof name !== "string" || name === "") throw invalid("clients", `${quote(id)} has no name`);
+    if (typeof name !== "string" || name === "") throw invalid("clients", `contains ${quote(id)} without a name`);
     if (secret !== undefined && (typeof secret !== "string" || secret.length < 16)) {
       throw invalid(
         "clients",
-        `${quote(id)} has a secret of less than 16 characters; make one with: npx mcp-edge keys`,
+        `contains ${quote(id)}, whose secret is shorter than 16 characters; create one with: npx mcp-edge keys`,
       );
     }
     if (!Array.isArray(redirectUris) || redirectUris.length === 0)
-      throw invalid("clients", `${quote(id)} has no redirectUris`);
+      throw invalid("clients", `contains ${quote(id)} without redirectUris`);
     for (const uri of redirectUris) {
       const problem = findRedirectProblem(uri, schemes);
       if (problem !== undefined)
-        throw invalid("clients", `${quote(id)} has the redirect URI ${quote(String(uri))}, which ${problem}`);
+        throw invalid("clients", `contains ${quote(id)}, whose redirect URI ${quote(String(uri))} ${problem}`);
     }
   }
 }

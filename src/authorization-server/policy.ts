@@ -1,5 +1,5 @@
 /**
- * The decisions of the authorization server about its users, and its times.
+ * What the author of the server decides: lifetimes, identity providers, and the rules for users.
  *
  * @module
  */
@@ -7,29 +7,37 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** What the author decides, with all defaults filled in. */
+/** The decisions of the author, with all defaults filled in. */
 export interface Policy {
-  /** Milliseconds for which an access token is valid. */
+  /** The lifetime of an access token, in milliseconds. */
   readonly accessTokenMs: number;
-  /** Milliseconds for which a refresh token is valid after it was issued. */
+  /** The lifetime of a refresh token, in milliseconds. */
   readonly refreshTokenMs: number;
-  /** Milliseconds for which a browser stays signed in. */
+  /** How long a browser stays signed in, in milliseconds. */
   readonly sessionMs: number;
+  /** The identity providers by their ids. */
   readonly providers: ReadonlyMap<string, IdentityProvider>;
   /** Returns the scopes that a user may grant, or undefined if the user may not sign in. */
-  offeredTo(user: SignedInUser): Promise<readonly string[] | undefined>;
-  /** Returns what handlers get to know about a user. */
-  claimsOf(user: SignedInUser): JsonObject;
+  findOfferedScopes(user: SignedInUser): Promise<readonly string[] | undefined>;
+  /** Returns the value of `ctx.auth.claims` for a user. */
+  createClaims(user: SignedInUser): JsonObject;
 }
 
-/** What the object of a user needs of its endpoint. */
+/** The parts of the authorization server that the object of a user needs. */
 export interface UserHost {
   readonly policy: Policy;
   readonly sealing: Sealing;
 }
 
+/** The storage of the object of a user, with what is needed to seal and check the stored values. */
+export interface UserStorage {
+  readonly env: unknown;
+  readonly kv: SyncKvStorage;
+  readonly host: UserHost;
+}
+
 /**
- * Milliseconds for which an authorization code is valid (RFC 6749, 4.1.2, recommends at most 10 minutes).
- * @limit ms The time in which a client must use a code. Then it gets `invalid_grant`.
+ * The lifetime of an authorization code, in milliseconds (RFC 6749, 4.1.2, recommends at most 10 minutes).
+ * @limit ms The lifetime of an authorization code. A later token request is answered with `invalid_grant`.
  */
 export const CODE_MS = 2 * 60_000;

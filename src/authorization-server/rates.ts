@@ -1,5 +1,5 @@
 /**
- * How often a network may use the authorization server, and how often passwords can be tried.
+ * Rate limits of the authorization server: requests from one network, and attempts to log in.
  *
  * @module
  */
@@ -17,18 +17,18 @@ import {
 import type { RatesRpc } from "../worker/access/rates/rates-object.ts";
 import type { RoleObjects } from "../worker/bindings.ts";
 import type { SignInPages } from "./pages/index.ts";
-import { jsonAnswer } from "./routes/json-answers.ts";
+import { jsonResponse } from "./routes/json-responses.ts";
 
 /**
  * The rates of an authorization server, each for one IPv4 address, or for the first 64 bits of an IPv6 address. Many users can
- * share an address: those of a company, and all users of a client that runs on a server.
+ * share an address, such as the users of a company, or all users of a client that runs on a server.
  */
 export interface AuthorizationServerRates {
-  /** Requests for the pages: `/authorize` and all paths below. @default not counted */
+  /** Requests for the pages: `/authorize` and all paths under it. @default unlimited */
   readonly authorize?: Rate | BoundRate;
-  /** Requests to `/token` and `/revoke`. @default not counted */
+  /** Requests to `/token` and `/revoke`. @default unlimited */
   readonly token?: Rate | BoundRate;
-  /** Requests to `/register`. @default not counted */
+  /** Requests to `/register`. @default unlimited */
   readonly register?: Rate | BoundRate;
 }
 
@@ -42,39 +42,48 @@ export function checkServerRates(rates: AuthorizationServerRates): void {
   }
 }
 
-/** Whether an object counts some of the rates. */
+/** Returns whether any of the rates is counted in an object. */
 export function areExact(rates: AuthorizationServerRates): boolean {
   return Object.values(rates).some((rate) => rate !== undefined && !("binding" in rate));
 }
 
-/** Counts a request. Returns the response that refuses it if it is beyond a rate. */
-export async function countVisit(
-  rates: AuthorizationServerRates,
+/**
+ * Counts a request for the rate `kind`. Returns the response that refuses the request if it exceeds the rate, or undefined if the
+ * request may be served.
+ */
+export type CountRequest = (
   kind: keyof AuthorizationServerRates | undefined,
   request: Request,
   env: unknown,
-  objects: RoleObjects<RatesRpc>,
+) => Promise<Response | undefined>;
+
+/** Creates the function that counts requests. */
+export function createRequestCounter(
+  rates: AuthorizationServerRates,
+  objects: () => RoleObjects<RatesRpc>,
   pages: SignInPages,
-): Promise<Response | undefined> {
-  const rate = kind && rates[kind];
-  if (!rate || request.method === "OPTIONS") return undefined;
-  const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
-  const beyond = await count([counted], networkName(request), env, objects);
-  if (!beyond) return undefined;
-  if (kind === "authorize") return tooMany(beyond, pages);
-  const seconds = toSeconds(beyond);
-  const answer = {
-    error: "temporarily_unavailable",
-    error_description: `Too many requests from this address. Try again in ${seconds} s.`,
+): CountRequest {
+  return async (kind, request, env) => {
+    const rate = kind && rates[kind];
+    if (!rate || request.method === "OPTIONS") return undefined;
+    const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
+    const beyond = await count({ counters: [counted] }, networkName(request), env, objects());
+    if (!beyond) return undefined;
+    if (kind === "authorize") return tooMany(beyond, pages);
+    const seconds = toSeconds(beyond);
+    const body = {
+      error: "temporarily_unavailable",
+      error_description: `Too many requests from this address. Try again in ${seconds} s.`,
+    };
+    return jsonResponse(body, 429, { "Retry-After": String(seconds) });
   };
-  return jsonAnswer(answer, 429, { "Retry-After": String(seconds) });
 }
 
 /**
- * Counts an attempt to log in. Returns the page that refuses it if it is one too many.
+ * Counts an attempt to log in. Returns the page that refuses it if there were too many, or undefined if it is allowed.
  *
- * @param browser Identifies a browser in which this account has logged in before. It has attempts of its own, which no failure
- *   of others uses up.
+ * @param browser The id of a browser in which this account has logged in before. Its attempts are counted separately, so
+ *   failures in other browsers do not use them up.
  */
 export type CountAttempt = (
   request: Request,
@@ -83,15 +92,19 @@ export type CountAttempt = (
   browser: string | undefined,
 ) => Promise<Response | undefined>;
 
-/** Returns the function that counts attempts to log in. */
-export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc>, pages: SignInPages): CountAttempt {
+/** Creates the function that counts attempts to log in. */
+export function createAttemptCounter(
+  env: unknown,
+  objects: () => RoleObjects<RatesRpc>,
+  pages: SignInPages,
+): CountAttempt {
   return async (request, account, rates, browser) => {
     const add = (who: string, rate: Rate) => {
-      return count([{ name: "login", what: "attempts", rate, times: 1 }], who, env, objects());
+      return count({ counters: [{ name: "login", what: "attempts", rate, times: 1 }] }, who, env, objects());
     };
     const countAll = async () =>
       browser === undefined
-        ? // An address that is stopped cannot use up the attempts of an account.
+        ? // The network is counted first, so a network that is over its rate cannot use up the attempts of an account.
           ((await add(networkName(request), rates.network)) ??
           add(`account ${normalizeAccount(account)}`, rates.account))
         : add(`browser ${browser}`, rates.account);
@@ -100,7 +113,7 @@ export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc
   };
 }
 
-/** Returns what is equal for texts that an app may take for the same account: in any case and width, with any spaces. */
+/** Returns an account name without differences in case, width and spaces, which an app may ignore when it compares names. */
 export function normalizeAccount(account: string): string {
   return account
     .normalize("NFKC")
@@ -114,16 +127,16 @@ function tooMany(beyond: Beyond, pages: SignInPages): Response {
   return response;
 }
 
-/** What an authorization server does for the identity providers that it uses. */
+/** The functions of an authorization server that its identity providers call. */
 export interface ProviderHost {
   readonly countAttempt: CountAttempt;
-  /** Returns the page for a sign-in that is too old. */
+  /** Returns the page for a sign-in that has expired. */
   showExpired(): Response;
 }
 
 const hosts = new WeakMap<object, ProviderHost>();
 
-/** Makes an identity provider part of an authorization server. */
+/** Registers the authorization server of an identity provider. */
 export function setHost(provider: object, host: ProviderHost): void {
   hosts.set(provider, host);
 }

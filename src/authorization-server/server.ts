@@ -1,9 +1,9 @@
 /**
- * The authorization server as its routes see it.
+ * The types and constants that all routes of the authorization server share.
  *
  * @module
  */
-import type { ProofPart } from "../worker/access/auth/proof-part.ts";
+import type { ProofVerifier } from "../worker/access/auth/proof-verifier.ts";
 import type { ObjectStub, RoleObjects } from "../worker/bindings.ts";
 import type { OfferedScope } from "./admission.ts";
 import type { Clients } from "./clients/clients.ts";
@@ -12,16 +12,16 @@ import type { Policy } from "./policy.ts";
 import type { Sealing } from "./sealing.ts";
 import type { UserRpc } from "./users/user-object.ts";
 
-/** What all routes share. */
+/** The authorization server, as its routes use it. */
 export interface AuthServer {
   readonly policy: Policy;
   readonly sealing: Sealing;
   readonly clients: Clients;
-  readonly proofs: ProofPart;
+  readonly proofs: ProofVerifier;
   readonly pages: SignInPages;
-  /** The scopes that clients can ask for. */
+  /** The scopes that clients can request. */
   readonly scopes: Readonly<Record<string, OfferedScope>>;
-  /** The scopes that a client gets that asks for none. */
+  /** The scopes that are granted to a client that does not request any. */
   readonly requiredScopes: readonly string[];
   readonly canRegister: boolean;
   readonly schemes: readonly string[];
@@ -34,21 +34,21 @@ export interface Visit {
   readonly url: URL;
   readonly env: unknown;
   readonly server: AuthServer;
-  /** The issuer: the origin at which the authorization server is reached. */
+  /** The issuer, which is the origin of the authorization server. */
   readonly issuer: string;
   /** The URL of the endpoint, for which tokens are issued. */
   readonly resource: string;
-  /** Reports that the request is refused, for `audit()`. */
+  /** Reports to `audit()` that the request is refused. */
   refused(refusal: ReportedRefusal): void;
 }
 
-/** Why a request is refused, as `audit()` records it. */
+/** A refusal, as `audit()` records it. */
 export interface ReportedRefusal {
   readonly reason: RefusalReason;
   readonly status: number;
-  /** The user, if one is known. */
+  /** The user, if known. */
   readonly userId?: string;
-  /** The client, if one is known. */
+  /** The client, if known. */
   readonly clientId?: string | undefined;
 }
 
@@ -58,22 +58,22 @@ export type RefusalReason =
   | "invalid_client"
   /** A code or a refresh token is not valid. */
   | "invalid_grant"
-  /** A code was used twice, and the access has ended. */
+  /** A code was used twice, so the access was revoked. */
   | "code-replayed"
-  /** A refresh token was used long after it was replaced, and the access has ended. */
+  /** A refresh token was used long after it was replaced, so the access was revoked. */
   | "refresh-token-replayed"
-  /** The answer to a question for consent does not come from the page that asked it. */
+  /** A consent form was not sent from the consent page. */
   | "consent-refused"
-  /** Passwords of an account, or from an address, were tried too often. */
+  /** Too many attempts to log in, for one account or from one address. */
   | "login-locked"
-  /** An address sends too many requests. */
+  /** Too many requests from one address. */
   | "too-many";
 
-/** Serves the requests for one path. */
+/** Handles the requests for one path. */
 export type Route = (visit: Visit) => Promise<Response>;
 
 /** Returns the object of a user. */
-export function findObject({ server, env }: Visit, user: string): ObjectStub {
+export function findUserObject({ server, env }: Visit, user: string): ObjectStub {
   return server.users.named(env, `user:${user}`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Verifies the access tokens that the same endpoint has issued.
+ * Verifies access tokens that the same endpoint has issued.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { AuthServer } from "./server.ts";
 import type { AccessTerms } from "./users/grant-record.ts";
 
 /**
- * Returns the option `verify` of `bearer()`. The token itself says everything, and only this endpoint can have sealed it. The
- * user's object is asked whether the grant was revoked; `bearer()` keeps the answer for a while.
+ * Returns the option `verify` of `bearer()`. The token contains all facts about the access, and only this endpoint can have
+ * sealed it. The user's object is asked whether the grant was revoked, and `bearer()` caches the result.
  */
 export function verifier(server: AuthServer, issuer: string): VerifyToken<unknown> {
   return async (token, { env, resource }) => {
@@ -20,7 +20,7 @@ export function verifier(server: AuthServer, issuer: string): VerifyToken<unknow
     const { user, grant, client, scopes, expiresAtMs, jkt, claims } = terms;
     const object = server.users.named(env, `user:${user}`);
     if (!(await retryOnReset(() => server.users.call(object, "isLive", grant)))) return null;
-    // bearer() demands a proof of the key that `cnf` names.
+    // bearer() requires a proof of possession of the key that `cnf` names.
     const cnf = jkt === undefined ? {} : { cnf: { jkt } };
     return { subject: user, scopes, clientId: client, expiresAtMs, claims: { ...claims, grant, ...cnf } };
   };

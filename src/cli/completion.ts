@@ -1,12 +1,12 @@
 /**
- * Completion in shells: the scripts, and the words that they ask for.
+ * Shell completion: the scripts, and the words that they request.
  *
  * @module
  */
 import type { Command, Option } from "commander";
 import { COMPLETE } from "./command.ts";
 
-/** The scripts. Each passes the words up to the cursor, without the name of the program. */
+/** The completion scripts. Each passes the words up to the cursor, without the name of the program. */
 export const SCRIPTS = {
   bash: `_mcp_edge() {
   local word
@@ -32,7 +32,7 @@ complete -c mcp-edge -a '(__mcp_edge_complete)'
 `,
 } as const;
 
-/** Returns the words that the last word may become. It may be empty. No server is contacted. */
+/** Returns the words that can complete the last word, which may be empty. Does not contact a server. */
 export async function listCompletions(
   program: Command,
   words: readonly string[],
@@ -57,8 +57,8 @@ export async function listCompletions(
 }
 
 /**
- * Whether a name can be inserted into a command line. The file of a project may come from a stranger, and a shell would run what
- * is in a name, or take it for an option.
+ * Whether a name is safe to insert into a command line. A name from a project's file is untrusted: it could contain shell code, or
+ * look like an option.
  */
 function isHarmless(name: string): boolean {
   return /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*$/.test(name);
@@ -73,7 +73,7 @@ function optionNamed(command: Command, flag: string | undefined): Option | undef
   return command.options.find(({ short, long }) => flag !== undefined && (flag === short || flag === long));
 }
 
-/** How many words are neither options nor their values. */
+/** Counts the words that are neither options nor their values. */
 function countPositionals(command: Command, words: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < words.length; at += 1) {

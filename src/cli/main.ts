@@ -1,5 +1,5 @@
 /**
- * The entry of the command line.
+ * The entry point of the command line.
  *
  * @module
  */
@@ -12,5 +12,5 @@ watchOutput();
 const [command, ...rest] = process.argv.slice(2);
 // `dev` passes every option except --path to wrangler, including --help.
 const code = command === "dev" ? await runDev(rest) : await run(process.argv.slice(2));
-// What a server left open, such as an idle connection, must not keep the process alive.
+// Anything that is still open, such as an idle connection, must not keep the process alive.
 process.stdout.write("", () => process.exit(code));

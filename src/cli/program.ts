@@ -1,5 +1,5 @@
 /**
- * The program `mcp-edge`: its commands, from the files of `commands/`.
+ * The program `mcp-edge`, with the commands from `commands/`.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import { bridge } from "./commands/bridge/command.ts";
 import { call } from "./commands/call/command.ts";
 import { check } from "./commands/check/command.ts";
 import { checkConfig } from "./commands/check-config.ts";
+import { complete } from "./commands/complete/command.ts";
 import { completion } from "./commands/completion.ts";
 import { connectHost } from "./commands/connect/command.ts";
 import { dev } from "./commands/dev.ts";
@@ -21,15 +22,15 @@ import { logout } from "./commands/logout/command.ts";
 import { mcpb } from "./commands/mcpb/command.ts";
 import { newProject } from "./commands/new/command.ts";
 import { ping } from "./commands/ping/command.ts";
+import { prompt } from "./commands/prompt/command.ts";
 import { read } from "./commands/read/command.ts";
-import { complete } from "./commands/read/complete-command.ts";
-import { prompt } from "./commands/read/prompt-command.ts";
+import { record } from "./commands/record/command.ts";
 import { serverJson } from "./commands/server-json/command.ts";
 import { servers } from "./commands/servers/command.ts";
 import { skills } from "./commands/skills/command.ts";
 import { tasks } from "./commands/tasks/command.ts";
 import { types } from "./commands/types/command.ts";
-import { Exit, getExitCode, jsonOfError, textOfError, usageError } from "./exit.ts";
+import { Exit, formatError, getExitCode, toErrorJson, usageError } from "./exit.ts";
 import { didYouMean } from "./names.ts";
 import { moveCommand } from "./server/target.ts";
 import { isOutputClosed } from "./terminal/output.ts";
@@ -37,22 +38,25 @@ import { redact, redactText } from "./terminal/redact.ts";
 import { clean, createTerminal, toJson } from "./terminal/terminal.ts";
 import { packageVersion } from "./version.ts";
 
-/** The commands by the heading under which `--help` shows them. */
+/** The commands, grouped under the headings of `--help`. */
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
-  { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, check, types, logout] },
+  {
+    heading: "Servers:",
+    commands: [list, call, read, prompt, complete, listen, tasks, ping, check, record, types, logout],
+  },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
   { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },
 ];
 
-/** Creates the program. Errors of the command line are thrown as `CommanderError`, after they were printed. */
+/** Creates the program. It prints errors in the command line and throws them as `CommanderError`. */
 export function createProgram(): Command {
   const program = new Command("mcp-edge")
-    .description("Calls MCP servers, connects hosts with them, and runs projects of mcp-edge.")
+    .description("Calls MCP servers, connects hosts to them, and runs mcp-edge projects.")
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand(false)
-    // Options of the program stand before the command, so that a tool may have an argument named "version".
+    // Options of the program itself must come before the command, so that a tool may have an argument named "version".
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => process.stdout.write(clean(text)),
@@ -70,7 +74,7 @@ export function createProgram(): Command {
   return program;
 }
 
-/** Runs the program with the arguments of the process, and returns the exit code. */
+/** Runs the program with the arguments of the process. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     if (args[0] === COMPLETE) return await printCompletions(args.slice(1));
@@ -78,7 +82,9 @@ export async function run(args: readonly string[]): Promise<number> {
     const named = findCommand(first);
     if (!named && first !== "" && !first.startsWith("-")) {
       const names = COMMANDS.flatMap(({ commands }) => commands.map(({ name }) => name));
-      throw usageError(`There is no command ${JSON.stringify(first)}.${didYouMean(first, names)} All: mcp-edge --help`);
+      throw usageError(
+        `There is no command ${JSON.stringify(first)}.${didYouMean(first, names)} List all: mcp-edge --help`,
+      );
     }
     const program = createProgram();
     if (args.length === 0) program.help({ error: true });
@@ -88,26 +94,26 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (isOutputClosed()) return Exit.ok;
     if (error instanceof CommanderError && error.exitCode === 0) return Exit.ok;
-    // Commander has printed its own errors.
+    // Commander has already printed its own errors.
     const isPrinted = error instanceof CommanderError;
     const shown = isPrinted ? usageError(error.message.replace(/^error: /, "")) : error;
     const terminal = createTerminal();
-    if (!isPrinted) terminal.note(`mcp-edge: ${redactText(textOfError(shown))}`);
-    if (wantsJson(args)) terminal.print(toJson(redact(jsonOfError(shown)), 2));
+    if (!isPrinted) terminal.note(`mcp-edge: ${redactText(formatError(shown))}`);
+    if (hasJsonOption(args)) terminal.print(toJson(redact(toErrorJson(shown)), 2));
     return getExitCode(shown);
   }
 }
 
-/** What follows `--` belongs to the command of a server. */
-function wantsJson(args: readonly string[]): boolean {
+/** Whether `--json` was given. Words after `--` belong to the command of a server. */
+function hasJsonOption(args: readonly string[]): boolean {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   return own.includes("--json");
 }
 
 async function printCompletions(words: readonly string[]): Promise<number> {
-  const { listCompletions: completionsOf } = await import("./completion.ts");
+  const { listCompletions } = await import("./completion.ts");
   const takesServer = (name: string) => findCommand(name)?.takesServer === true;
-  const found = await completionsOf(createProgram(), words, takesServer);
+  const found = await listCompletions(createProgram(), words, takesServer);
   process.stdout.write(found.map((each) => `${each}\n`).join(""));
   return Exit.ok;
 }

@@ -18,49 +18,47 @@ export type { Implementation } from "../core/protocol/client-facts.ts";
 export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { JsonObject } from "../core/protocol/jsonrpc.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
+export type { Root } from "../core/protocol/root.ts";
 export type { Era } from "../core/protocol/spoken-versions.ts";
 export type { Transport } from "../core/protocol/transport.ts";
-export type { AuthContext, ClientAuth } from "./auth.ts";
+export type { CallOptions, Client, CompleteOptions, ListPageOptions } from "./api/client.ts";
+export type { ClientExtension, ExtensionContext, ExtensionHooks } from "./api/extensions.ts";
+export type { ClientOptions } from "./api/options.ts";
+export type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitAnswer,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  LogMessage,
+  QuestionContext,
+  SamplingContent,
+  SamplingMessage,
+  ServerHandlers,
+} from "./api/questions.ts";
+export type { IncomingRequest, Next, OutgoingRequest } from "./api/wrapped-requests.ts";
+export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./basics/errors.ts";
+export { ClientError } from "./basics/errors.ts";
+export type { ClientEvent, EventHook } from "./basics/events.ts";
 export type { ClientCacheOptions } from "./cache/cache.ts";
 export { cache } from "./cache/cache.ts";
 export type { CacheStore, MemoryCacheOptions } from "./cache/store.ts";
 export { memoryCache } from "./cache/store.ts";
-export type { CallOptions, CompleteOptions, ListPageOptions } from "./client.ts";
-export { Client } from "./client.ts";
-export { connect } from "./connect.ts";
-export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
-export { ClientError } from "./errors.ts";
-export type { ClientEvent, EventHook } from "./events.ts";
-export type { ClientExtension, ExtensionContext, ExtensionHooks } from "./extensions.ts";
+export { connect } from "./connection/connect.ts";
+export type { ConnectTarget } from "./connection/open-link.ts";
 export type { HostOptions, HostTool } from "./host/host.ts";
 export { Host, openHost } from "./host/host.ts";
 export type { CommandServer, ConfiguredServer, ConfigVariables, UrlServer } from "./host/server-config.ts";
-export type { ClientOptions } from "./options.ts";
-export type {
-  CreateMessageRequestParams,
-  CreateMessageResult,
-  ElicitRequestFormParams,
-  ElicitRequestURLParams,
-  ElicitResult,
-  LogMessage,
-  QuestionContext,
-  Root,
-  SamplingContent,
-  SamplingMessage,
-  ServerHandlers,
-} from "./questions/questions.ts";
-export type { UrlElicitationRequiredError, VisitPagesOptions } from "./questions/url-pages.ts";
+export type { UrlElicitationError, VisitPagesOptions } from "./questions/url-pages.ts";
 export { isUrlElicitationRequired, visitPages } from "./questions/url-pages.ts";
 export type { ListedPage, ListingLimits } from "./requests/listing.ts";
 export { Listing } from "./requests/listing.ts";
-export type { IncomingRequest, Next, OutgoingRequest } from "./requests/passing-on.ts";
 export type { RequestOptions } from "./requests/request-options.ts";
 export type {
   CallToolResult,
   CheckedToolResult,
   Completion,
   CompletionReference,
-  ContentBlock,
   GetPromptResult,
   Listed,
   ListPromptsResult,
@@ -73,6 +71,7 @@ export type {
   PromptParameter,
   ReadResourceResult,
   Received,
+  ReceivedContentBlock,
   ReceivedPromptMessage,
   Resource,
   ResourceContents,
@@ -85,6 +84,6 @@ export type {
 } from "./requests/results.ts";
 export type { ConnectionState, RequestState } from "./state/state.ts";
 export { getConnectionState, trackState } from "./state/state.ts";
+export type { AuthContext, ClientAuth } from "./transports/auth.ts";
 export type { FetchFunction, HeadersGiven, HeadersOption } from "./transports/fetch-options.ts";
-export type { ConnectTarget } from "./transports/open-link.ts";
 export type { ReopenableTransport } from "./transports/pipe-opener.ts";

@@ -13,7 +13,7 @@
  * @module
  */
 
-export type { Elicited, ElicitResult, Root } from "./ask/answers.ts";
+export type { Elicited, ElicitResult } from "./ask/answers.ts";
 export { readElicitResult, readRoots } from "./ask/answers.ts";
 export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
 export { QuestionError } from "./ask/question-errors.ts";
@@ -31,8 +31,14 @@ export { serveTransport } from "./connection/connection.ts";
 export type { CacheableMethod, CacheHint } from "./define/cache-hint.ts";
 export type { Completer, Completers } from "./define/completion.ts";
 export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
-export type { ContextOf, OwnContents, ProgressOptions, TraceContext, WithContext } from "./define/handler-context.ts";
-export { HandlerContext } from "./define/handler-context.ts";
+export type {
+  ContextOf,
+  HandlerContext,
+  OwnContents,
+  ProgressOptions,
+  TraceContext,
+  WithContext,
+} from "./define/handler-context.ts";
 export type { Step, StepContext, Tries } from "./define/handler-run.ts";
 export type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "./define/hook-types.ts";
 export type { InputRequired } from "./define/input-required.ts";
@@ -48,6 +54,7 @@ export type {
 } from "./define/prompt.ts";
 export { definePrompt } from "./define/prompt.ts";
 export type {
+  CommonResourceOptions,
   ListedResource,
   ReadResult,
   ReadReturn,
@@ -86,13 +93,13 @@ export type {
 export { defineTool } from "./define/tool.ts";
 export type { UriTemplateVariables } from "./define/uri-template.ts";
 export type { ClientCapabilities, ClientCapabilityName } from "./protocol/client-capabilities.ts";
-export type { Implementation, Principal, UpstreamToken } from "./protocol/client-facts.ts";
-export { ClientFacts } from "./protocol/client-facts.ts";
+export type { ClientFacts, Implementation, Principal, UpstreamToken } from "./protocol/client-facts.ts";
 export type {
   Annotations,
   AudioContent,
   Base64OrBytes,
   BlobResourceContents,
+  BlockCommon,
   ContentBlock,
   EmbeddedResource,
   Icon,
@@ -104,7 +111,7 @@ export type {
 export type { ErrorPlace, ErrorReporter } from "./protocol/error-reports.ts";
 export type { KitErrorCode } from "./protocol/errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./protocol/errors.ts";
-export type { Execution } from "./protocol/execution.ts";
+export type { Execution, HookTools } from "./protocol/execution.ts";
 export type {
   JSONRPCErrorObject,
   JSONRPCErrorResponse,
@@ -120,11 +127,13 @@ export type { Limits } from "./protocol/limits.ts";
 export { DEFAULT_LIMITS } from "./protocol/limits.ts";
 export type { LoggingLevel } from "./protocol/logging.ts";
 export type { RequestDescription } from "./protocol/request-description.ts";
+export type { Root } from "./protocol/root.ts";
 export type {
   AnySchema,
   InferInput,
   InferOutput,
   SchemaIssue,
+  SchemaOf,
   SchemaPair,
   SchemaResult,
   StandardJsonSchema,
@@ -134,9 +143,8 @@ export type { Era } from "./protocol/spoken-versions.ts";
 export type { Transport, UnreadableMessage } from "./protocol/transport.ts";
 export { createTransportPair } from "./protocol/transport-pair.ts";
 export { inputRequired } from "./run/input-required.ts";
-export type { Once } from "./run/request-context.ts";
 export type { RetryOptions, TryContext } from "./run/retry.ts";
 export { retrying } from "./run/retry.ts";
 export { UrlElicitationRequiredError } from "./run/url-elicitation-required.ts";
-export type { OutcomeKeeper, Presented } from "./serve/idempotency.ts";
-export { IDEMPOTENCY_KEY, onceWith, outcomesInMemory } from "./serve/idempotency.ts";
+export type { OutcomeKeeper, Presented, PresentedRound } from "./serve/idempotency.ts";
+export { IDEMPOTENCY_KEY, outcomesInMemory } from "./serve/idempotency.ts";

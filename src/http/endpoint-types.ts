@@ -34,12 +34,10 @@ export type AuthResult = Principal | "anonymous" | null | Reply;
  * reported to `onError`, with the method `(auth)`. An exception is passed on unchanged, so its text may contain the token;
  * the log of a Worker without `onError` has only the place where it was thrown.
  */
-export type AuthHook<Env> = Hook<Env>["auth"];
-
-interface Hook<Env> {
-  /** A method, so that a hook may declare its parameter as the `ExecutionContext` of a Worker, which has more members. */
+export type AuthHook<Env> = {
+  // A method, so that a hook may declare its parameter as the `ExecutionContext` of a Worker, which has more members.
   auth(request: Request, env: Env, execution: Execution): AuthResult | Promise<AuthResult>;
-}
+}["auth"];
 
 /** One server for all requests, or a function that gives each request its own: by route, header or user. */
 export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;

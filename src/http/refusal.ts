@@ -33,8 +33,8 @@ export type Refusal =
   /** Refusals of parts include their wire form: see session-refusals.ts. */
   | { readonly reason: PartReason | OwnReason; readonly form: WireForm };
 
-/** A reason of a plugin that somebody else has written. */
-type OwnReason = string & Record<never, never>;
+/** A reason that an author of a plugin has chosen. */
+export type OwnReason = string & Record<never, never>;
 
 /** The reasons of refusals that come with their wire form. */
 export type PartReason =
@@ -162,10 +162,12 @@ export const JSON_HEADERS = { "Content-Type": "application/json" };
  * parses nothing.
  */
 export class Refused {
+  /** The reason, with the values that explain it. */
   readonly refusal: Refusal;
   /** The id of the refused request, if it could be read. */
   readonly id: RequestId | undefined;
 
+  /** @internal */
   constructor(refusal: Refusal, id?: RequestId) {
     this.refusal = refusal;
     this.id = id;

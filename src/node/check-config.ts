@@ -33,7 +33,7 @@ interface Migration {
   readonly deleted_classes?: readonly string[];
 }
 
-/** What `exports` says about a class. It may also be about a Worker entrypoint or a Workflow. */
+/** An entry of `exports`. It describes a Durable Object class, a Worker entrypoint or a Workflow. */
 interface Export {
   readonly type?: string;
   /** @default "created" */
@@ -45,47 +45,47 @@ type Wrangler = {
   unstable_readConfig(args: { config: string; env: string | undefined }, options: { hideWarnings: boolean }): Config;
 };
 
-/** A problem, with the lines that solve it if they are known. */
+/** A problem, with the lines that solve it, if known. */
 interface Missing {
   readonly code: string;
   readonly text: string;
-  /** Where to write the lines, such as "Add to wrangler.json". Undefined if there are none. */
+  /** Where to write the lines, such as "Add to wrangler.json". Undefined if there are no lines. */
   readonly place?: string;
   readonly lines?: readonly string[];
   /** True if the server works without it. */
   readonly isOptional?: boolean;
 }
 
-/** The first compatibility date at which request signals need no flag. */
+/** The first compatibility date on which request signals need no flag. */
 const SIGNAL_DATE = "2026-11-17";
 const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
-/** The configuration of Cloudflare's command `cf`, which is a program and cannot be read here. */
+/** The configuration of Cloudflare's command `cf`. It is a program, so this command cannot read it. */
 const CF_FILE = "cloudflare.config.ts";
-/** The imports of entries whose plugins all need the exported class. */
+/** Matches imports of entry points whose plugins all need the exported class. */
 const PLUGINS = /["']mcp-edge\/worker\/(durable|once|workflows)["']/;
-/** The call that creates a plugin that needs the class, and keys. */
+/** Matches the call that creates the authorization server, which needs the class and sealing keys. */
 const AUTHORIZATION_SERVER = /\bauthorizationServer\s*\(/;
 const DEVELOPMENT_USERS = /["']mcp-edge\/authorization-server\/dev["']/;
-/** The names that a module imports from the entry of the plugins with objects. */
+/** Matches the names imported from the entry point of the plugins with objects. */
 const DURABLE_IMPORT = /\bimport\s*\{([^}]*)\}\s*from\s*["']mcp-edge\/worker\/durable["']/g;
-/** The plugins of that entry that seal something without bringing keys, and those that bring keys. */
+/** Match the plugins of that entry point that seal data but do not provide keys, and those that provide keys. */
 const SEALING = /\b(sessions|replay)\b/;
 const KEYS = /\b(durable|keys)\b/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
-/** The lists of allowed origins that are written out, and their items. */
+/** Match literal lists of allowed origins, and their items. */
 const ORIGINS = /\ballowedOrigins\s*:\s*\[([^\]]*)\]/g;
 const STRING = /["']([^"']+)["']/g;
-/** The start of each call of `edge()`, and the arguments that cannot contain a part with objects. */
+/** Match the start of each call of `edge()`, and arguments that cannot contain a part with objects. */
 const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
 const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:durable|sessions|hub|once|tasks|keys)\b)))/s;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
 
 /**
- * Checks the configuration in a folder and prints what is missing.
+ * Checks the wrangler configuration in a folder, and prints what is missing.
  *
- * @param options `config`: the path of the file, by default the one in the folder; `env`: the environment to check.
+ * @param options `config`: the path of the configuration file, by default the one in the folder; `env`: the environment to check.
  * @returns The exit code: 0 if nothing is missing, 1 if something is, 2 if the configuration cannot be read.
  */
 export async function checkConfig(
@@ -102,7 +102,7 @@ export async function checkConfig(
   let config: Config;
   let main: MainModule;
   try {
-    // Wrangler would read a pipe forever, and take a file that does not exist for an empty one.
+    // Wrangler would read a pipe forever, and treat a missing file as an empty one.
     readPlainFile(resolve(folder, name));
     const wrangler = await loadWrangler(folder);
     config = wrangler.unstable_readConfig({ config: resolve(folder, name), env: options.env }, { hideWarnings: true });
@@ -116,18 +116,18 @@ export async function checkConfig(
     const where = place === undefined ? "" : `${place}:\n\n`;
     say(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
   }
-  // Only a note, because the configuration does not contain secrets.
+  // This does not affect the exit code, because the keys may be a secret, which the configuration does not contain.
   const imported = [...main.source.matchAll(DURABLE_IMPORT)].map(([, names]) => names).join();
   const isSealing = SEALING.test(imported) || AUTHORIZATION_SERVER.test(main.source);
   if (isSealing && !KEYS.test(imported) && config.vars?.[KEYS_VARIABLE] === undefined) {
     say(
-      `[keys-missing] ${main.file} imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+      `[keys-missing] ${main.file} does not import a plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
   } else if (missing.length === 0) say(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
 }
 
-/** The configuration may be a stranger's. */
+/** Prints text with control characters removed, because the configuration may be untrusted. */
 function say(text: string): void {
   console.log(cleanText(text));
 }
@@ -141,22 +141,22 @@ function findWrangler(folder: string): string {
   try {
     return createRequire(join(folder, "package.json")).resolve("wrangler");
   } catch {
-    throw new Error("wrangler is not installed in this project. Write: npm install --save-dev wrangler");
+    throw new Error("wrangler is not installed in this project. Run: npm install --save-dev wrangler");
   }
 }
 
 async function loadWrangler(folder: string): Promise<Wrangler> {
   const path = findWrangler(folder);
   const loaded = (await import(pathToFileURL(path).href)) as Wrangler & { default?: Wrangler };
-  // For a CommonJS module Node may detect only some of the exported names.
+  // Node may detect only some of the exported names of a CommonJS module.
   return { ...loaded.default, ...loaded };
 }
 
 /** The main module of the Worker. */
 interface MainModule {
-  /** The path, relative to the folder; undefined if the configuration names none. */
+  /** The path relative to the folder; undefined if the configuration does not name a main module. */
   readonly file: string | undefined;
-  /** The text; empty if there is no such file. */
+  /** The text; empty if the file does not exist. */
   readonly source: string;
 }
 
@@ -178,12 +178,12 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   }
   if (classes.length > 0 && isWithoutParts(source) && !isAuthorizing) {
     const text =
-      'app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".';
+      'app.McpObject exists only if edge() has sessions or another part that needs objects. Otherwise the Worker fails with "Class extends value undefined".';
     const place = `Change the call in ${mainFile} to edge(server, { use: [durable()] }), or add durable() to its option use, with`;
     yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
   }
   if (DEVELOPMENT_USERS.test(source)) {
-    const text = `${mainFile} would be deployed, and imports mcp-edge/authorization-server/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.`;
+    const text = `${mainFile} is the file that is deployed, and it imports mcp-edge/authorization-server/dev, which lets anyone sign in as any user. Import it only in another file, and pass that file to wrangler dev.`;
     yield { code: "development-users", text };
   }
   yield* findClasses(classes, mainFile, source, name, config);
@@ -193,7 +193,7 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, config, isJson);
 }
 
-/** Compares the classes that the Worker needs and exports with those that the configuration creates. */
+/** Compares the classes that the Worker needs and exports with the classes that the configuration creates. */
 function* findClasses(
   needed: readonly string[],
   mainFile: string | undefined,
@@ -207,16 +207,16 @@ function* findClasses(
     if (created.get(each) === "key-value") yield keyValueStorage(each, isDeclarative);
     const { state = "created" } = config.exports?.[each] ?? {};
     if (GONE.includes(state)) {
-      const text = `The entry exports.${each} says that the class is ${state}, and ${mainFile} exports it. Remove the line with state, or export the class under another name, with that name as the option className.`;
+      const text = `The entry exports.${each} says that the class is ${state}, and ${mainFile} exports it. Remove the line with state, or export the class under another name and pass that name as the option className.`;
       yield { code: "class-gone", text };
     }
   }
   for (const each of created.keys()) {
-    // A class that was just reported is not named twice.
+    // Problems of needed classes were reported above.
     if (needed.includes(each) || isExported(source, each)) continue;
     const fix = isDeclarative
-      ? 'Export the class, or correct its name, or delete the entry. If the class was deployed, write state = "deleted" or "renamed" instead.'
-      : "Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.";
+      ? 'Export the class, correct its name, or delete the entry. If the class was deployed, set state = "deleted" or "renamed" instead.'
+      : "Export the class, correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.";
     const what = isDeclarative ? "The entry exports" : "A migration";
     yield {
       code: "export-missing",
@@ -229,18 +229,18 @@ function* findClasses(
   yield isDeclarative ? exportEntries(name, missing, config) : migration(name, missing, config);
 }
 
-/** The states of a class that no longer exists under its name. */
+/** The states of a class that no longer exists under this name. */
 const GONE: readonly string[] = ["deleted", "renamed", "transferred"];
 
 function keyValueStorage(name: string, isDeclarative: boolean): Missing {
   const [what, fix] = isDeclarative
     ? [`The entry exports.${name} has storage = "legacy-kv"`, 'write storage = "sqlite"']
     : [`A migration creates the class ${name} without SQLite`, "write new_sqlite_classes instead of new_classes"];
-  const text = `${what}, and mcp-edge needs SQLite. If the class was never deployed, ${fix}. If it was, export it under another name, with that name as the option className.`;
+  const text = `${what}, but mcp-edge requires SQLite. If the class was never deployed, ${fix}. If it was, export the class under another name, and pass that name as the option className.`;
   return { code: "migration-wrong", text };
 }
 
-/** Whether classes are declared by `exports`. wrangler refuses a file that has them in `migrations` as well. */
+/** Whether classes are declared in `exports`. wrangler refuses a file that declares them in `migrations` as well. */
 function usesExports({ migrations = [] }: Config): boolean {
   return migrations.length === 0;
 }
@@ -276,7 +276,7 @@ function isWithoutParts(source: string): boolean {
   return calls.length > 0 && calls.every((call) => WITHOUT_PARTS.test(call));
 }
 
-/** Returns whether a module exports a name, or may export it. */
+/** Returns whether a module exports a name, or might export it. */
 function isExported(source: string, name: string): boolean {
   const escaped = name.replaceAll("$", "\\$");
   const declared = `(?:default\\s+)?(?:abstract\\s+)?(?:class|const|let|var)\\s+${escaped}\\b`;
@@ -286,7 +286,7 @@ function isExported(source: string, name: string): boolean {
 
 type StorageKind = "sqlite" | "key-value" | "unknown";
 
-/** The classes that exist after all migrations, with the kind of their storage. */
+/** Returns the classes that exist after all migrations, with their kind of storage. */
 function listClasses({ migrations = [], exports = {} }: Config): Map<string, StorageKind> {
   const classes = new Map<string, StorageKind>();
   for (const [name, { type, state = "created", storage }] of Object.entries(exports)) {
@@ -320,7 +320,7 @@ function migration(file: string, classes: readonly string[], { migrations = [] }
   return { code: "migration-missing", text, ...added };
 }
 
-/** Returns where to write an entry of a list in a JSON file, which may have the list already. */
+/** Returns where to write an entry of a list in a JSON file, which may or may not have the list already. */
 function jsonEntry(file: string, list: string, entries: readonly unknown[], entry: string) {
   return entries.length > 0
     ? { place: `Add to "${list}" in ${file}`, lines: [entry] }
@@ -331,7 +331,7 @@ function* findPlatform(file: string, config: Config, needsObjects: boolean, isJs
   const { compatibility_date: date = "", compatibility_flags: flags = [] } = config;
   if (date === "" || (needsObjects && date < OBJECTS_DATE)) {
     const lines = [isJson ? '"compatibility_date": "2026-10-20"' : 'compatibility_date = "2026-10-20"'];
-    const old = `The compatibility date is ${date}, and Durable Objects need ${OBJECTS_DATE} or later.`;
+    const old = `The compatibility date is ${date}, but Durable Objects require ${OBJECTS_DATE} or later.`;
     yield date === ""
       ? { code: "date-missing", text: "There is no compatibility date.", place: top(file, isJson), lines }
       : { code: "date-too-old", text: old, place: `Change the line in ${file} to`, lines };
@@ -340,13 +340,13 @@ function* findPlatform(file: string, config: Config, needsObjects: boolean, isJs
     const all = [...flags, "enable_request_signal"].map((flag) => `"${flag}"`).join(", ");
     const line = isJson ? `"compatibility_flags": [${all}]` : `compatibility_flags = [${all}]`;
     const text =
-      "Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.";
+      "Recommended: without the flag enable_request_signal, ctx.signal aborts with a delay after a client disconnects.";
     const place = flags.length > 0 ? `Change the line in ${file} to` : top(file, isJson);
     yield { code: "flag-missing", text, place, lines: [line], isOptional: true };
   }
 }
 
-/** Returns where to write a top-level value. At the end of a TOML file it would belong to the last table. */
+/** Returns where to write a top-level value. At the end of a TOML file, it would belong to the last table. */
 function top(file: string, isJson: boolean): string {
   return isJson ? `Add to ${file}` : `Add at the top of ${file}, before the first [table]`;
 }

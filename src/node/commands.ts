@@ -1,5 +1,5 @@
 /**
- * Runs commands of an allow-list, without a shell.
+ * Runs commands from an allow-list, without a shell.
  *
  * @module
  */
@@ -12,64 +12,63 @@ import { KitError } from "../core/protocol/errors.ts";
 import { RefusedError } from "../safe/refused.ts";
 
 /**
- * What an argument may be: a regular expression that must match the whole argument, a list of texts, or a function that
- * returns true for it.
+ * The allowed values of an argument: a regular expression that must match the whole argument, a list of strings, or a function that
+ * returns true for allowed values.
  */
 export type ArgumentPattern = RegExp | readonly string[] | ((argument: string) => boolean);
 
-/** One command of an allow-list. Nothing in it may come from outside. */
+/** A command of an allow-list. None of its values may come from untrusted input. */
 export interface CommandOptions {
-  /** The absolute path of the program, so that no other program of the same name can run. */
+  /** The absolute path of the program. A name that is looked up in PATH could run another program. */
   readonly file: string;
-  /** Arguments that always come first, such as `["log", "--oneline"]`. @default none */
+  /** Fixed arguments that always come first, such as `["log", "--oneline"]`. @default none */
   readonly prefix?: readonly string[];
-  /** The arguments that may begin with a dash. They must come before all others. @default none */
+  /** The allowed arguments that begin with a dash. They must come before all other arguments. @default none */
   readonly options?: readonly ArgumentPattern[];
-  /** The other arguments, one pattern for each place. Fewer may be given. @default none */
+  /** The allowed positional arguments, one pattern for each position. Callers may pass fewer. @default none */
   readonly args?: readonly ArgumentPattern[];
-  /** The pattern of all further arguments. @default no further arguments */
+  /** The pattern of all additional arguments. @default no additional arguments are allowed */
   readonly rest?: ArgumentPattern;
   /**
-   * Whether `--` is put before the arguments that are not options, so that the program takes none of them for an
-   * option. Programs that do not know `--` (`echo`, `find`) need false; an argument that begins with a dash is refused
-   * anyway.
+   * Whether `--` is inserted before the positional arguments, so that the program does not interpret them as options. Set it to false
+   * for programs that do not support `--` (`echo`, `find`). Positional arguments that begin with a dash are refused in any case.
    *
    * @default true
    */
   readonly separator?: boolean;
-  /** The folder in which the program runs. @default the current folder of this process */
+  /** The working directory of the program. @default the current folder of this process */
   readonly cwd?: string;
-  /** Environment variables. The program gets only these, PATH and LANG; on Windows also SYSTEMROOT. @default none */
+  /** Environment variables. The program receives only these, PATH and LANG; on Windows also SYSTEMROOT. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** The maximum number of arguments from outside. @default 100 */
+  /** The maximum number of arguments that a caller may pass. @default 100 */
   readonly argsMax?: number;
-  /** The maximum number of characters of one argument from outside. @default 4,096 */
+  /** The maximum number of characters of each of these arguments. @default 4,096 */
   readonly argCharactersMax?: number;
   /** The maximum number of bytes of the output and of the error output, each. @default 1 MiB */
   readonly outputBytesMax?: number;
-  /** Milliseconds after which the program is killed. @default 10,000 */
+  /** How long the program may run before it is killed, in milliseconds. @default 10,000 */
   readonly timeoutMs?: number;
 }
 
-/** Options of one run. */
+/** Options of a single run. */
 export interface RunOptions {
-  /** Kills the program when it aborts; give `ctx.signal`. */
+  /** Kills the program when it aborts. Pass `ctx.signal`. */
   readonly signal?: AbortSignal;
-  /** The text or bytes for the program's input. @default none */
+  /** Text or bytes for the standard input of the program. @default none */
   readonly input?: string | Uint8Array;
 }
 
-/** How a program ended. */
+/** The outcome of a program. */
 export interface CommandResult {
-  /** The exit code; null if a signal ended the program. */
+  /** The exit code; null if the program was ended by a signal. */
   readonly exitCode: number | null;
-  /** The output as UTF-8 text. Use `cleanText` before a client gets it. */
+  /** The standard output as UTF-8 text. Pass it through `cleanText` before you return it to a client. */
   readonly stdout: string;
-  /** The error output as UTF-8 text. It may contain paths and other details. */
+  /** The standard error as UTF-8 text. It may contain paths and other internal details. */
   readonly stderr: string;
 }
 
-/** Runs a command of the list with arguments from outside. */
+/** Runs a command of the allow-list. Its arguments may come from untrusted input. */
 export type RunCommand<Name extends string> = (
   name: Name,
   args: readonly string[],
@@ -93,8 +92,8 @@ const COMMAND: OptionTable<CommandOptions> = {
 const RUN: OptionTable<RunOptions> = { signal: null, input: null };
 
 /**
- * Returns a function that runs the commands of a list, and no others. A command gets its arguments as a list and never
- * passes through a shell, so `;`, `|`, `$()` and quotes have no meaning in them.
+ * Returns a function that runs only the commands of a list. A command receives its arguments as a list and is never run by a shell,
+ * so `;`, `|`, `$()` and quotes have no special meaning in them.
  *
  * ```ts
  * const run = allowCommands({
@@ -107,13 +106,13 @@ const RUN: OptionTable<RunOptions> = { signal: null, input: null };
  * });
  * ```
  *
- * An argument that begins with a dash is refused unless `options` allows it, because programs may take it for an option
- * that writes files or runs other programs. The list decides what a caller can do: do not allow programs that run
- * others from their arguments (`sh`, `env`, `xargs`, `find -exec`, `git -c`).
+ * An argument that begins with a dash is refused unless `options` allows it, because programs may interpret it as an option that
+ * writes files or runs other programs. What a caller can do depends entirely on the list: do not allow programs that run other
+ * programs from their arguments (`sh`, `env`, `xargs`, `find -exec`, `git -c`).
  *
- * The function rejects with a `RefusedError`: `command` for a name or an argument that is not allowed, `too-large` if
- * the program writes too much, and `timeout`. It rejects with the reason of the signal when that aborts. In each case
- * the program and its children are killed first.
+ * The function rejects with a `RefusedError`: `command` for a name or argument that is not allowed, `too-large` if the program writes
+ * too much, and `timeout`. It rejects with the reason of the signal when the signal aborts. In each case, the program and its child
+ * processes are killed first.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -138,13 +137,13 @@ function checkCommand(name: string, command: CommandOptions): void {
   if (!isAbsolute(command.file)) {
     throw new KitError("options-invalid", `${where}file is ${JSON.stringify(command.file)}; write the absolute path.`);
   }
-  // Windows runs these through its shell.
+  // Windows runs batch files with its shell.
   if (/\.(?:bat|cmd)$/i.test(command.file)) {
     throw new KitError("options-invalid", `${where}file is a batch file, which a shell would run; write a program.`);
   }
 }
 
-/** Returns the whole list of arguments. @throws {RefusedError} `command` naming the argument that is not allowed. */
+/** Returns the complete list of arguments. @throws {RefusedError} `command` naming the argument that is not allowed. */
 function checkArguments(name: string, command: CommandOptions, args: readonly string[]): string[] {
   const { prefix = [], options = [], args: places = [], rest, separator = true } = command;
   const { argsMax = 100, argCharactersMax = 4_096 } = command;
@@ -166,7 +165,7 @@ function checkArguments(name: string, command: CommandOptions, args: readonly st
 function matches(pattern: ArgumentPattern, argument: string): boolean {
   if (typeof pattern === "function") return pattern(argument) === true;
   if (!(pattern instanceof RegExp)) return pattern.includes(argument);
-  // The whole argument, on all of its lines. The flags g and y would make the result depend on earlier calls.
+  // Matches the whole argument, including line breaks. With the flags g and y, the result would depend on earlier calls.
   return new RegExp(`^(?:${pattern.source})$`, pattern.flags.replace(/[gmy]/g, "")).test(argument);
 }
 
@@ -174,7 +173,7 @@ function refused(text: string): RefusedError {
   return new RefusedError("command", `${text}.`);
 }
 
-/** Runs a program until it has ended and its output is complete. */
+/** Runs a program. Resolves when it has ended and its output is complete. */
 async function runProgram(
   { file, cwd, env, outputBytesMax = 1024 * 1024, timeoutMs = 10_000 }: CommandOptions,
   args: readonly string[],
@@ -184,7 +183,7 @@ async function runProgram(
     env: { ...BASE_ENVIRONMENT, ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-    // In a process group of its own, so that its children can be killed too.
+    // In its own process group, so that its child processes can be killed too.
     detached: process.platform !== "win32",
     shell: false,
     windowsHide: true,
@@ -207,19 +206,19 @@ async function runProgram(
     return { exitCode, stdout, stderr };
   } finally {
     stop.removeEventListener("abort", kill);
-    // What the program started in the background would otherwise go on without limits.
+    // Otherwise background processes of the program would continue without limits.
     kill();
   }
 }
 
-/** Variables without which programs do not start, or write in another encoding. */
+/** Variables without which programs do not start, or use another encoding. */
 const BASE_ENVIRONMENT: Readonly<Record<string, string>> =
   process.platform === "win32"
     ? { SYSTEMROOT: process.env.SYSTEMROOT ?? "C:\\Windows", PATH: process.env.PATH ?? "" }
     : { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" };
 
 function send(child: ChildProcess, input: string | Uint8Array): void {
-  // A program may end without having read its input.
+  // A program may end without reading its input.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(input);
 }
@@ -236,7 +235,7 @@ function waitForExit(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Returns the text of a stream. Calls `onExcess` once when it has more bytes; what follows is not kept. */
+/** Returns the text of a stream. Calls `onExcess` when the stream exceeds the limit; the excess is discarded. */
 async function collect(stream: Readable | null, bytesMax: number, onExcess: () => void): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -248,13 +247,13 @@ async function collect(stream: Readable | null, bytesMax: number, onExcess: () =
   return Buffer.concat(chunks).toString();
 }
 
-/** Kills a program and the processes of its group. */
+/** Kills a program and all processes in its group. */
 function killAll(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // They have already ended.
+    // The processes have already ended.
   }
 }

@@ -1,89 +1,139 @@
 /**
- * `mcp-edge dev`: runs `wrangler dev`, and prints the URL of the endpoint once the server answers.
+ * `mcp-edge dev`: runs `wrangler dev`, and prints the URL of the endpoint once the server is ready.
  *
  * @module
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type { DevRecording } from "./record/dev/record-dev.ts";
 
-/** The options of `mcp-edge dev`, separated from those that are passed to wrangler. */
+/** The options of `mcp-edge dev`, and the arguments for wrangler. */
 interface DevOptions {
-  /** Path of the endpoint. */
+  /** The path of the endpoint. */
   readonly path: string;
+  /** Whether calls are recorded. */
+  readonly record: boolean;
+  /** Whether wrangler's lines about requests are printed too. */
+  readonly verbose: boolean;
+  /** Whether arguments, results and log lines are recorded as they are. */
+  readonly contents: boolean;
+  /** Whether faults can be caused that need a part in the Worker. */
+  readonly faults: boolean;
   readonly wrangler: readonly string[];
 }
 
 /** The oldest major version of Node that wrangler supports. */
 const WRANGLER_NODE_MIN = 22;
 
-/** Removes `--path` from the arguments. All others are for wrangler. */
+/** Separates the options of this command from the arguments for wrangler. */
 function readOptions(args: readonly string[]): DevOptions {
   let path = "/mcp";
+  const flags = new Set<string>();
   const wrangler: string[] = [];
   for (let at = 0; at < args.length; at++) {
-    const [name, value] = (args[at] ?? "").split(/=(.*)/, 2);
-    if (name !== "--path") wrangler.push(args[at] ?? "");
-    else path = value ?? args[++at] ?? path;
+    const arg = args[at] ?? "";
+    const [name, value] = arg.split(/=(.*)/, 2);
+    if (name === "--path") path = value ?? args[++at] ?? path;
+    else if (FLAGS.has(arg)) flags.add(arg);
+    else wrangler.push(arg);
   }
-  return { path: path.startsWith("/") ? path : `/${path}`, wrangler };
+  return {
+    path: path.startsWith("/") ? path : `/${path}`,
+    record: !flags.has("--no-record") && !wrangler.some((arg) => ENDS.has(arg)),
+    verbose: flags.has("--verbose"),
+    contents: flags.has("--contents"),
+    faults: flags.has("--faults"),
+    wrangler,
+  };
 }
 
+/** The options without a value. */
+const FLAGS: ReadonlySet<string> = new Set(["--no-record", "--verbose", "--contents", "--faults"]);
+
+/** Arguments with which wrangler prints something and ends. */
+const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
+
 /**
- * Runs `wrangler dev` of the project in the current folder until it ends, with its output and its keyboard shortcuts.
+ * Runs `wrangler dev` for the project in the current folder until it ends. Its output is shown, and its keyboard shortcuts work.
  *
- * @param args Arguments of `wrangler dev`, and `--path` for an endpoint that is not at `/mcp`.
+ * @param args Arguments for `wrangler dev`, and those of this command: `--path` if the endpoint is not at `/mcp`, `--no-record`,
+ *   `--verbose`, `--contents` and `--faults`.
  * @returns The exit code.
  */
 export async function dev(args: readonly string[]): Promise<number> {
-  const { path, wrangler } = readOptions(args);
+  const options = readOptions(args);
+  const { path, wrangler } = options;
   if (Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN) {
     console.error(
-      `mcp-edge: this is Node ${process.versions.node}, and wrangler needs ${WRANGLER_NODE_MIN} or newer. Write: npm install --save-dev node@24`,
+      `mcp-edge: this is Node ${process.versions.node}, but wrangler requires Node ${WRANGLER_NODE_MIN} or newer. Run: npm install --save-dev node@24`,
     );
     return 1;
   }
   const program = findWrangler();
   if (!program) {
-    console.error("mcp-edge: wrangler is not installed in this project. Write: npm install --save-dev wrangler");
+    console.error("mcp-edge: wrangler is not installed in this project. Run: npm install --save-dev wrangler");
     return 1;
   }
-  // The fourth channel is how wrangler reports that it is ready, and at which port.
-  const child = spawn(process.execPath, [program, "dev", ...wrangler], {
+  const recording = await prepareRecording(options, program);
+  if (recording === "failed") return 1;
+  const { nodeArguments = [], wranglerArguments = wrangler } = recording ?? {};
+  // On the IPC channel, wrangler reports that it is ready, and on which port.
+  const child = spawn(process.execPath, [...nodeArguments, program, "dev", ...wranglerArguments], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
+  recording?.started(child);
   let isReady = false;
   child.on("message", (message) => {
     const address = readReady(message);
     isReady ||= address !== undefined;
-    if (address) void introduce(`${findScheme(wrangler)}://${address}${path}`);
+    if (address) recording?.ready();
+    const origin = recording?.origin ?? `${findScheme(wrangler)}://${address}`;
+    if (address) void introduce(`${origin}${path}`, recording);
   });
-  // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
-  let isStopped = false;
-  const forward = (signal: NodeJS.Signals) => {
-    isStopped = true;
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, forward);
-  endWithNpm(() => child.kill("SIGTERM"));
-  return new Promise((resolve) => {
+  const stopped = forwardSignals(child);
+  const code = await new Promise<number>((resolve) => {
     child.once("error", (error) => {
       console.error(`mcp-edge: wrangler cannot be started: ${error.message}`);
       resolve(1);
     });
-    // The code is null if wrangler was ended by a signal that was forwarded to it.
+    // The code is null if a forwarded signal ended wrangler.
     child.once("close", (code) => {
       if (code && !isReady) console.error(`mcp-edge: wrangler dev has ended. ${LOOK_ABOVE}`);
-      else if (code && !isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
+      else if (code && !stopped.isStopped) console.error(`mcp-edge: wrangler dev has ended. ${START_AGAIN}`);
       resolve(code ?? 0);
     });
   });
+  await recording?.close();
+  return code;
+}
+
+/** Prepares the recording, unless it is turned off or not possible. */
+async function prepareRecording(options: DevOptions, program: string): Promise<DevRecording | "failed" | undefined> {
+  if (!options.record) return undefined;
+  const { recordDev } = await import("./record/dev/record-dev.ts");
+  const prepared = await recordDev({ ...options, program });
+  if ("origin" in prepared) return prepared;
+  if (prepared.reason !== undefined) console.error(`mcp-edge: ${prepared.reason}`);
+  return prepared.isFatal ? "failed" : undefined;
+}
+
+/** Forwards signals to wrangler. */
+function forwardSignals(child: ChildProcess): { readonly isStopped: boolean } {
+  const state = { isStopped: false };
+  // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
+  const forward = (signal: NodeJS.Signals) => {
+    state.isStopped = true;
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, forward);
+  endWithNpm(() => child.kill("SIGTERM"));
+  return state;
 }
 
 /**
- * Ends wrangler when npm's shell has ended. npm sends signals to the shell that runs a script, and the shell ends
- * without forwarding them.
+ * Ends wrangler when the shell of npm has ended. npm sends signals to the shell that runs a script, and the shell ends without
+ * forwarding them.
  */
 function endWithNpm(end: () => void): void {
   const { ppid } = process;
@@ -96,7 +146,7 @@ function endWithNpm(end: () => void): void {
   timer.unref();
 }
 
-/** Returns the path of wrangler's program. Its command is not used, because it does not forward every signal. */
+/** Returns the path of wrangler's main program. The command `wrangler` is not used, because it does not forward every signal. */
 function findWrangler(): string | undefined {
   try {
     const file = createRequire(join(process.cwd(), "package.json")).resolve("wrangler/package.json");
@@ -106,7 +156,7 @@ function findWrangler(): string | undefined {
   }
 }
 
-/** Returns the host and port of the server from the message that wrangler sends when it is ready. */
+/** Returns the server's host and port from the message that wrangler sends when it is ready; undefined for other messages. */
 function readReady(message: unknown): string | undefined {
   if (typeof message !== "string" || !message.includes("DEV_SERVER_READY")) return undefined;
   const { ip, port } = JSON.parse(message) as { ip: string; port: number };
@@ -121,34 +171,36 @@ function findScheme(args: readonly string[]): "http" | "https" {
     : "http";
 }
 
-/** Prints the page of the endpoint or, if it has none, its URL. If the server failed to start, prints that instead. */
-async function introduce(url: string): Promise<void> {
-  const { page, needsToken, problem } = await look(url);
+/** Prints the page of the endpoint, or its URL if it has no page. If the server does not work, prints the reason instead. */
+async function introduce(url: string, recording: DevRecording | undefined): Promise<void> {
+  const headers = recording ? { "User-Agent": recording.userAgent } : {};
+  const { page, needsToken, problem } = await look(url, headers);
   const rule = "─".repeat(20);
   if (problem !== undefined) {
-    console.error(`${rule}\nThe MCP server at ${url} does not work yet. ${problem}\n${rule}`);
+    console.error(`${rule}\nThe MCP server at ${url} is not working. ${problem}\n${rule}`);
     return;
   }
   const hint = needsToken
-    ? "The endpoint needs a token, so its contents are not shown here."
+    ? "The endpoint requires a token, so its contents are not shown here."
     : "Add page() to the option use of edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
-  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${rule}`);
+  const recorded = recording ? `What each call does: ${recording.page}\n` : "";
+  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${recorded}${rule}`);
   if (page !== undefined || needsToken) return;
-  const offered = await listTools(url);
+  const offered = await listTools(url, headers);
   if (offered !== undefined) console.log(`${offered}\n${rule}`);
 }
 
 const CONNECT =
   "To add it to Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, ChatGPT or the Inspector: npx mcp-edge connect <host>";
-/** The maximum number of tools that are named. */
+/** The maximum number of tool names that are printed. */
 const TOOLS_SHOWN = 20;
 
-/** Lists the tools of a server without a page, and how to call the first. Undefined if it cannot be asked. */
-async function listTools(url: string): Promise<string | undefined> {
+/** Describes the tools of a server without a page, and how to call the first one. Returns undefined if that fails. */
+async function listTools(url: string, headers: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
     const { connect } = await import("../client/index.ts");
-    const client = await connect(url, { name: "mcp-edge dev", version: "1.0.0", timeoutMs: 10_000 });
+    const client = await connect(url, { name: "mcp-edge dev", version: "1.0.0", timeoutMs: 10_000, headers });
     const tools = client.server.capabilities.tools ? await client.tools().all() : [];
     await client.close();
     const names = tools.map(({ name }) => name);
@@ -161,33 +213,33 @@ async function listTools(url: string): Promise<string | undefined> {
   }
 }
 
-/** The answer of the endpoint to a request for its page. */
+/** What the response of the endpoint to a request for its page reveals. */
 interface Look {
-  /** The page as text; undefined if the server shows none or refuses it. */
+  /** The page as text; undefined if the server has no page or refuses the request. */
   readonly page?: string | undefined;
   /** Whether the server refused the request because it authenticates callers. */
   readonly needsToken?: boolean;
-  /** The reason why the server does not work. Undefined if it works. */
+  /** Why the server does not work; undefined if it works. */
   readonly problem?: string;
 }
 
-async function look(url: string): Promise<Look> {
+async function look(url: string, headers: Readonly<Record<string, string>>): Promise<Look> {
   try {
-    const response = await fetch(url, { headers: { Accept: "text/plain" } });
+    const response = await fetch(url, { headers: { Accept: "text/plain", ...headers } });
     const text = await response.text();
     if (response.status >= 500) return { problem: describeProblem(text) };
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
     return { page: isPage ? text : undefined, needsToken: response.status === 401 };
   } catch {
-    // With HTTPS, the request may fail only because this process does not trust the certificate.
+    // With HTTPS, the request may only fail because this process does not trust the certificate.
     return url.startsWith("https:") ? {} : { problem: LOOK_ABOVE };
   }
 }
 
-const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx mcp-edge check-config";
-const START_AGAIN = "It cannot reload every change: start it again after a change of Durable Object classes.";
+const LOOK_ABOVE = "See the messages above. If they do not name the cause, run: npx mcp-edge check-config";
+const START_AGAIN = "It cannot reload every change. Start it again after you change Durable Object classes.";
 
-/** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
+/** Returns the message of a JSON-RPC error, such as an error that lists what is wrong with the configuration. */
 function describeProblem(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };

@@ -1,5 +1,5 @@
 /**
- * Files below a folder, for paths from outside.
+ * Files in a folder, for untrusted paths.
  *
  * @module
  */
@@ -19,19 +19,19 @@ export interface ReadFileOptions {
 const OPTIONS: OptionTable<ReadFileOptions> = { bytesMax: SIZE };
 
 /**
- * Resolves a path from outside to an existing file or folder below a root. Symbolic links are followed, and the result
- * must still be below the root. Undefined if there is no such file.
+ * Resolves an untrusted path to an existing file or folder in a root folder. Symbolic links are followed, but the result must be
+ * inside the root. Returns undefined if the file does not exist.
  *
- * Another process that may write below the root could replace a folder by a link before the path is used. Use
- * {@link readFileWithin} to read a file, which checks the opened file; only on Linux is that check without such a gap.
+ * Another process with write access to the root could replace a folder with a link before the path is used. To read a file, use
+ * {@link readFileWithin}, which checks the opened file. Only on Linux does that check leave no such gap.
  *
- * @param root A folder that exists, as you wrote it.
- * @returns The absolute path without links.
- * @throws {RefusedError} `path` for a path that could leave the root, or whose links do.
+ * @param root An existing folder. It must not come from untrusted input.
+ * @returns The absolute path, without symbolic links.
+ * @throws {RefusedError} `path` for a path that could leave the root, or whose links lead out of it.
  */
 export async function resolveFile(root: string, path: string): Promise<string | undefined> {
   const segments = checkedSegments(path);
-  // On Windows, a colon begins the name of an alternate stream.
+  // On Windows, a colon introduces the name of an alternate data stream.
   if (process.platform === "win32" && path.includes(":")) throw refusedValue("path", "path", path, "it has a colon");
   const folder = await realpath(root);
   const found = await realpath(join(folder, ...segments)).catch(orUndefined);
@@ -41,14 +41,14 @@ export async function resolveFile(root: string, path: string): Promise<string | 
 }
 
 /**
- * Reads a file below a root. Returns undefined if there is no such file, which the reader of a resource may return too.
+ * Reads a file in a root folder. Returns undefined if the file does not exist; a resource handler can return that value as well.
  *
  * ```ts
  * server.resourceTemplate("notes://{+path}", {}, (_, { path }) => readFileWithin("/srv/notes", String(path)));
  * ```
  *
- * @param root A folder that exists, as you wrote it.
- * @throws {RefusedError} `path` as {@link resolveFile} does, and for folders, pipes and devices; `too-large`.
+ * @param root An existing folder. It must not come from untrusted input.
+ * @throws {RefusedError} `path` as {@link resolveFile} does, and for folders, pipes and devices; `too-large` above `bytesMax`.
  */
 export async function readFileWithin(
   root: string,
@@ -59,7 +59,7 @@ export async function readFileWithin(
   const { bytesMax = 10 * 1024 * 1024 } = options;
   const file = await resolveFile(root, path);
   if (file === undefined) return undefined;
-  // Opening a pipe would otherwise wait for its writer.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(orUndefined);
   if (!handle) return undefined;
   try {
@@ -70,16 +70,16 @@ export async function readFileWithin(
   }
 }
 
-/** Checks that the opened file is a regular one below the root, even if a folder of its path was replaced by a link. */
+/** Checks that the opened file is a regular file in the root, even if a folder of its path was replaced with a link. */
 async function checkOpened(handle: FileHandle, root: string, path: string): Promise<void> {
   const opened = await handle.stat();
   if (!opened.isFile()) throw refusedValue("path", "path", path, "it is not a file");
-  // Linux tells the path of an open file.
+  // Linux provides the path of an open file.
   const actual = await readlink(`/proc/self/fd/${handle.fd}`).catch(orUndefined);
   if (actual !== undefined) {
     if (isBelow(actual, await realpath(root))) return;
   } else {
-    // Elsewhere, the path must still lead to the same file.
+    // On other systems, check that the path still leads to the same file.
     const again = await resolveFile(root, path);
     const current = again === undefined ? undefined : await stat(again).catch(orUndefined);
     if (current?.ino === opened.ino && current.dev === opened.dev) return;
@@ -91,7 +91,7 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Reads at most one byte more than allowed, because a file may grow or not have its size. */
+/** Reads at most one byte more than the limit. The reported size is not used, because it may be wrong or change. */
 async function readAll(handle: FileHandle, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -104,7 +104,7 @@ async function readAll(handle: FileHandle, bytesMax: number): Promise<Uint8Array
 }
 
 /**
- * Undefined for a file that does not exist or may not be read, so that a caller cannot tell which. Throws other errors.
+ * Returns undefined if a file does not exist or is not readable, so that a caller cannot distinguish the two. Throws other errors.
  */
 function orUndefined(error: NodeJS.ErrnoException): undefined {
   if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(error.code ?? "")) return;

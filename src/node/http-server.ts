@@ -7,27 +7,27 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 
-/** A server that listens. */
+/** A running server. */
 export interface Listening {
   /** The address, such as `http://127.0.0.1:8808`. */
   readonly origin: string;
-  /** Cuts all connections. */
+  /** Stops the server and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Answers a request. */
-export type Handle = (request: Request) => Response | Promise<Response>;
+/** Handles a request. */
+export type RequestHandler = (request: Request) => Response | Promise<Response>;
 
 /**
- * Starts to listen.
+ * Starts a server.
  *
- * @param port 0 for any free one.
- * @param hostname The address to listen at. @default 127.0.0.1, which only this machine reaches
- * @throws {Error} if the port is taken.
+ * @param port The port; 0 chooses a free one.
+ * @param hostname The address to listen on. @default 127.0.0.1, which only this machine can reach
+ * @throws {Error} if the port is in use.
  */
-export async function listen(handle: Handle, port: number, hostname = "127.0.0.1"): Promise<Listening> {
+export async function listen(handle: RequestHandler, port: number, hostname = "127.0.0.1"): Promise<Listening> {
   const server: Server = createServer((incoming, outgoing) => {
-    answer(handle, incoming, outgoing).catch(() => outgoing.destroy());
+    respond(handle, incoming, outgoing).catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -44,7 +44,7 @@ export async function listen(handle: Handle, port: number, hostname = "127.0.0.1
   };
 }
 
-async function answer(handle: Handle, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function respond(handle: RequestHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort(new Error("The client has disconnected."));
@@ -63,7 +63,7 @@ async function answer(handle: Handle, incoming: IncomingMessage, outgoing: Serve
   outgoing.end();
 }
 
-/** Returns undefined if Host or the path make no URL. */
+/** Converts a request. Returns undefined if the Host header and the path do not form a valid URL. */
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/", headers } = incoming;
   const whole = `http://${headers.host ?? ""}${url}`;
@@ -72,10 +72,10 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   for (const [name, value] of Object.entries(headers)) {
     for (const each of [value ?? []].flat()) copied.append(name, each);
   }
-  // On Cloudflare the platform writes this header. Here a client can write anything into it.
+  // On Cloudflare, the platform sets this header. Here a client could set it to any value, so it is overwritten.
   copied.set("CF-Connecting-IP", (incoming.socket.remoteAddress ?? "unknown").replace(/^::ffff:/, ""));
   const hasBody = method !== "GET" && method !== "HEAD";
-  // The types of Node's and the web's streams differ in details that do not matter here.
+  // The types of Node's streams and web streams differ in details that do not matter here.
   const body = hasBody ? { body: Readable.toWeb(incoming) as unknown as ReadableStream, duplex: "half" } : {};
   return new Request(whole, { method, headers: copied, signal, ...body } as RequestInit);
 }

@@ -1,12 +1,13 @@
 /**
- * mcp-edge/node: serves an MCP server over stdio and HTTP, starts servers for `mcp-edge/client` and helps it to sign in, and has
- * helpers for handlers that use files, commands and the network, on Node.
+ * mcp-edge/node: functions for Node. They serve an MCP server over stdio and HTTP, start stdio servers and handle sign-in for
+ * `mcp-edge/client`, and give handlers safe access to files, commands and the network.
  *
  * @module
  */
 
 export type { ArgumentPattern, CommandOptions, CommandResult, RunCommand, RunOptions } from "./commands.ts";
 export { allowCommands } from "./commands.ts";
+export type { EnvOptions } from "./env-options.ts";
 export type { ReadFileOptions } from "./files.ts";
 export { readFileWithin, resolveFile } from "./files.ts";
 export { fileStore } from "./oauth-file-store.ts";

@@ -1,6 +1,6 @@
 /**
- * Returns the end of a text, without the word that the cut divides: the rest of a secret could not be recognised any
- * more.
+ * Returns the end of a text. If the cut divides a word, the rest of the word is removed too, because a part of a secret could not be
+ * recognised and redacted.
  *
  * @param max The maximum number of characters.
  */

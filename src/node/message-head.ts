@@ -1,27 +1,26 @@
 /**
- * The id and the method of a message that is too large to be parsed, so that the error that refuses it can name its
- * request.
+ * Reads the id and method of a message that is too large to be parsed, so that the error can name the request.
  *
  * @module
  */
 import { isObject, isRequestId, type RequestId } from "../core/protocol/jsonrpc.ts";
 
-/** The maximum number of bytes that are kept of a message: its members without what is nested in them. */
+/** The maximum number of bytes kept of a message: its top-level members, without nested values. */
 const KEPT_BYTES_MAX = 4_096;
 const [QUOTE, BACKSLASH, OPEN, CLOSE, SPACE, ZERO] = [0x22, 0x5c, 0x5b, 0x5d, 0x20, 0x30];
-/** The bit by which the character codes of brackets and braces differ. */
+/** The bit by which the character codes of square brackets and braces differ. */
 const BRACE = 0x20;
 
-/** What could be read of a message. */
+/** The id and method of a message, if they could be read. */
 export interface MessageHead {
   readonly id?: RequestId;
   readonly method?: string;
 }
 
-/** Reads the bytes of one message and keeps its members. In place of each nested array or object it keeps a 0. */
+/** Reads the bytes of one message and keeps its top-level members. Each nested array or object is replaced with 0. */
 export class HeadReader {
   readonly #kept = new Uint8Array(KEPT_BYTES_MAX);
-  /** May exceed the size of `#kept`; then the message has too many members, or too long ones. */
+  /** The number of bytes to keep. If it exceeds the size of `#kept`, the top-level members are too large to be read. */
   #length = 0;
   #depth = 0;
   #isInString = false;
@@ -44,7 +43,7 @@ export class HeadReader {
   }
 
   /**
-   * Returns what was read, once all bytes were fed. Nothing if they are not one JSON object, or one with large members.
+   * Returns the id and method after all bytes were fed; empty if the message is not a JSON object or its members are too large.
    */
   head(): MessageHead {
     if (this.#length > KEPT_BYTES_MAX) return {};

@@ -6,20 +6,20 @@ import { Turns } from "../core/basics/turns.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
 import { withLock } from "./oauth-file-lock.ts";
 
-/** Matches the name of a file that a process writes before it replaces a value with it. */
+/** Matches the name of a draft: a temporary file that is renamed to replace a value. */
 const DRAFT = /\.json\.[\da-f-]{36}$/;
-/** The age at which a draft is removed. Writing one takes much less. */
+/** The age at which an abandoned draft is removed, in milliseconds. Writing one takes much less. */
 const DRAFT_MS = 60_000;
 
 /**
- * Returns a store in a folder, for any number of processes, one of which refreshes the tokens for all. Each value is a file
- * that only its owner can read (mode 0600; on Windows, the rights of the folder apply). A file is replaced as a whole, so a
- * process that is killed leaves either the old value or the new one.
+ * Returns a store in a folder, which any number of processes can share; one of them refreshes the tokens for all. Each value is a
+ * file that only its owner can read (mode 0600; on Windows, the permissions of the folder apply). Files are replaced atomically, so
+ * a process that is killed leaves either the old value or the new one.
  *
- * The lock of a process that was killed becomes free at once for processes of the same machine and container, and after 30 s
- * for others. The methods of the store reject if the folder cannot be read or written.
+ * After a process was killed, its lock is free at once for processes on the same machine and in the same container, and after 30 s
+ * for other processes. The methods of the store reject if the folder cannot be read or written.
  *
- * @param folder The path of a folder that nothing else uses, on a local disk. Created with mode 0700 if it does not exist.
+ * @param folder The path of a folder on a local disk that is used for nothing else. Created with mode 0700 if it does not exist.
  */
 export function fileStore(folder: string): OAuthStore {
   const turns = new Turns();
@@ -51,13 +51,13 @@ async function readValue(file: string): Promise<string | undefined> {
     const content: unknown = JSON.parse(await readFile(file, "utf8"));
     return isObject(content) && typeof content.value === "string" ? content.value : undefined;
   } catch (error) {
-    // If the file is missing, or another program has damaged it, the user signs in again.
+    // If the file is missing or damaged, the user signs in again.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
 }
 
-/** Removes the drafts of processes that were killed while they wrote. */
+/** Removes the drafts of processes that were killed while writing. */
 async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!DRAFT.test(name)) continue;
@@ -68,7 +68,7 @@ async function removeDrafts(folder: string): Promise<void> {
   }
 }
 
-/** Replaces a file as a whole, and returns when it is on the disk. */
+/** Replaces a file atomically. Resolves when it is on disk. */
 async function replace(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {

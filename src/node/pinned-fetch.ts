@@ -1,5 +1,5 @@
 /**
- * A `fetch` for URLs from outside that checks the addresses it connects to.
+ * A `fetch` for untrusted URLs that checks the IP addresses to which it connects.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import { RefusedError } from "../safe/refused.ts";
 
 /** Options of {@link createPinnedFetch}. */
 export interface PinnedFetchOptions extends SafeFetchOptions {
-  /** Resolves a name to all of its addresses. @default the resolver of the system */
+  /** Resolves a host name to all of its IP addresses. @default the system's resolver */
   readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
 }
 
 const OPTIONS: OptionTable<PinnedFetchOptions> = { ...SAFE_FETCH, resolve: null };
 
 /**
- * Returns a `fetch` like `createSafeFetch` of `mcp-edge/safe` that also resolves the name of each URL, refuses it unless
- * all of its addresses are public, and connects to one of the addresses that were checked. A name that points at another
- * address a moment later (DNS rebinding) does not get through. Proxies of the environment are not used, and no
- * connection is shared with other requests.
+ * Returns a `fetch` like `createSafeFetch()` in `mcp-edge/safe`, which also resolves the host name of each URL, refuses the request
+ * unless all addresses are public, and connects only to one of the checked addresses. So a name that resolves to another address a
+ * moment later (DNS rebinding) cannot bypass the check. Proxies from the environment are not used, and connections are not shared
+ * with other requests.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -43,18 +43,18 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
   });
 }
 
-/** Returns the function with which a socket resolves a name. The socket connects to what it returns. */
+/** Returns the lookup function of a socket. The socket connects to an address that it returns. */
 function lookupFor(
   resolve: (hostname: string) => Promise<readonly LookupAddress[]>,
   isAllowed: (address: string) => boolean,
 ): LookupFunction {
   return (hostname, options, callback) => {
-    const answer = async (): Promise<LookupAddress[]> => {
+    const lookUp = async (): Promise<LookupAddress[]> => {
       const addresses = await resolve(hostname);
       if (addresses.length > 0 && addresses.every(({ address }) => isAllowed(address))) return [...addresses];
       throw new RefusedError("address", "The host was refused: its address is not public.");
     };
-    answer().then(
+    lookUp().then(
       (addresses) => {
         const [first = { address: "", family: 4 }] = addresses;
         if (options.all) callback(null, addresses);
@@ -68,10 +68,10 @@ function lookupFor(
 /** Sends a request without following redirects. */
 function send(url: URL, { method, headers, body, signal }: SentRequest, lookup: LookupFunction): Promise<Response> {
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-  // Compressed answers are decoded below, but are not asked for.
+  // Compressed responses are not requested, but they are decoded below if the server sends one.
   const sent = { "accept-encoding": "identity", ...Object.fromEntries(headers) };
   return new Promise((resolve, reject) => {
-    // With `agent: false`, a connection that other code opened to a private address is not used.
+    // `agent: false` prevents the reuse of a connection that other code opened to a private address.
     request(url.href, { method, headers: sent, lookup, signal, agent: false })
       .once("response", (message) => {
         try {
@@ -103,7 +103,7 @@ function toResponse(method: string, message: IncomingMessage): Response {
     message.resume();
     return new Response(null, { status, statusText, headers });
   }
-  // The types of Node's and the global streams differ.
+  // The types of Node's streams and web streams differ.
   const body = Readable.toWeb(
     decoded(message, headers.get("Content-Encoding")),
   ) as unknown as ReadableStream<Uint8Array>;
@@ -115,8 +115,8 @@ function decoded(message: IncomingMessage, encoding: string | null): Readable {
   const name = encoding?.trim().toLowerCase() ?? "identity";
   if (name === "identity" || name === "") return message;
   const decoder = Object.hasOwn(DECODERS, name) ? DECODERS[name]?.() : undefined;
-  if (!decoder) throw new RefusedError("response", "The answer has an unknown Content-Encoding.");
-  // An error on either side ends the other one.
+  if (!decoder) throw new RefusedError("response", "The response has an unknown Content-Encoding.");
+  // An error on either stream destroys the other.
   message.on("error", (error) => decoder.destroy(error));
   decoder.on("close", () => message.destroy());
   return message.pipe(decoder);

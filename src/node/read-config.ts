@@ -5,9 +5,9 @@ import { parseJsonc } from "./jsonc.ts";
 
 /**
  * Reads a configuration file of Claude (`.mcp.json`, `claude_desktop_config.json`), Cursor (`.cursor/mcp.json`) or VS Code
- * (`.vscode/mcp.json`), for `openHost` of `mcp-edge/client`. Comments and trailing commas are allowed.
+ * (`.vscode/mcp.json`), for `openHost` in `mcp-edge/client`. Comments and trailing commas are allowed.
  *
- * @throws {KitError} `options-invalid` naming the file, if it is not a JSON object. An error of the file system is thrown as it is.
+ * @throws {KitError} `options-invalid` naming the file, if it is not a JSON object. Errors of the file system are thrown unchanged.
  */
 export async function readMcpConfig(path: string): Promise<JsonObject> {
   const text = await readFile(path, "utf8");

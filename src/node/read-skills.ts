@@ -14,7 +14,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { type ServedSkill, type ServedSkillFile, toEntry } from "../skills/skill.ts";
 
-/** What every host must accept; it may refuse a larger skill. @see io.modelcontextprotocol/skills, "Limits" */
+/** The limits that every host must support. A host may refuse larger skills. @see io.modelcontextprotocol/skills, "Limits" */
 const FILES_MAX = 512;
 const BYTES_MAX = 16 * 1024 * 1024;
 
@@ -46,9 +46,9 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads all skills below a folder, for `addSkills` of `mcp-edge/skills`. Each folder with a `SKILL.md` is a skill, with everything
- * below it; skills may be nested. Names that begin with a dot are left out. A Worker has no files, so there the module that
- * `mcp-edge skills` writes takes this function's place.
+ * Reads all skills in a folder, for `addSkills` in `mcp-edge/skills`. Each folder with a `SKILL.md` is a skill and includes all files
+ * and folders in it; skills may be nested. Names that begin with a dot are ignored. A Worker cannot read files; there, use the
+ * module that `mcp-edge skills` writes instead of this function.
  *
  * ```ts
  * import { readSkills, serveStdio } from "mcp-edge/node";
@@ -58,9 +58,9 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
  * await serveStdio(server);
  * ```
  *
- * @param folder The folder that holds the folders of the skills.
+ * @param folder The folder that contains the folders of the skills.
  * @throws {KitError} `definition-invalid` naming the file and what is wrong: no skill in the folder, a `SKILL.md` without valid
- *   frontmatter, a name that differs from that of its folder, a symbolic link, or more than 512 files or 16 MiB in a skill.
+ *   frontmatter, a name that differs from the folder's name, a symbolic link, or more than 512 files or 16 MiB in a skill.
  */
 export function readSkills(folder: string): ServedSkill[] {
   const manifests = filesBelow(folder, "").filter((path) => path.endsWith(`/${MANIFEST}`));
@@ -75,7 +75,7 @@ function readSkill(folder: string, path: string): ServedSkill {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTES_MAX) throw invalid(join(folder, path), `its files have more than ${BYTES_MAX / 1024 / 1024} MiB`);
   const manifest = join(folder, path, MANIFEST);
-  // The next lines check what the cast claims.
+  // The next lines verify the frontmatter, which justifies the cast.
   const skill = { path, frontmatter: readFrontmatter(manifest) as ServedSkill["frontmatter"], files };
   const problem = describeProblem(toEntry(skill));
   if (problem !== undefined) throw invalid(manifest, problem);
@@ -96,7 +96,7 @@ function readSkillFile(file: string, path: string): ServedSkillFile {
   const bytes = readFileSync(file);
   const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
   const text = bytes.toString("utf8");
-  // Text is sent as text only if the client gets the same bytes, which the digest is of.
+  // The digest is of the bytes, so a file is sent as text only if its text encodes to the same bytes.
   const isText = !text.includes("\0") && bytes.equals(Buffer.from(text));
   const fallback = isText ? "text/plain" : "application/octet-stream";
   const mimeType = MEDIA_TYPES[extname(path).toLowerCase()] ?? fallback;
@@ -104,7 +104,7 @@ function readSkillFile(file: string, path: string): ServedSkillFile {
   return { path, mimeType, digest, size: bytes.length, ...content };
 }
 
-/** Returns the paths of all files below a folder, in a fixed order. */
+/** Returns the paths of all files in a folder and its subfolders, in a fixed order. */
 function filesBelow(folder: string, prefix: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true }).sort((one, other) => (one.name < other.name ? -1 : 1));
   return entries.flatMap((entry) => {

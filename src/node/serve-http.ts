@@ -6,55 +6,55 @@
 import { checkNumber, checkOptions, type OptionTable, type Range } from "../core/protocol/check-options.ts";
 import { listen } from "./http-server.ts";
 
-/** What is served: the app that `edge()` returns, or any other object with such a `fetch`. */
+/** An app that can be served: the app that `edge()` returns, or any other object with such a `fetch`. */
 export interface FetchApp<Env> {
-  /** Answers a request. Its third argument keeps work alive that outlasts the response. */
+  /** Handles a request. With its third argument, work can continue after the response. */
   fetch(request: Request, env: Env, execution: HttpExecution): Response | Promise<Response>;
 }
 
 /** The part of a Worker's execution context that exists on Node. */
 export interface HttpExecution {
-  /** Keeps track of work that outlasts the response. `close()` waits for it. */
+  /** Registers work that continues after the response. `close()` waits for it. */
   waitUntil(work: Promise<unknown>): void;
-  /** Does nothing here; on Workers it passes a request on after an error. */
+  /** Does nothing on Node. On Workers, it forwards requests to the origin after an error. */
   passThroughOnException(): void;
-  /** Empty. */
+  /** Always empty on Node. */
   readonly props: Readonly<Record<string, never>>;
 }
 
 /** Options of {@link serveHttp}. */
 export interface ServeHttpOptions<Env> {
-  /** The port; 0 for any free one. @default the variable PORT, or 8787 */
+  /** The port; 0 chooses a free one. @default the environment variable PORT, or 8787 */
   readonly port?: number;
   /**
-   * The address to listen at. `0.0.0.0` is reached from other machines, as a container needs it: then pass `allowedHosts`
-   * to `edge()`, or put a proxy in front that checks the Host header, and use a plugin that authenticates. @default 127.0.0.1
+   * The address to listen on. With `0.0.0.0`, other machines can connect, which is necessary in a container. In that case, pass
+   * `allowedHosts` to `edge()` or use a proxy that checks the Host header, and use a plugin that authenticates. @default 127.0.0.1
    */
   readonly hostname?: string;
-  /** The value that handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
+  /** The value of `ctx.env` in handlers, instead of a Worker's bindings. @default process.env */
   readonly env?: Env;
-  /** Receives the lines that are printed at the start. @default console.error */
+  /** Receives the lines that are printed at startup. @default console.error */
   readonly log?: (line: string) => void;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface HttpServing extends AsyncDisposable {
-  /** The address, such as `http://127.0.0.1:8787`. The path of the endpoint is not part of it. */
+  /** The origin, such as `http://127.0.0.1:8787`, without the path of the endpoint. */
   readonly origin: string;
-  /** Cuts all connections, and resolves when the work of `waitUntil` has ended. */
+  /** Closes all connections. Resolves when all work registered with `waitUntil` has finished. */
   close(): Promise<void>;
 }
 
 const PORT: Range = [0, 65_535];
 const OPTIONS: OptionTable<ServeHttpOptions<unknown>> = { port: PORT, hostname: null, env: null, log: null };
 
-/** What Workers have and a process of Node does not. */
+/** Printed at startup: which features of Workers are missing on Node. */
 const LACKS =
-  "On Node there are no Durable Objects, so there are no sessions that survive a restart, no streams that can be resumed, no tasks, no notifications to other processes, and no alarms. Bindings are what the option env holds, or else the variables of the process. Clients of every version can call tools, read resources and get prompts.";
+  "On Node there are no Durable Objects, so there are no sessions that survive a restart, no resumable streams, no tasks, no notifications to other processes, and no alarms. Bindings are the members of the option env or, by default, the environment variables. Clients of every protocol version can call tools, read resources and get prompts.";
 
 /**
- * Serves the app of `edge()` over HTTP on Node, so that the file with your tools also runs on a desktop and in a container.
- * Prints its address, and what this mode lacks, to standard error.
+ * Serves the app of `edge()` over HTTP on Node, so that the same server also runs on a desktop or in a container. Prints its address,
+ * and which features are missing on Node, to standard error.
  *
  * ```ts
  * import { edge } from "mcp-edge/worker";
@@ -64,13 +64,13 @@ const LACKS =
  * await serving.close();
  * ```
  *
- * Pass `edge()` no part that needs objects, such as `durable()`.
+ * Do not pass `edge()` a part that needs objects, such as `durable()`.
  *
- * The header `CF-Connecting-IP` of each request is replaced by the address of its connection, so that no caller can choose the
- * address by which it is counted and recorded. Behind a proxy, that is the address of the proxy.
+ * The header `CF-Connecting-IP` of each request is set to the IP address of its connection, so that a caller cannot forge the address
+ * used for rate limits and the audit log. Behind a proxy, it is the address of the proxy.
  *
- * @throws {KitError} `options-invalid` for a port that is none.
- * @throws {Error} if the port is taken, or the address is not one of this machine.
+ * @throws {KitError} `options-invalid` for an invalid port.
+ * @throws {Error} if the port is in use, or the address does not belong to this machine.
  */
 export async function serveHttp<Env>(app: FetchApp<Env>, options: ServeHttpOptions<Env> = {}): Promise<HttpServing> {
   checkOptions("serveHttp(): ", options, OPTIONS);

@@ -16,22 +16,22 @@ import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transp
 /** Options of {@link serveStdio}. */
 export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {
   /**
-   * The value that handlers see as `ctx.env`, in place of a Worker's bindings. It can be left out if handlers use only
-   * variables, not bindings such as Durable Objects. @default process.env
+   * The value of `ctx.env` in handlers, instead of a Worker's bindings. It is optional if handlers use only variables, not bindings
+   * such as Durable Objects. @default process.env
    */
   readonly env?: Env;
-  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
+  /** Limits that override the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
 }
 
 const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = { input: null, output: null, env: null, limits: null };
 
 /**
- * Serves a server on standard input and output, to clients of both eras and to requests piped in by hand.
+ * Serves a server on standard input and output. Supports clients of both eras, and requests that are piped in by hand.
  *
- * Only messages may be written to standard output. So while it serves, all other output of the program (`console.log`)
- * goes to standard error. Resolves when the input has ended and every request read from it is answered; the process then
- * ends by itself.
+ * Standard output must contain only messages. So until this function resolves, all other output of the program (`console.log`) is
+ * redirected to standard error. Resolves when the input has ended and every request has been answered; the process can then exit by
+ * itself.
  *
  * @see MCP 2026-07-28, basic/transports/stdio
  */
@@ -54,7 +54,7 @@ export async function serveStdio<Env>(
   }
 }
 
-/** Reserves standard output for messages. Other writers are redirected to standard error until `giveBack` is called. */
+/** Reserves standard output for messages. Other output is redirected to standard error until `giveBack` is called. */
 function takeStdout(): { readonly messages: Writable; giveBack(): void } {
   const { stdout, stderr } = process;
   const { write } = stdout;
@@ -65,7 +65,7 @@ function takeStdout(): { readonly messages: Writable; giveBack(): void } {
   stdout.write = stderr.write.bind(stderr) as typeof write;
   const giveBack = () => {
     stdout.write = write;
-    // A failed stream may emit "error" after its writers were notified. Without a listener it would end the process.
+    // A failed stream may emit "error" after its writers were notified. Without a listener, the event would end the process.
     if (!stdout.errored) stdout.off("error", fail);
   };
   return { messages, giveBack };

@@ -1,5 +1,5 @@
 /**
- * The client's end of the stdio transport: starts a server as a child process and ends it in the orderly way.
+ * The client side of the stdio transport: starts a server as a child process, and shuts it down as the specification requires.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/stdio
@@ -18,36 +18,35 @@ import { StdioServerTransport } from "./stdio-transport.ts";
 
 /** Options of {@link stdio}. */
 export interface StdioOptions {
-  /** The program to start. It is looked up in PATH and run without a shell. */
+  /** The program to start. It is looked up in PATH and started without a shell. */
   readonly command: string;
   /** Its arguments. @default [] */
   readonly args?: readonly string[];
   /**
-   * Environment variables for the server. Of the client's own variables it gets only those that programs need to run, such
-   * as PATH and HOME, so that the client's secrets stay with the client. Pass `process.env` to hand over all of them. A
-   * value of undefined removes a variable.
+   * Environment variables for the server. It inherits only variables that programs need to run, such as PATH and HOME, so that it does
+   * not receive the client's secrets. Pass `process.env` to pass on all variables. A value of undefined removes a variable.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The working directory. @default that of the client */
+  /** The working directory. @default the working directory of the client */
   readonly cwd?: string;
   /**
-   * What happens to the standard error of the server: `inherit` prints it, `ignore` drops it, and a function receives it
-   * piece by piece. Servers write their log there, so output does not mean an error. @default inherit
+   * What to do with the standard error of the server: `inherit` prints it, `ignore` discards it, and a function receives it in pieces.
+   * Servers write their logs there, so output does not indicate an error. @default inherit
    */
   readonly stderr?: "inherit" | "ignore" | ((text: string) => void);
   /**
-   * The time, in milliseconds, that the server may be silent while a request is waiting for its answer. Then the connection
-   * is closed with an error. Each message of the server starts the time again; it stands still while the server itself waits
-   * for an answer, and `subscriptions/listen` does not count. 0 means no limit; `timeoutMs` of the request still applies.
+   * How long the server may be silent while a request is open, in milliseconds. When this time expires, the connection is closed with
+   * an error. Each message from the server restarts it. It does not run while the server itself waits for a response, and
+   * `subscriptions/listen` does not count as an open request. 0 means no limit; the `timeoutMs` of requests still applies.
    * @default 0
    */
   readonly readTimeoutMs?: number;
   /**
-   * The time, in milliseconds, that the server has to end after its input was closed, and again after SIGTERM. Then it is
-   * killed. @default 2,000
+   * How long to wait for the server to exit after its input was closed, and again after SIGTERM, in milliseconds. Then it is killed.
+   * @default 2,000
    */
   readonly shutdownMs?: number;
-  /** The largest message that is accepted from the server, in bytes. @default 33,554,432 (32 MiB) */
+  /** The maximum size of a message from the server, in bytes. @default 33,554,432 (32 MiB) */
   readonly messageBytesMax?: number;
 }
 
@@ -62,7 +61,7 @@ const OPTIONS: OptionTable<StdioOptions> = {
   messageBytesMax: SIZE,
 };
 
-/** Characters of the standard error that an error repeats. */
+/** The maximum number of characters of the standard error that an error includes. */
 const KEPT_CHARS = 1_000;
 const SHUTDOWN_MS = 2_000;
 
@@ -74,7 +73,7 @@ const INHERITED = [
 ];
 
 /**
- * Describes a server that runs as a child process, for `connect` of `mcp-edge/client`.
+ * Returns a transport to a server that runs as a child process, for `connect` in `mcp-edge/client`.
  *
  * ```ts
  * import { connect } from "mcp-edge/client";
@@ -82,7 +81,7 @@ const INHERITED = [
  * const client = await connect(stdio({ command: "node", args: ["server.js"] }), { name: "my-app", version: "1.0.0" });
  * ```
  *
- * The process is started by `connect` and ended by `close()`: its input is closed, then it gets SIGTERM, then SIGKILL.
+ * `connect` starts the process. `close()` ends it: it closes the input of the process, then sends SIGTERM, then SIGKILL.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -96,39 +95,39 @@ export class StdioClientTransport implements Transport {
   #child: ChildProcess | undefined;
   #lines: StdioServerTransport | undefined;
   #exited: Promise<unknown> = Promise.resolve();
-  /** Resolves with the reason when the process has ended and everything that it wrote was read. */
+  /** Resolves with the reason when the process has ended and all its output has been read. */
   #ended: Promise<Error> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
-  /** The ids of the requests that the server has to answer. */
+  /** The ids of open requests to the server. */
   readonly #requests = new Set<unknown>();
-  /** The ids of the requests that the client has to answer. */
+  /** The ids of open requests to the client. */
   readonly #questions = new Set<unknown>();
   #isClosed = false;
   #lastOutput = "";
-  /** Receives each message of the server. */
+  /** Receives each message from the server. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
-  /** Called once, when the process has ended or the transport was closed. */
+  /** Called once, when the process has ended or the transport is closed. */
   onclose: (() => void) | undefined;
   /** Receives the errors of the process and of its streams. */
   onerror: ((error: Error) => void) | undefined;
   /** Receives a description of each line that is not a message. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
 
-  /** Use {@link stdio}. */
+  /** Use {@link stdio} to create a transport. */
   constructor(options: StdioOptions) {
     checkOptions("stdio(): ", options, OPTIONS);
     if (typeof options.command !== "string" || options.command === "") {
-      throw new KitError("options-invalid", 'stdio(): command is the program to start, such as "node".');
+      throw new KitError("options-invalid", 'stdio(): command must be the program to start, such as "node".');
     }
     this.#options = options;
   }
 
-  /** The id of the process; undefined before `start` and if it could not be started. */
+  /** The process id; undefined before `start`, and if the process could not be started. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts the process. Rejects if there is no such program. */
+  /** Starts the process. Rejects if the program does not exist. */
   async start(): Promise<void> {
     const { command, args = [], cwd, stderr = "inherit" } = this.#options;
     const child = spawn(command, args, {
@@ -140,7 +139,7 @@ export class StdioClientTransport implements Transport {
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once("exit", resolve));
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      // Kept for the error, if the process ends.
+      // Included in the error if the process ends.
       this.#lastOutput = toEnd(this.#lastOutput + text, KEPT_CHARS);
       if (typeof stderr === "function") stderr(text);
       else if (stderr === "inherit") process.stderr.write(text);
@@ -158,13 +157,13 @@ export class StdioClientTransport implements Transport {
     });
   }
 
-  /** Sends a message. Rejects if it is not valid, or if the process has ended. */
+  /** Sends a message. Rejects if the message is invalid or the process has ended. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (!this.#lines) throw new KitError("transport-closed", "stdio: the process is not running.");
-    // Silence is normal on the stream of changes.
+    // While only subscriptions/listen is open, silence is normal.
     if (!("method" in message) || message.method !== "subscriptions/listen") {
       note(message, this.#requests, this.#questions);
-      this.#expectSpeech();
+      this.#restartSilenceTimer();
     }
     try {
       await this.#lines.send(message);
@@ -173,29 +172,29 @@ export class StdioClientTransport implements Transport {
     }
   }
 
-  /** Stops reading what the process writes until `resume`, so that the process has to wait. */
+  /** Stops reading the output of the process until `resume` is called, so that the process has to wait. */
   pause(): void {
     this.#lines?.pause();
   }
 
-  /** Goes on reading after `pause`. */
+  /** Continues reading after `pause`. */
   resume(): void {
     this.#lines?.resume();
   }
 
-  /** Returns a transport that starts the same process again. */
+  /** Returns a new transport that starts the same program again. */
   reopen(): StdioClientTransport {
     return new StdioClientTransport(this.#options);
   }
 
-  /** Ends the process and resolves when it has ended. */
+  /** Ends the process. Resolves when it has ended. */
   async close(): Promise<void> {
     this.#finish();
     const { shutdownMs = SHUTDOWN_MS } = this.#options;
     const child = this.#child;
     if (!child?.pid) return;
     child.stdin?.end();
-    // A server whose output nobody reads could not write its last messages, and would not end.
+    // If its output were not read, the server could not write its last messages and would not end.
     child.stdout?.resume();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       if (await this.#hasExited(shutdownMs)) return;
@@ -222,9 +221,9 @@ export class StdioClientTransport implements Transport {
       bodyDepthMax: DEPTH_MAX,
     };
     lines.onmessage = (message) => {
-      // Some servers of 2025-03-26 answer with batches.
+      // Some servers of 2025-03-26 send batches of responses.
       for (const each of [message].flat()) note(each, this.#questions, this.#requests);
-      this.#expectSpeech();
+      this.#restartSilenceTimer();
       this.onmessage?.(message);
     };
     lines.onerror = (error) => this.onerror?.(error);
@@ -233,8 +232,8 @@ export class StdioClientTransport implements Transport {
     this.#lines = lines;
   }
 
-  /** Starts the time again in which the server has to say something, if it has to. */
-  #expectSpeech(): void {
+  /** Restarts the time limit for silence if the server has open requests. */
+  #restartSilenceTimer(): void {
     const { readTimeoutMs = 0 } = this.#options;
     clearTimeout(this.#silence);
     if (readTimeoutMs === 0 || this.#requests.size === 0 || this.#questions.size > 0) return;
@@ -247,7 +246,7 @@ export class StdioClientTransport implements Transport {
   #onExit(code: number | null, signal: string | null): Error {
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     const output = this.#lastOutput.trim();
-    const said = output === "" ? "" : ` It had written to stderr: ${output}`;
+    const said = output === "" ? "" : ` Its last output on stderr: ${output}`;
     const reason = new Error(`The server process ended ${how}.${said}`);
     if (!this.#isClosed) this.onerror?.(reason);
     this.#finish();
@@ -255,8 +254,8 @@ export class StdioClientTransport implements Transport {
   }
 
   /**
-   * A process that ends closes its input first, so that a message cannot be written. Its exit code and its last words say
-   * more about the reason. Returns undefined if it goes on.
+   * Waits for the process to end. When a process ends, its input is closed first, and sending a message fails; the reason returned here
+   * has the exit code and the last output, which are more helpful. Returns undefined if the process does not end.
    */
   async #endWithin(ms: number): Promise<Error | undefined> {
     const timer = new AbortController();
@@ -269,7 +268,7 @@ export class StdioClientTransport implements Transport {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#silence);
-    // Without a listener, an error of a pipe that the server has closed would end this process.
+    // Without a listener, an error of the pipe that the server has closed would end this process.
     this.#child?.stdin?.on("error", () => undefined);
     void this.#lines?.close();
     this.#lines = undefined;
@@ -285,7 +284,7 @@ export class StdioClientTransport implements Transport {
 }
 
 /**
- * Notes what a message changes: a request opens, and an answer of the other side's request or a cancellation closes.
+ * Updates the open requests for a message: a request is added, and a response or a cancellation removes one.
  *
  * @param own The open requests of the sender.
  * @param others The open requests of the receiver.

@@ -1,5 +1,5 @@
 /**
- * The server's end of the stdio transport: one JSON text per line in both directions.
+ * The server side of the stdio transport: one JSON text per line in both directions.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/stdio
@@ -26,8 +26,8 @@ const OPTIONS: OptionTable<StdioTransportOptions> = { input: null, output: null 
 const NEWLINE = 0x0a;
 
 /**
- * A transport of newline-delimited JSON over a pair of streams. `close` does not close the output, since it may be the
- * standard output of the process. Later errors of the output are ignored, because an unhandled one would end the process.
+ * A transport of newline-delimited JSON over a pair of streams. `close` does not close the output, because it may be the standard
+ * output of the process. Errors of the output after `close` are ignored, because an unhandled one would end the process.
  */
 export class StdioServerTransport implements Transport {
   readonly #input: Readable;
@@ -39,21 +39,21 @@ export class StdioServerTransport implements Transport {
   #skipped: { readonly problem: UnreadableMessage; readonly head: HeadReader } | undefined;
   #isClosed = false;
   #settleEnded: () => void = () => undefined;
-  /** The limits of the connection. A line that exceeds its `bodyBytesMax`, `bodyDepthMax` or `bodyValuesMax` is skipped. */
+  /** The limits of the connection. A line that exceeds `bodyBytesMax`, `bodyDepthMax` or `bodyValuesMax` is skipped. */
   limits: Limits = DEFAULT_LIMITS;
-  /** Receives each line that is JSON, parsed. */
+  /** Receives the parsed value of each line that is valid JSON. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
-  /** Called once, when the transport is closed. */
+  /** Called once, when the transport closes. */
   onclose: (() => void) | undefined;
   /** Receives the errors of the streams. */
   onerror: ((error: Error) => void) | undefined;
-  /** Receives a description of each line that cannot be read, at its end. */
+  /** Receives a description of each line that cannot be read, when the line ends. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
-  /** Resolves when the input has ended or the transport was closed, so that no more messages arrive. */
+  /** Resolves when the input has ended or the transport is closed. After that, no more messages arrive. */
   readonly ended: Promise<void>;
 
   /**
-   * Creates a transport. Reading begins with `start`.
+   * Creates a transport. Call `start` to begin reading.
    *
    * @throws {KitError} `options-invalid` for an unknown option.
    */
@@ -66,16 +66,16 @@ export class StdioServerTransport implements Transport {
     });
   }
 
-  /** Starts to read. */
+  /** Starts reading. */
   async start(): Promise<void> {
     this.#input.on("data", this.#onData);
     this.#input.on("end", this.#onEnd);
     this.#input.on("error", this.#onError);
-    // When the client has closed our output (EPIPE), the transport closes.
+    // If the client has closed our output (EPIPE), the transport closes.
     this.#output.on("error", this.#onError);
   }
 
-  /** Sends a message. Rejects without writing anything if it is not a valid message, or cannot be expressed as JSON. */
+  /** Sends a message. Rejects without writing anything if the message is invalid or cannot be encoded as JSON. */
   send(message: JSONRPCMessage): Promise<void> {
     const parsed = parseMessage(message);
     if (parsed.kind === "invalid")
@@ -85,13 +85,13 @@ export class StdioServerTransport implements Transport {
       text = JSON.stringify(message);
     } catch (cause) {
       return this.#refuse(
-        new KitError("message-invalid", `The message cannot be expressed as JSON: ${cause}.`, { cause }),
+        new KitError("message-invalid", `The message cannot be encoded as JSON: ${cause}.`, { cause }),
       );
     }
     return this.sendText(text);
   }
 
-  /** Sends JSON text, which has no raw line breaks. Resolves when the operating system has accepted the line. */
+  /** Sends JSON text, which must not contain raw line breaks. Resolves when the operating system has accepted the line. */
   sendText(text: string): Promise<void> {
     if (this.#isClosed) return this.#refuse(new KitError("transport-closed", "The stdio transport is closed."));
     return new Promise((resolve, reject) => {
@@ -103,12 +103,12 @@ export class StdioServerTransport implements Transport {
     });
   }
 
-  /** Stops reading until `resume`, so that the peer has to wait. What was read already still arrives. */
+  /** Stops reading until `resume` is called, so that the peer has to wait. Data that was already read is still delivered. */
   pause(): void {
     this.#input.pause();
   }
 
-  /** Goes on reading after `pause`. */
+  /** Continues reading after `pause`. */
   resume(): void {
     if (!this.#isClosed) this.#input.resume();
   }
@@ -131,7 +131,7 @@ export class StdioServerTransport implements Transport {
   }
 
   readonly #onData = (data: Buffer | string): void => {
-    // Lines are split as bytes, so that a character that arrives in two chunks is decoded as a whole.
+    // Lines are split as bytes, so that a character that arrives in two chunks is decoded correctly.
     let rest = typeof data === "string" ? Buffer.from(data) : data;
     for (let at = rest.indexOf(NEWLINE); at >= 0 && !this.#isClosed; at = rest.indexOf(NEWLINE)) {
       this.#take(rest.subarray(0, at));
@@ -142,13 +142,13 @@ export class StdioServerTransport implements Transport {
   };
 
   readonly #onEnd = (): void => {
-    // The last line may lack a line break, for example when a request is piped in by hand.
+    // The last line may have no line break, for example if a request is piped in by hand.
     this.#endLine();
     this.#settleEnded();
   };
 
   readonly #onError = (error: NodeJS.ErrnoException): void => {
-    // A client that has closed our output has ended the connection. This is not an error.
+    // A client ends the connection by closing our output. This is not an error.
     if (error.code !== "EPIPE" && !this.#isClosed) this.onerror?.(error);
     void this.close();
   };
@@ -160,7 +160,7 @@ export class StdioServerTransport implements Transport {
     }
     this.#parts.push(part);
     this.#partBytes += part.length;
-    const problem = this.#problemOf(part);
+    const problem = this.#findProblem(part);
     if (!problem) return;
     const head = new HeadReader();
     for (const each of this.#parts) head.feed(each);
@@ -168,8 +168,8 @@ export class StdioServerTransport implements Transport {
     this.#skipped = { problem, head };
   }
 
-  /** Returns why the line cannot be read any further. */
-  #problemOf(part: Buffer): UnreadableMessage | undefined {
+  /** Returns why the rest of the line cannot be read; undefined if it can. */
+  #findProblem(part: Buffer): UnreadableMessage | undefined {
     const { bodyBytesMax, bodyDepthMax, bodyValuesMax } = this.limits;
     if (this.#partBytes > bodyBytesMax)
       return { reason: "too-large", message: `A line is larger than ${bodyBytesMax} bytes.` };
@@ -193,7 +193,7 @@ export class StdioServerTransport implements Transport {
     }
     let message: JSONRPCMessage;
     try {
-      // JSON must be UTF-8 (RFC 8259, 8.1). Without `fatal`, invalid bytes would become replacement characters.
+      // JSON must be UTF-8 (RFC 8259, 8.1). Without `fatal`, invalid bytes would be decoded as replacement characters.
       const line = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes).trim();
       if (line === "") return;
       message = JSON.parse(line) as JSONRPCMessage;

@@ -74,7 +74,7 @@ export interface StoredKey {
 export type FaultKind = "cut" | "abort" | "evict" | "kill" | "clock" | "alarm" | "delay";
 
 /** The faults that need `mcp-edge dev --faults`. */
-export const FAULTS_WITH_FLAG: readonly FaultKind[] = ["abort", "evict", "clock", "alarm"];
+export const FAULTS_WITH_FLAG: readonly FaultKind[] = ["abort", "clock", "alarm"];
 
 /** `POST faults`. */
 export interface FaultRequest {

@@ -135,6 +135,8 @@ export interface RecordedException {
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
+  /** The code of an error of mcp-edge, such as `replay-diverged`. */
+  readonly code?: string;
   /** The reference that the client received in place of the message. */
   readonly reference?: string;
 }

@@ -1,5 +1,5 @@
 /**
- * The examples from the protocol's documentation.
+ * Examples from the protocol's documentation.
  *
  * @module
  */
@@ -12,10 +12,10 @@ export function addExamples(server: McpServer): void {
   server.tool(
     "echo",
     {
-      description: "Gives the message back",
+      description: "Returns the message",
       input: jsonSchema<{ message: string }>({
         type: "object",
-        properties: { message: { type: "string", description: "What to give back" } },
+        properties: { message: { type: "string", description: "The message to return" } },
         required: ["message"],
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
@@ -70,14 +70,14 @@ function computeStats(numbers: readonly number[]): Stats {
   return { mean: sum / numbers.length, median: (low + high) / 2, count: numbers.length };
 }
 
-/** Temperatures of a few places in degrees Celsius. The example shows schemas, so the values are made up. */
+/** Temperatures of a few places, in degrees Celsius. The values are made up, because the example only demonstrates schemas. */
 const PLACES: Readonly<Record<string, number>> = { Berlin: 11, "New York": 17, Sacramento: 24, Tokyo: 19 };
 
 function addWeather(server: McpServer): void {
   server.tool(
     "get_weather",
     {
-      description: "Returns made-up weather of a place",
+      description: "Returns made-up weather for a place",
       input: jsonSchema<{ location: string; units?: "metric" | "imperial" }>({
         type: "object",
         properties: {
@@ -89,7 +89,7 @@ function addWeather(server: McpServer): void {
       output: jsonSchema<{ temperature: number; conditions: string; units: string }>({
         type: "object",
         properties: {
-          temperature: { type: "number", description: "In the units asked for" },
+          temperature: { type: "number", description: "The temperature in the requested units" },
           conditions: { type: "string" },
           units: { type: "string", enum: ["metric", "imperial"] },
         },

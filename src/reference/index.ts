@@ -1,5 +1,5 @@
 /**
- * The reference server as a Worker: what `npm start` runs and `wrangler deploy` would deploy.
+ * The reference server as a Worker. `npm start` runs it, and `wrangler deploy` would deploy it.
  *
  * @module
  */

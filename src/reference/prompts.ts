@@ -9,6 +9,12 @@ import { IMAGE_PNG } from "./samples.ts";
 const LANGUAGES = ["go", "java", "javascript", "python", "ruby", "rust", "typescript"];
 
 export function addPrompts(server: McpServer): void {
+  addTestPrompts(server);
+  addDeveloperPrompts(server);
+}
+
+/** Prompts for the official conformance suite. */
+function addTestPrompts(server: McpServer): void {
   server.prompt(
     "test_simple_prompt",
     { description: "One message without arguments" },
@@ -47,6 +53,10 @@ export function addPrompts(server: McpServer): void {
     { role: "user", content: { type: "image", data: IMAGE_PNG, mimeType: "image/png" } },
     { role: "user", content: "Please analyze the image above." },
   ]);
+}
+
+/** Prompts of a developer's day, from the protocol's documentation. */
+function addDeveloperPrompts(server: McpServer): void {
   server.prompt(
     "git-commit",
     {

@@ -1,5 +1,5 @@
 /**
- * The reference server's tools and prompts that ask the client something.
+ * The reference server's tools and prompt that ask the client questions.
  *
  * @module
  */
@@ -22,11 +22,12 @@ const CAPITAL = {
 export function addQuestions(server: McpServer): void {
   addStraightQuestions(server);
   addEnumQuestions(server);
-  addRounds(server);
+  addSingleQuestions(server);
+  addSeveralQuestions(server);
   addExplicitRounds(server);
 }
 
-/** Tools that ask on the stream of the call, for legacy clients. */
+/** Tools that ask on the stream of the call, for clients of the legacy era. */
 function addStraightQuestions(server: McpServer): void {
   server.tool(
     "test_sampling",
@@ -75,7 +76,7 @@ const OPTIONS = ["option1", "option2", "option3"];
 const titled = (value: string, place: number) => ({ const: value, title: `Option ${place + 1}` });
 
 function addEnumQuestions(server: McpServer): void {
-  server.tool("test_elicitation_sep1330_enums", { description: "Asks with each kind of choice" }, async (_, ctx) => {
+  server.tool("test_elicitation_sep1330_enums", { description: "Asks with every kind of choice" }, async (_, ctx) => {
     const answer = await ctx.elicit("Choose", {
       type: "object",
       properties: {
@@ -90,12 +91,13 @@ function addEnumQuestions(server: McpServer): void {
   });
 }
 
-/** Tools that ask during the call, with the keys that the conformance suite answers. The same code serves both eras. */
-function addRounds(server: McpServer): void {
-  const greet = async (ctx: HandlerContext) => {
-    const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
-    return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, stranger!";
-  };
+async function greet(ctx: HandlerContext): Promise<string> {
+  const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
+  return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, stranger!";
+}
+
+/** Tools that ask one question, with the keys that the conformance suite answers. The same code serves both eras. */
+function addSingleQuestions(server: McpServer): void {
   server.tool("test_input_required_result_elicitation", { description: "Asks for a name" }, (_, ctx) => greet(ctx));
   server.tool("test_streaming_elicitation", { description: "Asks for a name without streaming a request" }, (_, ctx) =>
     greet(ctx),
@@ -117,6 +119,10 @@ function addRounds(server: McpServer): void {
     const { action } = await ctx.elicit("Go on?", CONFIRM_FORM, { key: "confirm" });
     return `Confirmed: ${action}`;
   });
+}
+
+/** Tools and a prompt that ask several questions, together or one after another, or only questions that the client supports. */
+function addSeveralQuestions(server: McpServer): void {
   server.tool(
     "test_input_required_result_multiple_inputs",
     { description: "Asks three things at once" },
@@ -155,12 +161,12 @@ function addRounds(server: McpServer): void {
   });
 }
 
-/** A tool that asks by returning `inputRequired()` with a state of its own. */
+/** A tool that asks by returning `inputRequired()` with its own state. */
 function addExplicitRounds(server: McpServer): void {
   const confirm = inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
   server.tool(
     "test_input_required_result_request_state",
-    { description: "Asks once and wants its state back" },
+    { description: "Asks once and checks that its state is returned" },
     (_, { inputResponses, requestState }) =>
       inputResponses.confirm !== undefined && requestState === "waiting" ? "state-ok" : confirm,
   );

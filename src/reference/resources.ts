@@ -9,7 +9,7 @@ import { IMAGE_PNG } from "./samples.ts";
 export function addResources(server: McpServer): void {
   server.resource(
     "test://static-text",
-    { name: "static-text", title: "A static text", description: "Text that never changes", mimeType: "text/plain" },
+    { name: "static-text", title: "Static text", description: "Text that never changes", mimeType: "text/plain" },
     () => "This is the content of the static text resource.",
   );
   server.resource(
@@ -21,7 +21,7 @@ export function addResources(server: McpServer): void {
     "test://watched-resource",
     {
       name: "watched-resource",
-      description: "A text whose subscribers are notified of changes",
+      description: "Text whose subscribers are notified of changes",
       mimeType: "text/plain",
     },
     () => "This is the content of the watched resource.",

@@ -1,5 +1,5 @@
 /**
- * A minimal valid image and sound, as base64.
+ * A minimal valid image and a minimal valid sound, as base64.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The reference server's tools that run as tasks, and one that never does.
+ * The reference server's tools that run as tasks, and a tool that never does.
  *
  * @module
  */
@@ -19,7 +19,11 @@ const NAME_FORM = { type: "object", properties: { name: { type: "string" } }, re
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean" } }, required: ["confirm"] } as const;
 
 export function addTasks(server: McpServer): void {
-  server.tool("greet", { description: "Greets at once", input: text("name") }, ({ name }) => `Hello, ${name}!`);
+  server.tool(
+    "greet",
+    { description: "Greets immediately, never as a task", input: text("name") },
+    ({ name }) => `Hello, ${name}!`,
+  );
   server.tool(
     "slow_compute",
     {

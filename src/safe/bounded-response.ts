@@ -1,5 +1,5 @@
 /**
- * Limits the size of a response while its body arrives.
+ * Limits the size and the duration of a response while its body is read.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { RefusedError } from "./refused.ts";
 /** The limits of a response. */
 export interface ResponseLimits {
   readonly bytesMax: number;
-  /** Aborts the request. */
+  /** Aborts the request: the combination of `timeout` and the signal of the caller. */
   readonly signal: AbortSignal;
-  /** Aborts the request when its time is over; a source of `signal`. */
+  /** Aborts the request when its time limit is exceeded. */
   readonly timeout: AbortSignal;
   readonly timeoutMs: number;
-  /** Called when the body has ended or there is none: `timeout` need not abort any more. */
+  /** Called when the body has ended, or if there is no body. The timer of `timeout` is then no longer needed. */
   readonly end: () => void;
 }
 
@@ -21,19 +21,19 @@ export interface ResponseLimits {
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * Returns the response with a body that fails with a {@link RefusedError} when it is too large or too late.
+ * Returns a copy of a response whose body fails with a {@link RefusedError} when it exceeds the size or the time limit.
  *
  * @throws {RefusedError} `too-large` if `Content-Length` already exceeds the limit.
  */
 export async function boundResponse(response: Response, limits: ResponseLimits): Promise<Response> {
   const { status, statusText, url } = response;
   const headers = new Headers(response.headers);
-  // The answer to a HEAD has the length of a body, but none.
+  // The response to a HEAD request has a Content-Length, but no body.
   if (response.body && Number(headers.get("Content-Length")) > limits.bytesMax) {
     await response.body.cancel();
     throw tooLarge(limits.bytesMax);
   }
-  // They describe the compressed body.
+  // Both headers describe the compressed body, and `fetch` has decompressed it.
   if (headers.has("Content-Encoding")) for (const name of ["Content-Encoding", "Content-Length"]) headers.delete(name);
   const body = response.body && !WITHOUT_BODY.has(status) ? boundBody(response.body, limits) : null;
   if (!body) limits.end();
@@ -70,10 +70,10 @@ function boundBody(body: ReadableStream<Uint8Array>, limits: ResponseLimits): Re
 }
 
 function tooLarge(bytesMax: number): RefusedError {
-  return new RefusedError("too-large", `The answer has more than ${bytesMax} bytes.`);
+  return new RefusedError("too-large", `The response has more than ${bytesMax} bytes.`);
 }
 
-/** Returns the error of a request: the reason why it was aborted, which runtimes hide behind errors of their own. */
+/** Returns the reason why a request was aborted, which runtimes replace with their own errors, or else the error itself. */
 export function toFailure(error: unknown, { signal, timeout, timeoutMs }: ResponseLimits): unknown {
   if (error instanceof RefusedError || !signal.aborted) return error;
   return timeout.aborted ? new RefusedError("timeout", `The request took longer than ${timeoutMs} ms.`) : signal.reason;

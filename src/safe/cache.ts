@@ -1,5 +1,5 @@
 /**
- * Keeps what readers of resources and handlers of prompts return.
+ * Caches the results of resource readers and prompt handlers.
  *
  * @module
  * @see MCP 2026-07-28, server/utilities/caching
@@ -16,20 +16,20 @@ import { uriKey } from "../core/protocol/uri.ts";
 
 /** Options of {@link createCache}. */
 export interface CacheOptions<Env = unknown> {
-  /** Milliseconds for which a result is kept, here and by clients together. */
+  /** How long a result is cached, by this cache and by clients in total, in milliseconds. */
   readonly ttlMs: number;
   /**
-   * Who may share a result. `"private"`: only requests of the same principal with the same scopes; results of anonymous
-   * callers are not kept. `"public"`: everybody, so the result must not depend on the caller.
+   * Which callers may share a result. `"private"`: only requests of the same principal with the same scopes. Results for
+   * anonymous callers are not cached. `"public"`: all callers, so the result must not depend on the caller.
    *
    * @default "private"
    */
   readonly cacheScope?: "public" | "private";
-  /** Returns what the result depends on besides URI, arguments and principal, such as a tenant. @default nothing */
+  /** Returns anything else that the result depends on besides URI, arguments and principal, such as a tenant. @default none */
   readonly key?: (ctx: HandlerContext<Env>) => string;
-  /** The maximum number of results. The one that was not used for the longest time is removed first. @default 1,000 */
+  /** The maximum number of results. The least recently used result is removed first. @default 1,000 */
   readonly entriesMax?: number;
-  /** The maximum number of bytes of all results, estimated. A larger result is not kept. @default 8 MiB */
+  /** The maximum size of all results in bytes, estimated. A larger result is not cached. @default 8 MiB */
   readonly bytesMax?: number;
 }
 
@@ -42,7 +42,7 @@ const OPTIONS: OptionTable<CacheOptions> = {
 };
 
 /**
- * Returns a cache for the readers and prompts of one server. It is kept in the memory of the isolate or the process.
+ * Creates a cache for the resource readers and prompt handlers of one server, in the memory of the isolate or the process.
  *
  * ```ts
  * const cache = createCache({ ttlMs: 60_000 });
@@ -50,11 +50,11 @@ const OPTIONS: OptionTable<CacheOptions> = {
  * server.resource("prices://today", {}, cache.resource(async (_, ctx) => JSON.stringify(await prices(ctx.env))));
  * ```
  *
- * To a modern client, the result of a resource carries `cacheScope` and, as `ttlMs`, the time that remains, so that
- * here and in the client it is never older than `ttlMs` in total. (Results of prompts have no cache hints.)
+ * Modern clients receive the result of a resource with `cacheScope` and with the remaining time as `ttlMs`, so that a result is
+ * never older than `ttlMs`, including the time in the cache of the client. Results of prompts do not have cache hints.
  *
- * Not kept are missing resources, exceptions, questions, and results that answers of the client went into with
- * `inputRequired`. Do not use it for a handler that asks in the middle (`ctx.elicit`, `ctx.sample`).
+ * Missing resources, exceptions, questions, and results that depend on answers of the client to `inputRequired` are not cached. Do
+ * not use the cache for a handler that asks questions in the middle of a call (`ctx.elicit`, `ctx.sample`).
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -62,69 +62,74 @@ export function createCache<Env = unknown>(options: CacheOptions<Env>): ResultCa
   return new ResultCache(options);
 }
 
-interface Entry {
+interface CacheEntry {
   readonly value: unknown;
   readonly bytes: number;
   readonly expiresAtMs: number;
 }
 
+/** A call whose result can be stored. */
+interface CacheableWork {
+  /** The kind of the result, and the URI of the resource or the name of the prompt. */
+  readonly name: string;
+  readonly args: unknown;
+  readonly work: () => unknown;
+  /** Returns how long the result may be stored, in milliseconds. */
+  readonly getTtl: (value: unknown) => number;
+}
+
 /** A cache of results. Created by {@link createCache}. */
 export class ResultCache<Env = unknown> {
   readonly #options: CacheOptions<Env>;
-  /** In the order of their last use. A key begins with the name of its result, in JSON. */
-  readonly #entries = new Map<string, Entry>();
+  /** The results in the order of their last use. The keys are JSON arrays that begin with the name of the result. */
+  readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
-  /** Counts deletions, so that a result that was read before a deletion is not stored after it. */
+  /** The number of deletions, so that a result that was read before a deletion is not stored after it. */
   #deletions = 0;
 
-  /** Use {@link createCache}. */
+  /** Call {@link createCache} instead of this constructor. */
   constructor(options: CacheOptions<Env>) {
     checkOptions("createCache(): ", options, OPTIONS as OptionTable<CacheOptions<Env>>);
     this.#options = options;
   }
 
-  /** Returns the reader of a resource with this cache. */
+  /** Returns a resource reader that uses this cache. */
   resource<E extends Env>(read: ResourceReader<E>): ResourceReader<E> {
     return (uri, ctx) => this.#read(uri, ctx, () => read(uri, ctx));
   }
 
-  /** Returns the reader of a resource template with this cache. Each URI has its own result. */
+  /** Returns a reader of a resource template that uses this cache. Each URI has its own result. */
   template<E extends Env>(read: ResourceTemplateReader<E>): ResourceTemplateReader<E> {
     return (uri, variables, ctx) => this.#read(uri, ctx, () => read(uri, variables, ctx));
   }
 
-  /** Returns the handler of a prompt with this cache. @param name The name of the prompt. */
+  /** Returns a prompt handler that uses this cache. @param name The name of the prompt. */
   prompt<Args, E extends Env>(
     name: string,
     handler: (args: Args, ctx: HandlerContext<E>) => PromptReturn | Promise<PromptReturn>,
   ): (args: Args, ctx: HandlerContext<E>) => Promise<PromptReturn> {
     const { ttlMs } = this.#options;
     return async (args, ctx) => {
-      const { value } = await this.#get(
-        `prompt ${name}`,
-        ctx,
-        args,
-        () => handler(args, ctx),
-        () => ttlMs,
-      );
+      const work = () => handler(args, ctx);
+      const { value } = await this.#get(ctx, { name: `prompt ${name}`, args, work, getTtl: () => ttlMs });
       return value as PromptReturn;
     };
   }
 
   /**
-   * Forgets the results of a resource, for all principals and however its URI is spelled. Other isolates keep theirs
-   * until they expire.
+   * Removes the results of a resource for all principals, in any equivalent spelling of its URI. The caches of other isolates keep
+   * their results until they expire.
    */
   delete(uri: string): void {
-    this.#forget(`resource ${uriKey(uri)}`);
+    this.#removeAll(`resource ${uriKey(uri)}`);
   }
 
-  /** Forgets the results of a prompt, for all arguments and principals. */
+  /** Removes the results of a prompt, for all arguments and principals. */
   deletePrompt(name: string): void {
-    this.#forget(`prompt ${name}`);
+    this.#removeAll(`prompt ${name}`);
   }
 
-  /** Forgets everything. */
+  /** Removes all results. */
   clear(): void {
     this.#deletions++;
     for (const key of [...this.#entries.keys()]) this.#remove(key);
@@ -136,43 +141,46 @@ export class ResultCache<Env = unknown> {
     read: () => ReadReturn | Promise<ReadReturn>,
   ): Promise<ReadReturn> {
     const { ttlMs: mostMs, cacheScope = "private" } = this.#options;
-    const checkTtl = (value: unknown) => {
+    const getTtl = (value: unknown) => {
       const own: CacheHint = isObject(value) && Array.isArray(value.contents) ? value : {};
-      // The reader may shorten the time, and keep a result from others.
+      // A reader can shorten the time, and can exclude a result from a public cache.
       return own.cacheScope === "private" && cacheScope === "public" ? 0 : Math.min(own.ttlMs ?? mostMs, mostMs);
     };
-    const { value, remainingMs } = await this.#get(`resource ${uriKey(uri)}`, ctx, uri, read, checkTtl);
+    const { value, remainingMs } = await this.#get(ctx, {
+      name: `resource ${uriKey(uri)}`,
+      args: uri,
+      work: read,
+      getTtl,
+    });
     if (value === undefined || value === null || isInputRequired(value)) return value as ReadReturn;
     const result = toReadResult(value as NonNullable<ReadReturn>);
     return { cacheScope, ...result, ttlMs: remainingMs ?? result.ttlMs ?? 0 };
   }
 
   /**
-   * Returns a stored result, or runs the work and stores its result. `remainingMs` is undefined if it must not be kept.
+   * Returns a stored result, or runs the work and stores its result. `remainingMs` is undefined for a result that clients must
+   * not cache.
    */
   async #get(
-    name: string,
     ctx: HandlerContext<Env>,
-    args: unknown,
-    work: () => unknown,
-    ttlOf: (value: unknown) => number,
+    { name, args, work, getTtl }: CacheableWork,
   ): Promise<{ readonly value: unknown; readonly remainingMs: number | undefined }> {
-    const key = this.#keyOf(name, ctx, args);
-    const known = key === undefined ? undefined : this.#find(key);
-    if (known) return { value: known.value, remainingMs: known.expiresAtMs - Date.now() };
+    const key = this.#createKey(name, ctx, args);
+    const stored = key === undefined ? undefined : this.#find(key);
+    if (stored) return { value: stored.value, remainingMs: stored.expiresAtMs - Date.now() };
     const deletions = this.#deletions;
     const value = await work();
     const hasAnswers = Object.keys(ctx.inputResponses).length > 0;
     if (value === undefined || value === null || isInputRequired(value) || hasAnswers) {
       return { value, remainingMs: undefined };
     }
-    const ttlMs = ttlOf(value);
+    const ttlMs = getTtl(value);
     if (key !== undefined && ttlMs > 0 && deletions === this.#deletions) this.#store(key, value, ttlMs);
     return { value, remainingMs: ttlMs };
   }
 
-  /** Returns the key of a result; undefined if it must not be kept. */
-  #keyOf(name: string, ctx: HandlerContext<Env>, args: unknown): string | undefined {
+  /** Returns the key of a result, or undefined if the result must not be stored. */
+  #createKey(name: string, ctx: HandlerContext<Env>, args: unknown): string | undefined {
     const { cacheScope = "private", key } = this.#options;
     const { auth } = ctx;
     if (cacheScope === "private" && !auth) return undefined;
@@ -181,7 +189,7 @@ export class ResultCache<Env = unknown> {
     return JSON.stringify([name, args, caller, key?.(ctx)]);
   }
 
-  #find(key: string): Entry | undefined {
+  #find(key: string): CacheEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
@@ -198,7 +206,7 @@ export class ResultCache<Env = unknown> {
     const bytes = toBytes(value) + toBytes(key);
     if (bytes > bytesMax) return;
     this.#remove(key);
-    // A copy, because the handler may go on to change its object.
+    // The value is cloned, because the handler may change its object later.
     this.#entries.set(key, { value: structuredClone(value), bytes, expiresAtMs: Date.now() + ttlMs });
     this.#bytes += bytes;
     for (const oldest of this.#entries.keys()) {
@@ -207,7 +215,7 @@ export class ResultCache<Env = unknown> {
     }
   }
 
-  #forget(name: string): void {
+  #removeAll(name: string): void {
     this.#deletions++;
     const start = `[${JSON.stringify(name)},`;
     for (const key of [...this.#entries.keys()]) if (key.startsWith(start)) this.#remove(key);
@@ -226,7 +234,7 @@ function toReadResult(value: NonNullable<ReadReturn>): ReadResult {
   return { contents: [value].flat() as ReadResult["contents"] };
 }
 
-/** Estimates the memory of a JSON value with bytes in it. */
+/** Estimates the memory of a JSON value, which may contain byte arrays. */
 function toBytes(value: unknown): number {
   if (typeof value === "string") return 2 * value.length;
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;

@@ -1,5 +1,5 @@
 /**
- * Removes from a text what people do not see and programs obey.
+ * Removes characters from text that people cannot see but programs and models act on.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { isObject } from "../core/protocol/jsonrpc.ts";
 /** Options of {@link cleanText}. */
 export interface CleanTextOptions {
   /**
-   * Whether the text is escaped for HTML and Markdown: `& < > " '` become character references, and schemes that run
-   * scripts (`javascript:`, `vbscript:`, `data:`) lose their colon. Use it for text that a client may render. Code and
-   * formulas become hard to read.
+   * Whether to escape the text for HTML and Markdown: `& < > " '` become character references, and the colon of schemes that run
+   * scripts (`javascript:`, `vbscript:`, `data:`) is percent-encoded. Use it for text that a client may render. It makes code and
+   * formulas hard to read.
    *
    * @default false
    */
@@ -22,8 +22,8 @@ const OPTIONS: OptionTable<CleanTextOptions> = { escapeHtml: null };
 
 /**
  * ANSI escape sequences (ECMA-48): strings with their terminator (titles, links, clipboard), control sequences (colors,
- * cursor), and two-character escapes. An unterminated string ends with its line. `\x9b` and others are the one-character
- * forms.
+ * cursor), and two-character escapes. An unterminated string ends at the end of its line. `\x90` to `\x9f` are the one-character
+ * forms of these sequences.
  */
 const ANSI = new RegExp(
   [
@@ -34,13 +34,13 @@ const ANSI = new RegExp(
   "g",
 );
 
-/** Scripts whose letters a zero-width joiner or non-joiner connects or separates visibly. */
+/** Scripts in which a zero-width joiner or non-joiner changes how letters are displayed. */
 const JOINING_SCRIPTS = "Arab Beng Deva Gujr Guru Knda Khmr Mlym Mong Mymr Orya Sinh Syrc Taml Telu Tibt".split(" ");
 const JOINING = JOINING_SCRIPTS.map((script) => `\\p{Script_Extensions=${script}}`).join("");
 
 /**
- * Invisible characters with a visible effect, each only where it has one: a joiner between letters of the scripts above or
- * between emojis, and one variation selector after an emoji, in a keycap, or after an ideograph.
+ * Invisible characters in places where they have a visible effect: joiners between letters of the scripts above or between
+ * emojis, and a single variation selector after an emoji, in a keycap, or after an ideograph.
  */
 const NEEDED = [
   `(?<=[${JOINING}])[\\u200c\\u200d](?=[${JOINING}])`,
@@ -51,7 +51,7 @@ const NEEDED = [
 ].join("|");
 
 /**
- * Control characters except tab and line feed, everything that Unicode calls ignorable when displayed (zero-width and
+ * Control characters except tab and line feed, all characters that Unicode defines as default-ignorable (zero-width and
  * tag characters, direction overrides, variation selectors, fillers), annotation marks, and unpaired surrogates.
  */
 const HIDDEN =
@@ -60,18 +60,18 @@ const HIDDEN =
 const INVISIBLE = new RegExp(`(?<needed>${NEEDED})|${HIDDEN}`, "gu");
 
 /**
- * Schemes that run scripts, also with tabs and line ends between their letters, which browsers remove from a URL, and with
- * a backslash before the colon, which Markdown removes.
+ * Schemes that run scripts. Browsers remove tabs and line breaks from URLs, so these may occur between the letters. Markdown
+ * removes a backslash before the colon.
  */
 const SCHEMES = ["javascript", "vbscript", "livescript", "data"].map((scheme) => [...scheme].join("[\\t\\n\\r]*"));
 const ACTIVE_SCHEME = new RegExp(`\\b(${SCHEMES.join("|")})(\\s*(?:\\\\[\\t\\n\\r]*)?):`, "gi");
 
 /**
- * Returns a text without invisible and control characters: ANSI escape sequences, direction overrides, zero-width and
- * tag characters (with which instructions are hidden), and unpaired surrogates. Line ends become `\n`. Visible text of
- * every script and emojis stay as they are, except flags of parts of countries, which become a black flag.
+ * Returns a text without invisible characters and control characters: ANSI escape sequences, direction overrides, zero-width and
+ * tag characters (which can hide instructions), and unpaired surrogates. Line breaks become `\n`. Visible text of all scripts and
+ * emojis are kept, except that flags of subdivisions of countries become a black flag.
  *
- * Cleaning a cleaned text changes nothing, unless HTML is escaped.
+ * Cleaning a text twice has the same result as cleaning it once, unless HTML is escaped.
  *
  * @throws {KitError} `options-invalid` for an option that does not exist.
  */
@@ -88,7 +88,7 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Returns a copy of a JSON value in which a function has replaced every text, such as the texts of a tool result. Names of
+ * Returns a copy of a JSON value in which a function has replaced all strings, such as the text of a tool result. Names of
  * members, and the binary members `data` and `blob`, are not changed.
  *
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Marks text from outside as data, for a model that reads it.
+ * Marks untrusted text as data for a model that reads it.
  *
  * @module
  * @see MCP 2026-07-28, server/tools, "Security Considerations"
@@ -12,11 +12,11 @@ import { cleanText } from "./clean-text.ts";
 
 /** Options of {@link markAsData}. */
 export interface MarkAsDataOptions {
-  /** Where the text comes from, such as the URL. It is shown to the model on one line. @default "an outside source" */
+  /** The source of the text, such as its URL. It is shown to the model on one line. @default "an outside source" */
   readonly source?: string;
   /**
-   * The id of the delimiter, which the author of the text must not be able to guess. Give one if the marked text goes
-   * into a question of a handler that may run again: `await ctx.step("id", () => crypto.randomUUID())`.
+   * The id of the delimiters, which the author of the text must not be able to guess. Set it if the marked text is part of a
+   * question in a handler that may be replayed: `await ctx.step("id", () => crypto.randomUUID())`.
    *
    * @default 128 random bits
    */
@@ -26,11 +26,11 @@ export interface MarkAsDataOptions {
 const OPTIONS: OptionTable<MarkAsDataOptions> = { source: null, id: null };
 
 /**
- * Returns a text between two delimiters that contain an id which the author of the text cannot guess, after a sentence
- * that tells the model to treat it as data. The text is cleaned as by `cleanText`.
+ * Returns a sentence that tells the model to treat a text as data, followed by the text between two delimiters. The delimiters
+ * contain an id that the author of the text cannot guess. The text is cleaned with `cleanText`.
  *
- * It makes prompt injection harder, because the text cannot pretend that it has ended. It does not make it impossible: a
- * model may still follow the text. So decide in code, not by the model, what a call may do.
+ * This makes prompt injection harder, because the text cannot fake its own end. It does not make it impossible: a model may still
+ * follow instructions in the text. Therefore decide in code, and not by the model, what a call is allowed to do.
  *
  * @throws {KitError} `options-invalid` if the id is shorter than 16 characters or occurs in the text.
  */
@@ -41,7 +41,7 @@ export function markAsData(text: string, options: MarkAsDataOptions = {}): strin
   if (!/^[\w-]{16,}$/.test(id) || data.includes(id) || from.includes(id)) {
     throw new KitError(
       "options-invalid",
-      "markAsData(): write an id of at least 16 letters and digits that is not in the text.",
+      "markAsData(): id must be at least 16 letters, digits, '_' or '-' that do not occur in the text or the source.",
     );
   }
   return [

@@ -1,5 +1,5 @@
 /**
- * A `fetch` for URLs from outside that does not reach private networks.
+ * A `fetch` for untrusted URLs that does not reach private networks.
  *
  * @module
  */
@@ -12,25 +12,25 @@ import { findUrlProblem, isListed, readHosts, type UrlRules } from "./url-rules.
 export interface SafeFetchOptions {
   /**
    * The hosts that may be requested: `api.example.com` for one host, `*.example.com` for its subdomains, and
-   * `api.example.com:8443` for another port than the default one.
+   * `api.example.com:8443` for a port other than the default port.
    *
-   * @default every public host, on the default port
+   * @default all public hosts, on the default port
    */
   readonly hosts?: readonly string[];
   /**
-   * Hosts that may have private addresses, in addition to `hosts`, and that may be requested over `http:`. Use it for
-   * services of your own network, such as `localhost:8080`, and never for a name that others control.
+   * Hosts that may have private addresses and may be requested over `http:`, in addition to `hosts`. Use it for services in your
+   * own network, such as `localhost:8080`, and never for a name that others control.
    *
    * @default none
    */
   readonly privateHosts?: readonly string[];
-  /** Whether `http:` is allowed for every host. Others can then read and change what is sent. @default false */
+  /** Whether `http:` is allowed for all hosts. Others can then read and change the data on its way. @default false */
   readonly allowHttp?: boolean;
-  /** The maximum number of redirects that are followed. Each one is checked like the first URL. @default 5 */
+  /** The maximum number of redirects that are followed. Each target is checked like the first URL. @default 5 */
   readonly redirectsMax?: number;
-  /** The maximum number of bytes of an answer, after decompression. @default 10 MiB */
+  /** The maximum size of a response in bytes, after decompression. @default 10 MiB */
   readonly responseBytesMax?: number;
-  /** Milliseconds for everything: redirects, headers and body. @default 30,000 */
+  /** The time limit for the whole request, including redirects and the body, in milliseconds. @default 30,000 */
   readonly timeoutMs?: number;
 }
 
@@ -63,24 +63,23 @@ export const SAFE_FETCH: OptionTable<SafeFetchOptions> = {
 };
 
 /**
- * Returns a `fetch` for URLs that come from a model or another outsider. It stops server-side request forgery:
+ * Creates a `fetch` for URLs from a model or another untrusted source. It prevents server-side request forgery:
  *
- * - Only `https:`, no user names and passwords, only the default port, and only `hosts` if they are given.
- * - No addresses that are not public (loopback, private, link-local, cloud metadata, multicast), in any notation, and
- * no
- *   names such as `localhost`, `metadata`, `db.internal`, `kubernetes.default.svc` or `x.consul`.
- * - Each redirect is checked like the first URL. To another origin, only `Accept`, `Accept-Language`, `Content-Type`
- * and
- *   `User-Agent` are sent, and a request with a body is not redirected.
- * - Time and size are limited. The limits include the body.
+ * - Only `https:` URLs without user name and password are requested, only on the default port, and only from `hosts` if this
+ *   option is set.
+ * - Addresses that are not public (loopback, private, link-local, cloud metadata, multicast) are refused in any notation, and so
+ *   are names such as `localhost`, `metadata`, `db.internal`, `kubernetes.default.svc` and `x.consul`.
+ * - The target of each redirect is checked like the first URL. Only `Accept`, `Accept-Language`, `Content-Type` and `User-Agent`
+ *   are sent to another origin, and a request with a body is not redirected to another origin.
+ * - Time and size are limited, including the body.
  *
- * Names are not resolved. On Cloudflare's network a Worker reaches only public addresses unless you bind a private
- * network to it. The compatibility flag `global_fetch_strictly_public` also prevents requests that bypass the
- * protection of your own zone. On Node, use `createPinnedFetch` of `mcp-edge/node`: it checks the resolved addresses.
- * `wrangler dev` behaves like a program on your machine.
+ * Names are not resolved. On Cloudflare's network, a Worker reaches only public addresses unless you bind a private network to
+ * it. The compatibility flag `global_fetch_strictly_public` also prevents requests that bypass the protection of your own zone.
+ * On Node, use `createPinnedFetch` of `mcp-edge/node`, which checks the resolved addresses. `wrangler dev` runs on your machine
+ * and can reach its network.
  *
- * The returned function rejects with a `RefusedError` (`address`, `redirect`, `too-large`, `timeout`), with the reason
- * of an aborted signal, or as `fetch` does. The option `redirect` is respected only if it is `"manual"`.
+ * The returned function rejects with a `RefusedError` (`address`, `redirect`, `too-large`, `timeout`), with the reason of an aborted
+ * signal, or with the error of `fetch`. The only value of the option `redirect` that has an effect is `"manual"`.
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -91,7 +90,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   });
 }
 
-/** Returns a safe `fetch` that sends requests with a function of its own. */
+/** Creates a safe `fetch` that sends its requests with the given function. */
 export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch {
   const { hosts, privateHosts = [], allowHttp = false } = options;
   const { redirectsMax = 5, responseBytesMax = 10 * 1024 * 1024, timeoutMs = 30_000 } = options;
@@ -103,7 +102,7 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
   return async (input, init) => {
     const first = input instanceof Request ? input.url : String(input);
     if (!URL.canParse(first)) throw refusedValue("address", "URL", first, "it is not an absolute URL");
-    // Before a Request is created, which would throw a less clear error for a URL with a password.
+    // Checked before a Request is created, whose error for a URL with a password would be less clear.
     check(new URL(first), rules, first);
     const request = new Request(input, init);
     const { timeout, end } = startTimeout(timeoutMs);
@@ -129,25 +128,27 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
 function startTimeout(timeoutMs: number): { readonly timeout: AbortSignal; readonly end: () => void } {
   const controller = new AbortController();
   const timer: unknown = setTimeout(() => controller.abort(), timeoutMs);
-  // On Node, a body that is never read does not keep the process running.
+  // On Node, the timer of a body that is never read must not keep the process running.
   (timer as { unref?: () => void }).unref?.();
   return { timeout: controller.signal, end: () => clearTimeout(timer as number) };
 }
 
 async function readRequest(request: Request, signal: AbortSignal): Promise<SentRequest> {
   const headers = new Headers(request.headers);
-  // The host decides which site of a server answers, so it must be that of the checked URL.
+  // A server can have several sites, so the Host header must match the checked URL.
   headers.delete("Host");
   const bytes = new Uint8Array(await request.arrayBuffer());
   return { method: request.method, headers, body: bytes.length > 0 ? bytes : undefined, signal };
 }
 
-interface Step {
+/** A request in a chain of redirects. */
+interface Hop {
   readonly url: URL;
   readonly sent: SentRequest;
 }
 
-interface Following {
+/** How redirects are followed. */
+interface RedirectRules {
   readonly rules: UrlRules;
   readonly redirectsMax: number;
   readonly send: Sender;
@@ -155,7 +156,7 @@ interface Following {
 }
 
 /** Sends a request and follows its redirects. */
-async function follow(start: Step, { rules, redirectsMax, send, isManual }: Following): Promise<Response> {
+async function follow(start: Hop, { rules, redirectsMax, send, isManual }: RedirectRules): Promise<Response> {
   let { url, sent } = start;
   for (let redirects = 0; ; redirects++) {
     const response = await send(url, sent, isListed(url, rules.privateHosts));
@@ -163,7 +164,7 @@ async function follow(start: Step, { rules, redirectsMax, send, isManual }: Foll
     if (location === null) return withUrl(response, url);
     await response.body?.cancel();
     if (redirects >= redirectsMax)
-      throw new RefusedError("redirect", `More than ${redirectsMax} redirects were not followed.`);
+      throw new RefusedError("redirect", `The response redirects more than ${redirectsMax} times.`);
     ({ url, sent } = redirected({ url, sent }, response.status, location));
     check(url, rules);
   }
@@ -171,11 +172,11 @@ async function follow(start: Step, { rules, redirectsMax, send, isManual }: Foll
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The headers that another origin may get. All others may contain credentials. */
+/** The headers that are sent to another origin. All other headers may contain credentials. */
 const FOR_OTHER_ORIGINS = ["Accept", "Accept-Language", "Content-Type", "User-Agent"];
 
-/** Returns the request that follows a redirect. @see Fetch Standard, "HTTP-redirect fetch" */
-function redirected({ url, sent }: Step, status: number, location: string): Step {
+/** Returns the next request after a redirect. @see Fetch Standard, "HTTP-redirect fetch" */
+function redirected({ url, sent }: Hop, status: number, location: string): Hop {
   if (!URL.canParse(location, url.href)) throw redirectRefused("its URL is not valid");
   const next = new URL(location, url);
   const { method, headers, body, signal } = sent;
@@ -197,8 +198,11 @@ function pickHeaders(headers: Headers, names: readonly string[]): Headers {
 }
 
 /**
- * @param shown The URL as the caller gave it. The target of a redirect is not shown, because the caller does not know
- * it.
+ * Checks a URL.
+ *
+ * @param shown The URL as the caller wrote it, for the error. It is omitted for the target of a redirect, which must not be revealed
+ *   to the caller.
+ * @throws {RefusedError} `address`; `redirect` if `shown` is omitted.
  */
 function check(url: URL, rules: UrlRules, shown?: string): void {
   const problem = findUrlProblem(url, rules);
@@ -207,7 +211,7 @@ function check(url: URL, rules: UrlRules, shown?: string): void {
 }
 
 function redirectRefused(why: string): RefusedError {
-  return new RefusedError("redirect", `The answer redirects to a URL that may not be requested: ${why}.`);
+  return new RefusedError("redirect", `The response redirects to a URL that must not be requested: ${why}.`);
 }
 
 /** Sets the URL of a response that a sender created. */

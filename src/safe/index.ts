@@ -1,5 +1,5 @@
 /**
- * mcp-edge/safe: helpers for handlers that process values from models, clients and other outsiders.
+ * mcp-edge/safe: helpers for handlers that process values from models, clients and other untrusted sources.
  *
  * @module
  */

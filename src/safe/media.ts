@@ -1,5 +1,5 @@
 /**
- * Checks that bytes are what their media type says.
+ * Checks that bytes match their media type.
  *
  * @module
  * @see WHATWG MIME Sniffing Standard, "Matching a MIME type pattern"
@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-opt
 import type { AudioContent, ImageContent } from "../core/protocol/content.ts";
 import { RefusedError } from "./refused.ts";
 
-/** The first bytes of a file, as Latin-1 characters. A dot stands for any byte. */
+/** The first bytes of a file as Latin-1 characters. A dot matches any byte. */
 type Signature = readonly [mediaType: string, start: string];
 
 /** The maximum number of bytes of a signature. @limit internal */
@@ -45,7 +45,7 @@ const SIGNATURES: readonly Signature[] = [
   ["application/gzip", "\x1f\x8b\x08"],
 ];
 
-/** Other names of media types, and containers that hold several types. */
+/** Alternative names of media types, and media types whose files can have several signatures. */
 const SAME: Readonly<Record<string, readonly string[]>> = {
   "image/jpg": ["image/jpeg"],
   "image/vnd.microsoft.icon": ["image/x-icon"],
@@ -66,9 +66,9 @@ const SAME: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the media type that the first bytes show: images (PNG, JPEG, GIF, WebP, AVIF, HEIC, BMP, TIFF, ICO), sound
- * (WAV, MP3, AAC, M4A, Ogg, FLAC, AIFF, MIDI), MP4, WebM, PDF, ZIP and gzip. Undefined for every other type, also for
- * text formats such as SVG and HTML.
+ * Detects the media type from the first bytes: images (PNG, JPEG, GIF, WebP, AVIF, HEIC, BMP, TIFF, ICO), audio (WAV, MP3, AAC,
+ * M4A, Ogg, FLAC, AIFF, MIDI), MP4, WebM, PDF, ZIP and gzip. Returns undefined for all other types, including text formats such as
+ * SVG and HTML.
  */
 export function detectMediaType(bytes: Uint8Array): string | undefined {
   const start = String.fromCharCode(...bytes.subarray(0, SIGNATURE_MAX));
@@ -78,7 +78,7 @@ export function detectMediaType(bytes: Uint8Array): string | undefined {
   return found?.[0] ?? (isMpegAudio(bytes) ? "audio/mpeg" : undefined);
 }
 
-/** An MP3 file without tags begins with a frame: 11 bits of synchronization, and no reserved value. */
+/** Detects an MP3 file without tags, which begins with a frame header: 11 synchronization bits, and no reserved values. */
 function isMpegAudio([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   const [version, layer] = [(second >> 3) & 3, (second >> 1) & 3];
   return (
@@ -87,9 +87,9 @@ function isMpegAudio([first = 0, second = 0, third = 0]: Uint8Array): boolean {
 }
 
 /**
- * Checks that bytes are of a media type, by their first bytes.
+ * Checks that the first bytes match a media type.
  *
- * @throws {RefusedError} `media-type` if they are not, or if the media type is not one that `detectMediaType` knows.
+ * @throws {RefusedError} `media-type` if they do not match, or if `detectMediaType` does not support the media type.
  */
 export function checkMediaBytes(bytes: Uint8Array, mediaType: string): void {
   const wanted = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
@@ -104,7 +104,7 @@ export function checkMediaBytes(bytes: Uint8Array, mediaType: string): void {
 
 /** Options of {@link imageContent} and {@link audioContent}. */
 export interface MediaContentOptions {
-  /** The declared media type. @default the type that the bytes show */
+  /** The declared media type. @default the detected media type */
   readonly mimeType?: string;
   /** The maximum number of bytes. @default 10 MiB */
   readonly bytesMax?: number;
@@ -113,7 +113,7 @@ export interface MediaContentOptions {
 const OPTIONS: OptionTable<MediaContentOptions> = { mimeType: null, bytesMax: SIZE };
 
 /**
- * Returns a content block for an image. SVG is refused, because it may contain scripts.
+ * Creates a content block for an image. SVG is refused, because it may contain scripts.
  *
  * @throws {RefusedError} `media-type` if the bytes are not an image of the declared type; `too-large`.
  */
@@ -122,9 +122,9 @@ export function imageContent(bytes: Uint8Array, options: MediaContentOptions = {
 }
 
 /**
- * Returns a content block for a sound.
+ * Creates a content block for audio.
  *
- * @throws {RefusedError} `media-type` if the bytes are not a sound of the declared type; `too-large`.
+ * @throws {RefusedError} `media-type` if the bytes are not audio of the declared type; `too-large`.
  */
 export function audioContent(bytes: Uint8Array, options: MediaContentOptions = {}): AudioContent {
   return { type: "audio", data: bytes, mimeType: checkedType("audio/", bytes, options) };
@@ -138,7 +138,7 @@ function checkedType(family: string, bytes: Uint8Array, options: MediaContentOpt
   if (!mimeType.toLowerCase().startsWith(family)) {
     throw new RefusedError(
       "media-type",
-      `The data was refused: it is not ${family === "image/" ? "an image" : "a sound"}.`,
+      `The data was refused: it is not ${family === "image/" ? "an image" : "audio"}.`,
     );
   }
   checkMediaBytes(bytes, mimeType);

@@ -1,5 +1,5 @@
 /**
- * Paths and URIs from outside that must stay below a root.
+ * Joins and resolves untrusted paths and URIs so that the result stays under a root.
  *
  * @module
  * @see MCP 2026-07-28, server/resources, "Security Considerations"
@@ -8,24 +8,24 @@ import { withinRoots } from "../core/ask/within-roots.ts";
 import { refusedValue } from "./refused.ts";
 
 /**
- * Characters of a path. Linux allows 4,096 bytes.
+ * The maximum number of characters of a path. Linux allows 4,096 bytes.
  * @limit characters A path. A longer one is refused.
  */
 const PATH_MAX = 4_096;
-/** How often a path may be percent-encoded. A path that could be decoded once more is refused. @limit internal */
+/** The maximum number of times that a path can be percent-encoded. A path with more levels is refused. @limit internal */
 const ENCODINGS_MAX = 4;
 
 /**
- * Joins a path from outside to a root, for keys of a storage such as R2 or KV. The result is the root, or begins with
- * the root and a slash. Empty and "." segments are removed.
+ * Joins an untrusted path to a root, for keys of a storage such as R2 or KV. The result is the root itself, or begins with the
+ * root and a slash. Empty and "." segments are removed.
  *
- * Refused are "..", absolute paths, drive letters, backslashes, control characters, and paths of more than 4,096
- * characters: in the path as it is, in each percent-decoding of it, and in the compatibility form (NFKC) of each,
- * because the storage may decode or convert it again.
+ * Segments "..", absolute paths, drive letters, backslashes, control characters, and paths of more than 4,096 characters are
+ * refused. The path is checked as it is, in each percent-decoded form, and in the compatibility form (NFKC) of each, because the
+ * storage may decode or convert it again.
  *
- * For files, use `resolveFile` or `readFileWithin` of `mcp-edge/node`, which also follow symbolic links.
+ * For files, use `resolveFile` or `readFileWithin` of `mcp-edge/node`, which also resolve symbolic links.
  *
- * @param root The root as you wrote it, such as `notes/ada`. It is not checked.
+ * @param root A trusted root, such as `notes/ada`. It is not checked.
  * @throws {RefusedError} `path`.
  */
 export function joinPath(root: string, path: string): string {
@@ -35,12 +35,11 @@ export function joinPath(root: string, path: string): string {
 }
 
 /**
- * Joins a decoded path from outside, such as a variable of a resource template, to a root URI. The path can add neither
- * a host nor a query nor a fragment, because every special character in it is percent-encoded.
+ * Joins an untrusted decoded path, such as a variable of a resource template, to a root URI. The path cannot add a host, a query
+ * or a fragment, because all special characters in it are percent-encoded.
  *
- * @param root An absolute URI as you wrote it, such as `https://api.example.com/files/`. Its query and fragment are
- * left
- *   out. It is not checked.
+ * @param root A trusted absolute URI, such as `https://api.example.com/files/`. It is not checked. Its query and fragment are
+ *   removed.
  * @throws {RefusedError} `path`, as {@link joinPath} does.
  */
 export function joinUri(root: string, path: string): string {
@@ -50,19 +49,18 @@ export function joinUri(root: string, path: string): string {
 }
 
 /**
- * Resolves a URI from outside, absolute or relative, against a root URI, and returns the normalized URI. It has the
- * scheme, host and port of the root, and its path is the root's path or lies below it. A query is kept; a fragment is
- * removed.
+ * Resolves an untrusted absolute or relative URI against a root URI, and returns the normalized URI. The result has the scheme,
+ * host and port of the root, and its path is the path of the root or inside it. A query is kept, and a fragment is removed.
  *
- * Use `withinRoots` to only ask whether a URI lies within the client's roots.
+ * To check only whether a URI is within the roots of the client, use `withinRoots`.
  *
- * @param root An absolute URI as you wrote it. A path without a final slash names a folder too.
- * @throws {RefusedError} `uri` for a URI outside the root, with a user name or password, or with a path that
- *   {@link joinPath} would refuse.
+ * @param root A trusted absolute URI. Its path is treated as a folder, even without a final slash.
+ * @throws {RefusedError} `uri` for a URI outside the root, with a user name or password, or with a path that {@link joinPath} would
+ *   refuse.
  */
 export function resolveUri(root: string, uri: string): string {
   const refused = (why: string) => refusedValue("uri", "URI", uri, why);
-  // A URL parser removes line breaks and tabs, and replaces backslashes, so they are refused before.
+  // A URL parser removes line breaks and tabs and replaces backslashes, so these are refused before parsing.
   const problem = findPathProblem(
     uri
       .replace(/^[a-z][a-z\d+.-]*:\/*/i, "")
@@ -75,23 +73,23 @@ export function resolveUri(root: string, uri: string): string {
   const resolved = new URL(uri, base);
   if (resolved.username !== "" || resolved.password !== "") throw refused("it has a user name or a password");
   resolved.hash = "";
-  if (!withinRoots(resolved.href, [{ uri: base }])) throw refused(`it is not below ${base}`);
+  if (!withinRoots(resolved.href, [{ uri: base }])) throw refused(`it is not inside ${base}`);
   return resolved.href;
 }
 
-/** Returns the segments of a relative path. @throws {RefusedError} `path` if it could leave its root. */
+/** Returns the segments of a relative path. @throws {RefusedError} `path` if the path could leave its root. */
 export function checkedSegments(path: string): string[] {
   const problem = typeof path === "string" ? findPathProblem(path) : "it is not a string";
   if (problem) throw refusedValue("path", "path", path, problem);
   return path.split("/").filter((segment) => segment !== "" && segment !== ".");
 }
 
-/** Says why a relative path could leave its root, in some reading of it; undefined if it could not. */
+/** Returns why a relative path could leave its root in any of its decoded forms, or undefined if it could not. */
 function findPathProblem(path: string): string | undefined {
   if (path.length > PATH_MAX) return `it has more than ${PATH_MAX} characters`;
   let readings = new Set([path]);
   for (let times = 0; times <= ENCODINGS_MAX; times++) {
-    // In both orders: NFKC can turn a character into a percent sign, and can change the digits of an escape.
+    // Decoding and NFKC are applied in both orders: NFKC can produce percent signs, and can change the digits of an escape.
     const all = new Set([...readings].flatMap((reading) => [reading, reading.normalize("NFKC")]));
     for (const reading of all) {
       const problem = findPlainProblem(reading);
@@ -116,9 +114,9 @@ function findPlainProblem(path: string): string | undefined {
   if (path.includes("\\")) return "it has a backslash";
   if (path.startsWith("/")) return "it is absolute";
   if (/^[a-z]:/i.test(path)) return "it begins with a drive letter";
-  // Overlong encodings, in which a lenient decoder finds dots and slashes, and an encoding that some servers decode.
+  // Overlong encodings, which lenient decoders accept as dots and slashes, and %uXXXX, which some servers decode.
   if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f]|u[\da-f]{4})/i.test(path)) return "it has an invalid percent-encoding";
-  // Windows ignores dots and spaces at the end of a name, so that ".. " means "..".
+  // Windows ignores dots and spaces at the end of a name, so ".. " is equal to "..".
   if (path.split("/").some((segment) => /^[. ]*\.[. ]*$/.test(segment) && segment !== "."))
     return 'it has a segment ".."';
   return undefined;

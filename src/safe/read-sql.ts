@@ -1,5 +1,5 @@
 /**
- * Runs a query that a model wrote, for reading only.
+ * Runs read-only queries that were written by a model.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type SqlToken, sqlTokens } from "./sql-tokens.ts";
 
 /** Options of {@link readSql}. */
 export interface ReadSqlOptions {
-  /** The values for the question marks of a query that is given as text. @default none */
+  /** The values of the parameters (`?`) of a query that is given as a string. @default none */
   readonly parameters?: readonly SqlValue[];
   /** The maximum number of rows that are returned. @default 100 */
   readonly rowsMax?: number;
@@ -29,16 +29,16 @@ export interface SqlRows<Row> {
 const OPTIONS: OptionTable<ReadSqlOptions> = { parameters: null, rowsMax: SIZE, charactersMax: SIZE };
 
 /**
- * Runs a query that may come from a model. Only one SELECT (also with WITH or VALUES) runs. Everything else is refused:
- * several statements, statements that write, PRAGMA and ATTACH, and functions and tables that read the configuration. A
- * text value that begins with `pragma_` is refused where it might be a table too, as in a list: give it as a parameter.
+ * Runs an untrusted query, which must be a single SELECT (WITH and VALUES are allowed too). Multiple statements, statements that
+ * write, PRAGMA, ATTACH, and functions and tables that read the configuration are refused. A string that begins with `pragma_` is
+ * also refused where SQLite might take it for a table, as in a list. Pass such a value as a parameter.
  *
- * The query is read token by token, comments are removed, and what remains runs inside `SELECT * FROM (...) LIMIT n`.
- * SQLite's grammar allows only a SELECT there. So the limit of rows holds, and so does the refusal, even for a keyword
- * that is missing in the list of this function.
+ * The query is parsed into tokens, comments are removed, and the remaining query runs inside `SELECT * FROM (...) LIMIT n`. The
+ * grammar of SQLite allows only a SELECT there, so no other statement can run, even if its keyword is missing from the list in
+ * this file, and the number of rows is limited.
  *
- * It limits neither which tables are read nor how long a query takes; the time limits of D1 and Durable Objects hold.
- * Use it for a database in which the caller may read everything, such as one for each principal.
+ * The function limits neither which tables are read nor how long a query runs. The time limits of D1 and Durable Objects apply.
+ * Use it for a database in which the caller may read everything, such as a separate database for each principal.
  *
  * @throws {RefusedError} `sql` for a query that is refused, and the errors of the database.
  */
@@ -57,8 +57,8 @@ export async function readSql<Row = SqlRow>(
 }
 
 /**
- * Returns a query with one space between its tokens, without comments and final semicolons. @throws {RefusedError} if
- * it is not one SELECT.
+ * Returns a query without comments and final semicolons, and with one space between its tokens. @throws {RefusedError} if it is not
+ * a single SELECT.
  */
 function asSelect(text: string, charactersMax: number): string {
   if (text.length > charactersMax) throw refused(`it has more than ${charactersMax} characters`);
@@ -71,7 +71,7 @@ function asSelect(text: string, charactersMax: number): string {
   return statement.map((token) => token.text).join(" ");
 }
 
-/** The words that begin a statement other than a query. As names of columns they must be quoted. */
+/** Keywords of statements that are not queries. Columns with these names must be quoted. */
 const REFUSED = new Set(
   (
     "ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP EXPLAIN INSERT PRAGMA REINDEX RELEASE " +
@@ -97,20 +97,20 @@ function findProblem(tokens: readonly SqlToken[]): string | undefined {
 }
 
 /**
- * The tokens after which a text in single quotes is a value. After every other one SQLite may take it for a name, such
- * as after FROM, JOIN and IN, after a dot, and in a list.
+ * The tokens after which a string in single quotes is a value. After any other token, such as FROM, JOIN, IN, a dot or a comma, SQLite
+ * may take it for a name.
  */
 const BEFORE_VALUE = /^(?:SELECT|WHERE|AND|OR|NOT|LIKE|GLOB|IS|WHEN|THEN|ELSE|[-+*/%<>=!|]+)$/i;
 
 function findNameProblem({ kind, text }: SqlToken, previous = "", next?: string): string | undefined {
   const name = (kind === "quoted" ? text.slice(1, -1) : text).toUpperCase();
-  // Also quoted, since these are names of functions and tables and not keywords. In a text value they are harmless.
+  // Checked in quotes too, because these are names of functions and tables and not keywords. In a string value they are harmless.
   if (!text.startsWith("'") || next === "(" || !BEFORE_VALUE.test(previous)) {
     if (name.startsWith("PRAGMA_")) return "it reads a PRAGMA";
     if (name === "LOAD_EXTENSION") return "it loads an extension";
   }
   if (kind === "quoted") return undefined;
-  // A function replace() exists as well.
+  // REPLACE is a statement, and replace() is a function.
   const isStatement = REFUSED.has(name) || (name === "REPLACE" && next !== "(");
   return isStatement ? `it has the keyword ${name}` : undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Filters what goes to the client's model and what comes back.
+ * Filters sampling requests to the client's model and their results.
  *
  * @module
  * @see MCP 2026-07-28, client/sampling, "Security Considerations"
@@ -11,16 +11,16 @@ import { cleanText, mapText } from "./clean-text.ts";
 /** Options of {@link filterSampling}. */
 export interface FilterSamplingOptions {
   /**
-   * Changes the request before it is sent, or throws to refuse it. In a handler that may run again it must return the
-   * same for the same request.
+   * Changes the request before it is sent, or throws to refuse it. In a handler that may be replayed, it must return the same result
+   * for the same request.
    *
-   * @default cleans every text with `cleanText`
+   * @default cleans all text with `cleanText`
    */
   readonly outgoing?: (params: SampleParams) => SampleParams | Promise<SampleParams>;
   /**
-   * Changes the answer before the handler sees it, or throws to refuse it.
+   * Changes the result before the handler receives it, or throws to refuse it.
    *
-   * @default cleans every text with `cleanText`
+   * @default cleans all text with `cleanText`
    */
   readonly incoming?: (result: SampleResult, params: SampleParams) => SampleResult | Promise<SampleResult>;
 }
@@ -28,8 +28,8 @@ export interface FilterSamplingOptions {
 const OPTIONS: OptionTable<FilterSamplingOptions> = { outgoing: null, incoming: null };
 
 /**
- * Returns a function like `ctx.sample` that filters both directions: the prompt, which leaves your server, and the answer,
- * which another model wrote.
+ * Returns a function like `ctx.sample` that filters both the request, which leaves your server, and the result, which another
+ * model has written.
  *
  * ```ts
  * const withoutMail = (text: string) => text.replace(/[\w.+-]+@[\w.-]+/g, "(address)");

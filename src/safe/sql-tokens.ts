@@ -1,5 +1,5 @@
 /**
- * The tokens of SQLite's language.
+ * The tokenizer for SQLite's dialect of SQL.
  *
  * @module
  * @see https://www.sqlite.org/lang_comment.html, https://www.sqlite.org/lang_keywords.html
@@ -11,10 +11,10 @@ export interface SqlToken {
   readonly text: string;
 }
 
-/** Bytes from 0x80 on belong to words, except those of a byte order mark, which SQLite skips. */
+/** The characters of words: ASCII letters, "_", and all non-ASCII characters except the byte order mark, which SQLite skips. */
 const LETTER = "A-Za-z_\\u0080-\\ufefe\\uff00-\\uffff";
 
-/** Has one alternative for each kind of token. A comment that is not closed matches none of them, although SQLite accepts it. */
+/** Matches one token. An unterminated comment does not match, although SQLite accepts it. */
 const TOKEN = new RegExp(
   [
     "(?<space>[ \\t\\n\\f\\r]+|--[^\\n]*(?:\\n|$)|/\\*(?:[^*]|\\*(?!/))*\\*/)",
@@ -27,7 +27,7 @@ const TOKEN = new RegExp(
   "y",
 );
 
-/** Returns the tokens of a text without spaces and comments; undefined if a part of it is none. */
+/** Returns the tokens of a query without spaces and comments, or undefined if a part of it is not a token. */
 export function sqlTokens(text: string): readonly SqlToken[] | undefined {
   const tokens: SqlToken[] = [];
   for (let at = 0; at < text.length; at = TOKEN.lastIndex) {

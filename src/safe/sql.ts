@@ -1,11 +1,11 @@
 /**
- * SQL whose values are always parameters, for D1 and for the SQL storage of Durable Objects.
+ * SQL statements whose values are always parameters, for D1 and for the SQL storage of Durable Objects.
  *
  * @module
  */
 import { KitError } from "../core/protocol/errors.ts";
 
-/** A value that a database stores. Booleans are stored as 1 and 0. */
+/** A value of a parameter. Booleans are stored as 1 and 0. */
 export type SqlValue = string | number | boolean | null | Uint8Array | ArrayBuffer;
 
 /** A row of a result. */
@@ -13,11 +13,11 @@ export type SqlRow = Record<string, unknown>;
 
 /** A statement and its parameters. Created only by {@link sql} and {@link sqlName}. */
 export class SqlStatement {
-  /** Tells a statement from an object that a peer sent. */
+  /** A private field, so that an object from a peer is never accepted as a statement. */
   readonly #text: string;
   readonly #parameters: readonly SqlValue[];
 
-  /** Use {@link sql}. */
+  /** Use {@link sql} instead of this constructor. */
   constructor(text: string, parameters: readonly SqlValue[]) {
     this.#text = text;
     this.#parameters = parameters;
@@ -35,7 +35,7 @@ export class SqlStatement {
 }
 
 /**
- * A tagged template that makes a parameter of every value, so that no value can change the statement.
+ * Creates a statement from a tagged template. Every value becomes a parameter, so values cannot change the statement.
  *
  * ```ts
  * import { sql } from "mcp-edge/safe";
@@ -43,7 +43,7 @@ export class SqlStatement {
  * const found = sql`SELECT title FROM notes WHERE owner = ${"ada"} AND id IN ${[1, 2, 3]}`;
  * ```
  *
- * A list becomes `(?, ?, ?)`. Another statement, or a name from {@link sqlName}, is inserted with its parameters.
+ * A list becomes `(?, ?, ?)`. A nested statement, or a name from {@link sqlName}, is inserted with its parameters.
  *
  * @throws {KitError} `options-invalid` for any other value, such as undefined, NaN, a Date or a plain object.
  */
@@ -59,12 +59,12 @@ export function sql(
   );
 }
 
-interface Part {
+interface SqlPart {
   readonly text: string;
   readonly parameters: readonly SqlValue[];
 }
 
-function toPart(value: unknown, at: number): Part {
+function toPart(value: unknown, at: number): SqlPart {
   if (value instanceof SqlStatement) return value;
   if (!Array.isArray(value)) return { text: "?", parameters: [toParameter(value, at)] };
   return { text: `(${value.map(() => "?").join(", ")})`, parameters: value.map((each) => toParameter(each, at)) };
@@ -81,8 +81,8 @@ function toParameter(value: unknown, at: number): SqlValue {
 }
 
 /**
- * Returns a name of a table or column for a statement of {@link sql}. Names cannot be parameters, so only names of the
- * list are accepted.
+ * Returns the quoted name of a table or column for a statement of {@link sql}. Names cannot be parameters, so only names from
+ * the list are accepted.
  *
  * ```ts
  * import { sql, sqlName } from "mcp-edge/safe";
@@ -100,7 +100,7 @@ export function sqlName(name: string, allowed: readonly string[]): SqlStatement 
   return new SqlStatement(`"${name.replaceAll('"', '""')}"`, []);
 }
 
-/** A D1 database, or a session of one. */
+/** A D1 database or a D1 session. */
 export interface D1Like {
   /** Prepares a statement. */
   prepare(text: string): { bind(...parameters: unknown[]): { all(): Promise<{ results: unknown[] }> } };
@@ -118,12 +118,12 @@ export type SqlDatabase = D1Like | SqlStorageLike;
 /**
  * Runs a statement and returns its rows.
  *
- * @param statement A statement of {@link sql}. A text is not accepted, because values may have been joined to it.
+ * @param statement A statement of {@link sql}. Strings are not accepted, because values may have been concatenated into them.
  * @throws {KitError} `options-invalid` for any other value, and the errors of the database.
  */
 export async function runSql<Row = SqlRow>(database: SqlDatabase, statement: SqlStatement): Promise<Row[]> {
   if (!(statement instanceof SqlStatement)) {
-    throw new KitError("options-invalid", "runSql(): the statement is not one of sql`...`.");
+    throw new KitError("options-invalid", "runSql(): the statement was not created with sql`...`.");
   }
   const { text, parameters } = statement;
   if ("exec" in database && !("prepare" in database)) return database.exec(text, ...parameters).toArray() as Row[];

@@ -1,5 +1,5 @@
 /**
- * Bounds the size of results, and says so in the result.
+ * Limits the size of results, and marks the results that were truncated.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.t
 /** Options of {@link truncateResults}. */
 export interface TruncateOptions {
   /**
-   * The maximum number of characters of a result: those of all its texts, and those of everything else in it as JSON.
-   * Longer texts are cut, each with a sentence that says how much is missing. A result that is still longer is refused.
+   * The maximum number of characters of a result: its text, plus the rest of the result as JSON. Longer text is truncated, with a
+   * sentence that states how much is missing. A result that is still longer is refused.
    */
   readonly charsMax: number;
 }
 
 const OPTIONS: OptionTable<TruncateOptions> = { charsMax: SIZE };
 
-/** Characters that are reserved in each text that may be cut, for the sentence that says so. */
+/** The characters that are reserved in each text for the sentence about its truncation. */
 const SENTENCE_CHARS = 90;
 
 /** The methods whose results are bounded, and what an error calls the result. */
@@ -30,19 +30,19 @@ const BOUNDED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates an entry of the option `around` of `new McpServer()` that bounds the size of the results of tools, prompts
- * and resources, so that no result fills the context of a model or the memory of a client.
+ * Creates an entry of the option `around` of `new McpServer()` that limits the size of the results of tools, prompts and
+ * resources, so that no result fills the context of a model or the memory of a client.
  *
- * A text is cut between two characters, and ends with a sentence that says how many are missing. `structuredContent`,
- * binary data, and resources of a media type other than `text/*` would be useless in part: they are never cut. If what
- * is left is longer than `charsMax`, a tool returns an error that the model reads, and any other method fails with
- * -32603 and the reason "result-too-large".
+ * A text is truncated between two characters, and ends with a sentence that states how many characters are missing.
+ * `structuredContent`, binary data, and resources of a media type other than `text/*` are never truncated, because a part of them
+ * would be useless. If the rest of the result is longer than `charsMax`, a tool returns an error that the model reads, and any other
+ * method fails with -32603 and the reason "result-too-large".
  *
  * ```ts
  * import { truncateResults } from "mcp-edge/safe";
  *
- * const bounded = new McpServer({ name: "bounded", version: "1.0.0", around: [truncateResults({ charsMax: 50_000 })]
- * }); ```
+ * const bounded = new McpServer({ name: "bounded", version: "1.0.0", around: [truncateResults({ charsMax: 50_000 })] });
+ * ```
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
@@ -63,7 +63,7 @@ function bounded(result: JsonObject, charsMax: number, method: string, what: str
   const others = JSON.stringify(withTexts(result, (text) => `${texts.push(text) - 1}`)).length;
   const total = others + texts.reduce((sum, text) => sum + text.length, 0);
   if (total <= charsMax) return result;
-  // The sentences must fit too, wherever the texts are cut.
+  // The sentences must fit too, whichever texts are truncated.
   let left = charsMax - others - texts.length * SENTENCE_CHARS;
   if (left < 0 || texts.length === 0) return refused(total, charsMax, method, what);
   return withTexts(result, (text) => {
@@ -84,7 +84,7 @@ function refused(chars: number, charsMax: number, method: string, what: string):
   throw new McpError(ErrorCode.InternalError, text, { reason: "result-too-large", chars, charsMax });
 }
 
-/** Returns a copy of a result in which a function has replaced every text that may be cut. */
+/** Returns a copy of a result in which a function has replaced every text that can be truncated. */
 function withTexts(result: JsonObject, change: (text: string) => string): JsonObject {
   const block = (value: unknown): unknown => {
     if (!isObject(value)) return value;
@@ -104,7 +104,7 @@ function withTexts(result: JsonObject, change: (text: string) => string): JsonOb
   return { ...result, ...Object.fromEntries(members) };
 }
 
-/** Returns the beginning of a text, which ends between two characters as people see them. */
+/** Returns the beginning of a text, which ends between two user-perceived characters (graphemes). */
 function cut(text: string, lengthMax: number): string {
   const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return text.slice(0, characters.segment(text).containing(lengthMax)?.index);

@@ -1,5 +1,5 @@
 /**
- * Decides which URLs may be requested.
+ * The rules for URLs that may be requested.
  *
  * @module
  */
@@ -14,24 +14,24 @@ export interface UrlRules {
   readonly allowHttp: boolean;
 }
 
-/** A host of a list. */
+/** An entry of a list of hosts. */
 export interface HostPattern {
   readonly hostname: string;
   /** Undefined for the default port of the scheme. */
   readonly port: string | undefined;
-  /** Whether the subdomains of the host are meant, without the host itself. */
+  /** Whether the entry matches the subdomains of the host, and not the host itself. */
   readonly isWildcard: boolean;
 }
 
 /**
- * Reads a list of hosts such as `api.example.com`, `*.example.com` and `localhost:8080`.
+ * Parses a list of hosts such as `api.example.com`, `*.example.com` and `localhost:8080`.
  *
  * @throws {KitError} `options-invalid` naming the entry.
  */
 export function readHosts(what: string, list: readonly string[]): readonly HostPattern[] {
   return list.map((entry) => {
     const [, star = "", host = ""] = /^(\*\.)?([^*/?#@\\\s]+)$/.exec(entry) ?? [];
-    // The scheme has no default port, so that the port of the entry is kept.
+    // The port is taken from the entry, because the URL parser removes the default port 443.
     const url = host !== "" && URL.canParse(`https://${host}`) ? new URL(`https://${host}`) : undefined;
     if (url) {
       const [port] = /(?<=:)\d+$/.exec(host) ?? [];
@@ -42,20 +42,20 @@ export function readHosts(what: string, list: readonly string[]): readonly HostP
   });
 }
 
-/** Says why a URL may not be requested; undefined if it may. */
+/** Returns why a URL must not be requested, or undefined if it may. */
 export function findUrlProblem(url: URL, { hosts, privateHosts, allowHttp }: UrlRules): string | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") return "its scheme is not https";
   if (url.username !== "" || url.password !== "") return "it has a user name or a password";
   if (isListed(url, privateHosts)) return undefined;
   if (url.protocol === "http:" && !allowHttp) return "its scheme is not https";
   if (hosts ? !isListed(url, hosts) : url.port !== "")
-    return `its ${hosts ? "host or port is not allowed" : "port is not the default one"}`;
+    return `its ${hosts ? "host or port is not allowed" : "port is not the default port"}`;
   const hostname = withoutDot(url.hostname);
   if (isPublicHost(hostname)) return undefined;
   return isAddress(hostname) ? "its address is not public" : "its host is not public";
 }
 
-/** Whether the host and the port of a URL are on a list. */
+/** Returns whether the host and port of a URL match an entry of a list. */
 export function isListed(url: URL, list: readonly HostPattern[]): boolean {
   const hostname = withoutDot(url.hostname);
   const standard = url.protocol === "https:" ? "443" : "80";
@@ -65,7 +65,7 @@ export function isListed(url: URL, list: readonly HostPattern[]): boolean {
   });
 }
 
-/** A host with a final dot is the same host. */
+/** Removes the final dot of a host, which does not change its meaning. */
 function withoutDot(hostname: string): string {
   return hostname.replace(/\.$/, "");
 }

@@ -1,5 +1,5 @@
 /**
- * Serves skills: the methods of the extension, and a resource for each file.
+ * Serves skills with the methods of the extension and with a resource for each file.
  *
  * @module
  * @see io.modelcontextprotocol/skills
@@ -19,10 +19,10 @@ const EXTENSION = "io.modelcontextprotocol/skills";
 /** The options of {@link addSkills}. */
 export interface AddSkillsOptions<Env> {
   /**
-   * Whether a caller may see a skill and read its files. With this option, `resources/list` has no skills, because it is the
-   * same for all callers; `skills/list` has those that the caller may see.
+   * Whether a caller may see a skill and read its files. With this option, `resources/list` does not contain skills, because it is the
+   * same for all callers, and `skills/list` contains only the skills that the caller may see.
    *
-   * @default every caller sees every skill
+   * @default all callers see all skills
    */
   readonly visible?: (skill: ServedSkill, ctx: HandlerContext<Env>) => boolean;
 }
@@ -30,10 +30,10 @@ export interface AddSkillsOptions<Env> {
 const OPTIONS: OptionTable<AddSkillsOptions<unknown>> = { visible: null };
 
 /**
- * Serves skills on a server: it declares the extension, adds `skills/list`, `skills/get` and `resources/directory/read`, and makes
- * each file a resource below `skill://`. For clients that do not know the extension, these are ordinary resources.
+ * Serves skills on a server: declares the extension, adds `skills/list`, `skills/get` and `resources/directory/read`, and makes each
+ * file a resource with a `skill://` URI. For clients that do not support the extension, these are ordinary resources.
  *
- * Add skills to the server that clients connect to. Those of a server that is mounted in it are not declared.
+ * Add skills to the server to which clients connect. The skills of a server that is mounted in it are not declared.
  *
  * ```ts
  * import { McpServer } from "mcp-edge";
@@ -45,7 +45,7 @@ const OPTIONS: OptionTable<AddSkillsOptions<unknown>> = { visible: null };
  * ```
  *
  * @param skills From the module that `mcp-edge skills` writes, or from `readSkills` of `mcp-edge/node`.
- * @throws {KitError} `definition-duplicate` if two skills have the same path; `method-defined` if the server has skills already.
+ * @throws {KitError} `definition-duplicate` if two skills have the same path; `method-defined` if the server already has skills.
  * @see io.modelcontextprotocol/skills
  */
 export function addSkills<Env>(
@@ -80,7 +80,7 @@ export function addSkills<Env>(
   registry.extensions = { ...registry.extensions, [EXTENSION]: { directoryRead: true } };
 }
 
-/** Lists the `SKILL.md` of a skill as a resource. The template serves the other files, which are only read when needed. */
+/** Lists the `SKILL.md` of a skill as a resource. The other files are served by the template, and are not listed. */
 function addManifest<Env>(server: McpServer<Env>, { path, frontmatter }: ServedSkill, set: SkillSet): void {
   const { name, description } = frontmatter;
   const cache = server[REGISTRY].cacheHint("resources/read");

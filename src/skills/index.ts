@@ -1,5 +1,5 @@
 /**
- * mcp-edge/skills: serves skills, which are folders with instructions for a model, on a server (`io.modelcontextprotocol/skills`).
+ * mcp-edge/skills: serves skills, which are folders with instructions for a model (`io.modelcontextprotocol/skills`).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The skills of one server, found by the URIs of their files and folders.
+ * Finds the skills of one server, their files and their folders by URI.
  *
  * @module
  */
@@ -15,14 +15,14 @@ const FOLDER = "inode/directory";
 /** Whether a caller may see a skill. */
 export type IsVisible = (skill: ServedSkill, ctx: HandlerContext) => boolean;
 
-/** A skill that is served, with its entry. */
+/** A skill with its entry. */
 interface Served {
   readonly skill: ServedSkill;
   readonly entry: WithUri;
 }
 
-/** A file, and the skills that it belongs to: several if skills are nested. */
-interface Found {
+/** A file, and the skills that contain it: several if skills are nested. */
+interface OwnedFile {
   readonly uri: string;
   readonly file: ServedSkillFile;
   readonly owners: ServedSkill[];
@@ -30,10 +30,10 @@ interface Found {
 
 export class SkillSet {
   readonly #isVisible: IsVisible;
-  /** By the normalized URI of their `SKILL.md`. */
+  /** The skills by the normalized URI of their `SKILL.md`. */
   readonly #skills = new Map<string, Served>();
-  /** By their normalized URI. */
-  readonly #files = new Map<string, Found>();
+  /** The files by their normalized URI. */
+  readonly #files = new Map<string, OwnedFile>();
 
   /** @throws {KitError} `definition-duplicate` if two skills have the same path. */
   constructor(skills: readonly ServedSkill[], isVisible: IsVisible) {
@@ -60,7 +60,7 @@ export class SkillSet {
     return [...this.#skills.values()].filter(({ skill }) => this.#isVisible(skill, ctx)).map(({ entry }) => entry);
   }
 
-  /** @throws {McpError} -32602 if the server has no such skill, or the caller may not see it. */
+  /** Returns the entry of a skill. @throws {McpError} -32602 if there is no such skill, or the caller must not see it. */
   entry(uri: unknown, ctx: HandlerContext): WithUri {
     const served = typeof uri === "string" ? this.#skills.get(normalize(uri)) : undefined;
     if (served && this.#isVisible(served.skill, ctx)) return served.entry;
@@ -72,7 +72,7 @@ export class SkillSet {
     );
   }
 
-  /** Returns the content of a file; undefined if there is none that the caller may read. */
+  /** Returns the content of a file; undefined if there is no such file, or the caller must not read it. */
   read(uri: string, ctx: HandlerContext): ResourceContent | undefined {
     const found = this.#files.get(normalize(uri));
     if (!found || !this.#isReadable(found, ctx)) return undefined;
@@ -80,15 +80,15 @@ export class SkillSet {
     return text === undefined ? { mimeType, blob: base64 ?? "" } : { mimeType, text };
   }
 
-  /** Whether a caller may see one of the skills that a file belongs to. */
-  #isReadable({ owners }: Found, ctx: HandlerContext): boolean {
+  /** Whether a caller may see one of the skills that contain a file. */
+  #isReadable({ owners }: OwnedFile, ctx: HandlerContext): boolean {
     return owners.some((skill) => this.#isVisible(skill, ctx));
   }
 
   /**
-   * Returns the files and folders directly below a folder.
+   * Returns the files and folders that a folder directly contains.
    *
-   * @throws {McpError} -32602 if the URI is not that of a folder with files that the caller may see.
+   * @throws {McpError} -32602 if there is no such folder, or it contains no files that the caller may see.
    */
   children(uri: unknown, ctx: HandlerContext): WithUri[] {
     const folder = normalize(String(uri));
@@ -102,7 +102,7 @@ export class SkillSet {
       children.set(childUri, { uri: childUri, name: decodeURIComponent(segments[depth] ?? ""), mimeType });
     }
     if (children.size > 0) return [...children.values()];
-    throw invalidParams(`${quote(String(uri))} is not a folder of a skill. Its URI has no slash at the end.`, {
+    throw invalidParams(`${quote(String(uri))} is not a folder of a skill. Write its URI without a trailing slash.`, {
       field: "uri",
     });
   }

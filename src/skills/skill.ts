@@ -1,5 +1,5 @@
 /**
- * Skills as a server holds them: read from a folder, with everything that their entries say about them.
+ * The skills of a server, with their files and the digests for their entries.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 
 /** A file of a skill. It has either `text` or `base64`. */
 export interface ServedSkillFile {
-  /** The path below the folder of the skill, with `/` between its names. */
+  /** The path in the folder of the skill, with `/` as separator. */
   readonly path: string;
   /** The media type, such as `text/markdown`. */
   readonly mimeType: string;
@@ -21,20 +21,20 @@ export interface ServedSkillFile {
   readonly base64?: string;
 }
 
-/** A skill with all its files. `readSkills` and `mcp-edge skills` create it from a folder. */
+/** A skill with all its files, created by `readSkills` or `mcp-edge skills` from a folder. */
 export interface ServedSkill {
-  /** The place of the skill below the folder of all skills, such as `acme/refunds`. Its last name is the skill's name. */
+  /** The path of the skill in the folder of all skills, such as `acme/refunds`. Its last segment is the name of the skill. */
   readonly path: string;
   /** The frontmatter of its `SKILL.md`. */
   readonly frontmatter: JsonObject & { readonly name: string; readonly description: string };
-  /** All files of the skill, `SKILL.md` among them. */
+  /** All files of the skill, including `SKILL.md`. */
   readonly files: readonly ServedSkillFile[];
 }
 
-/** An object with a URI: an entry of `skills/list`, or a child of a folder. */
+/** An object with a URI: an entry in `skills/list`, or a file or folder in a folder. */
 export type WithUri = JsonObject & { readonly uri: string };
 
-/** Returns the URI of a path below the folder of all skills. */
+/** Returns the URI for a path in the folder of all skills. */
 export function skillUri(path: string): string {
   return `skill://${path.split("/").map(encodeURIComponent).join("/")}`;
 }

@@ -1,23 +1,23 @@
-/** Bundles a Worker into one module, as wrangler does, and adds the methods of the test harness to it. */
+/** Bundles a Worker into one module, as wrangler does, and adds the code of the test harness to it. */
 import { builtinModules } from "node:module";
 import { extname, join, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
 import { CLOCK } from "./names.ts";
 import { loadEsbuild } from "./tools.ts";
 
-/** Entry file of a Worker, or its TypeScript source. */
+/** The path of a Worker's entry file, or its TypeScript source. */
 export type WorkerEntry = string | { readonly source: string };
 
 export interface BundleOptions {
   readonly entry: WorkerEntry;
-  /** The folder that relative paths are resolved from and packages are looked up in. */
+  /** The folder against which relative paths are resolved, and in which packages are looked up. */
   readonly root: string;
-  /** Names of the Durable Object classes. */
+  /** The names of the Durable Object classes. */
   readonly classNames: readonly string[];
   readonly define: Readonly<Record<string, string>>;
   readonly alias: Readonly<Record<string, string>>;
   readonly tsconfig: string | undefined;
-  /** Whether the Worker can import Node's modules (`nodejs_compat`), also by their names without `node:`. */
+  /** Whether the Worker can import Node's modules (`nodejs_compat`), including by their names without `node:`. */
   readonly hasNode: boolean;
 }
 
@@ -35,11 +35,11 @@ const FOR_WORKERS = {
   mainFields: ["browser", "module", "main"],
   external: ["cloudflare:*", "node:*"],
   keepNames: true,
-  // The exceptions contain all messages.
+  // The thrown errors contain all messages.
   logLevel: "silent",
 } as const satisfies BuildOptions;
 
-/** Bundles one Worker and returns the source of its module. */
+/** Bundles a Worker. Returns the source of the module. */
 export async function bundle({
   entry,
   root,
@@ -73,7 +73,7 @@ export async function bundle({
   return result.outputFiles[0]?.text ?? "";
 }
 
-/** Bundles control-worker.ts. */
+/** Bundles control-worker.ts. Returns the source of the module. */
 export async function bundleControl(root: string): Promise<string> {
   const { build } = await loadEsbuild(root);
   const result = await build({ ...FOR_WORKERS, entryPoints: [CONTROL_WORKER] });
@@ -85,7 +85,7 @@ function besideThis(name: string): string {
   return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`);
 }
 
-/** Resolves names such as "buffer" to the runtime's modules, as wrangler does. */
+/** Resolves names such as "buffer" to modules of the runtime, as wrangler does. */
 const NODE_MODULES: Plugin = {
   name: "mcp-edge-testing-node",
   setup({ onResolve }) {

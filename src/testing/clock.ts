@@ -1,6 +1,6 @@
 /**
- * Moves the clock of a Worker. The bundled Worker exports it for the test harness only. Until its first call, `Date` is the
- * runtime's own.
+ * Moves the clock of a Worker. The bundled Worker exports this class only for the test harness. Until its method is first called,
+ * `Date` is not replaced.
  *
  * This file runs in workerd, not in Node.
  */
@@ -9,14 +9,19 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 let offsetMs = 0;
 let isMoved = false;
 
-/** The name must be the value of CLOCK in names.ts. */
+/** The name must equal CLOCK in names.ts. */
 export class McpEdgeTestingClock extends WorkerEntrypoint {
-  /** Sets by how many milliseconds the clock of this isolate is ahead. */
+  /** Sets how far the clock of this isolate is ahead, in milliseconds. */
   moveTo(ms: number): void {
-    offsetMs = ms;
-    if (!isMoved) replaceDate();
-    isMoved = true;
+    moveClock(ms);
   }
+}
+
+/** Sets by how many milliseconds the clock of this isolate is ahead. */
+export function moveClock(ms: number): void {
+  offsetMs = ms;
+  if (!isMoved) replaceDate();
+  isMoved = true;
 }
 
 function replaceDate(): void {

@@ -1,45 +1,43 @@
-/** Combines the options of a test with the wrangler configuration of the Worker into options for miniflare. */
+/** Combines the options of a test and the Worker's wrangler configuration into options for miniflare. */
 import { dirname, resolve } from "node:path";
 import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./bundle.ts";
 import { CLOCK, CONTROL_NAME, TWIN_NAME, WORKER_NAME } from "./names.ts";
 import { loadWrangler } from "./tools.ts";
 
-/** The Worker to run and its configuration. Either `wrangler` or `entry` is required. */
+/** The Worker to run, and its configuration. Either `wrangler` or `entry` is required. */
 export interface WorkerOptions {
   /**
-   * Path of a wrangler configuration file. It provides the entry, objects, vars (including those of `.dev.vars`), other
-   * bindings, and the compatibility date and flags. The other options add to it and override it. WebAssembly modules are
-   * not bundled.
+   * The path of a wrangler configuration file. It provides the entry file, objects, variables (including those in `.dev.vars`), other
+   * bindings, and the compatibility date and flags. The other options extend and override it. WebAssembly modules are not bundled.
    */
   readonly wrangler?: string;
-  /** Environment of the configuration file. */
+  /** The environment in the configuration file. @default the top-level configuration */
   readonly environment?: string;
-  /** Entry file, or TypeScript source. */
+  /** The path of the entry file, or TypeScript source. @default `main` in the configuration file */
   readonly entry?: WorkerEntry;
-  /** The folder that relative paths start from and packages are looked up in. @default the current folder */
+  /** The folder against which relative paths are resolved, and in which packages are looked up. @default the current folder */
   readonly root?: string;
   /**
-   * SQLite-backed Durable Object classes: the names of exported classes, as in the configuration, or a record of bindings to
-   * class names.
+   * SQLite-backed Durable Object classes: a list of the names of exported classes, or a record from binding names to class names.
    */
   readonly objects?: readonly string[] | Readonly<Record<string, string>>;
-  /** Workflow bindings: a record of binding names to the names of exported classes. */
+  /** Workflow bindings: a record from binding names to the names of exported classes. */
   readonly workflows?: Readonly<Record<string, string>>;
-  /** Variables and secrets: text or JSON values. */
+  /** Variables and secrets: strings or JSON values. */
   readonly bindings?: Readonly<Record<string, unknown>>;
-  /** The compatibility date of the Worker. @default that of the configuration file, or 2026-10-20 */
+  /** The compatibility date of the Worker. @default the date in the configuration file, or 2026-10-20 */
   readonly compatibilityDate?: string;
-  /** The compatibility flags of the Worker. @default those of the configuration file, or enable_request_signal */
+  /** The compatibility flags of the Worker. @default the flags in the configuration file, or enable_request_signal */
   readonly compatibilityFlags?: readonly string[];
-  /** Answers every fetch of the Worker in place of the internet. Without it the fetches go to the network. */
+  /** Responds to every fetch of the Worker instead of the network. Without it, fetches go to the network. */
   readonly outbound?: (request: Request) => Response | Promise<Response>;
   /**
-   * Port of 127.0.0.1 at which developer tools can attach: to debug, profile, or read the size of the heap.
+   * The port on 127.0.0.1 to which developer tools can attach, to debug, profile, or read the size of the heap.
    *
    * @default none
    */
   readonly inspectorPort?: number;
-  /** If true, a second isolate of the same Worker uses the objects of the first. The first calls it with the binding TWIN. */
+  /** If true, a second isolate of the same Worker uses the objects of the first. The first isolate can call it by the binding TWIN. */
   readonly twin?: boolean;
 }
 
@@ -50,11 +48,11 @@ type ObjectDesignator =
 
 /** A Worker that is ready to start. */
 export interface PreparedWorker {
-  /** Options of miniflare 4, one for each Worker. Not typed with miniflare's types, since users may not have them. */
+  /** Options for miniflare 4, one for each Worker. They do not use miniflare's types, because users may not have them installed. */
   readonly workers: readonly object[];
-  /** Durable Object classes that the Worker itself exports, by class name and by binding name. */
+  /** The Durable Object classes that the Worker itself exports, by class name and by binding name. */
   readonly classes: ReadonlyMap<string, string>;
-  /** Bindings of the control Worker that move a clock, one for each isolate. */
+  /** The bindings of the control Worker that move clocks, one for each isolate. */
   readonly clocks: readonly string[];
   readonly inspectorPort: number | undefined;
 }
@@ -111,7 +109,7 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     name: CONTROL_NAME,
     modules: true,
     script: await bundleControl(root),
-    // Old enough for every supported version of workerd.
+    // Supported by every version of workerd that can be installed.
     compatibilityDate: "2025-01-01",
     durableObjects: mapValues(byClass(Object.values(own)), (target) => ({ ...target, scriptName: WORKER_NAME })),
     serviceBindings: Object.fromEntries(clocks.map((name) => [name, { name, entrypoint: CLOCK }])),
@@ -120,13 +118,13 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
   return { workers, classes, clocks, inspectorPort: options.inspectorPort };
 }
 
-type Configured = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
+type ReadConfiguration = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
   readonly entry: WorkerEntry | undefined;
   readonly worker: Legacy;
   readonly others: readonly object[];
 };
 
-async function configured(options: WorkerOptions, root: string): Promise<Configured> {
+async function configured(options: WorkerOptions, root: string): Promise<ReadConfiguration> {
   const { wrangler: path, environment, entry } = options;
   if (path === undefined) {
     const worker = { compatibilityDate: "2026-10-20", compatibilityFlags: ["enable_request_signal"] };
@@ -139,7 +137,7 @@ async function configured(options: WorkerOptions, root: string): Promise<Configu
     file,
     environment,
   );
-  // The rules are for loading several modules, and this Worker is bundled into one.
+  // Module rules do not apply, because this Worker is bundled into a single module.
   const { modulesRules: _, ...rest } = workerOptions as Legacy;
   return {
     entry: entry ?? main,
@@ -151,13 +149,13 @@ async function configured(options: WorkerOptions, root: string): Promise<Configu
   };
 }
 
-/** A class that the Worker itself exports. */
+/** A Durable Object class that the Worker itself exports. */
 interface OwnObject {
   readonly className: string;
   readonly useSQLite?: boolean | undefined;
 }
 
-/** Returns the bindings, and the classes without a binding, of the option `objects`. */
+/** Returns the bindings of the option `objects`, and the classes without a binding. */
 function declaredObjects(objects: WorkerOptions["objects"] = []): [Record<string, OwnObject>, OwnObject[]] {
   const declared = (className: string) => ({ className, useSQLite: true });
   return Array.isArray(objects)

@@ -1,5 +1,5 @@
 /**
- * The Worker through which a test calls objects. Its only bindings are the objects and the clock of the Worker under test.
+ * The Worker through which a test calls objects. Its only bindings are the objects and the clocks of the Worker under test.
  *
  * This file runs in workerd, not in Node.
  */
@@ -8,33 +8,33 @@ import { hubName, KEYS_NAME, type RoleName } from "../worker/roles.ts";
 import { CONTROL } from "./names.ts";
 import type { Control } from "./worker-side.ts";
 
-/** An object by its id, or by the name that its id was created from. */
+/** An object: its id, or the name from which its id was created. */
 export type ObjectTarget = { readonly id: string } | { readonly name: string };
 
 /** The outcome of a command. */
 export interface Controlled {
   readonly value?: unknown;
-  /** The exception, returned as data because Node does not receive the exception of an RPC call unchanged. */
+  /** The exception. It is returned as data, because an exception thrown by an RPC call does not arrive unchanged in Node. */
   readonly failed?: { readonly name: string; readonly message: string; readonly stack?: string | undefined };
 }
 
 type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 
-/** Maximum number of shards of a hub, and of objects of a shard. */
+/** The maximum number of shards of a hub, and of objects of a shard. */
 const SHARDS_MAX = 32;
 const OBJECTS_MAX = 512;
 
-/** Objects whose alarms run at the same time, as they do on the platform. */
+/** The number of objects whose alarms run at the same time. On the platform, alarms of different objects also run concurrently. */
 const ALARMS_AT_ONCE = 8;
-/** Alarms of one object after which `advance` gives up. */
+/** The number of alarms of one object after which `advance` gives up. */
 const ALARMS_MAX = 1_000;
 
-/** The ids of all possible hubs, by class: there are so many names that hashing them takes a while. */
+/** The ids of all possible hubs, by class. They are cached, because hashing so many names is slow. */
 const hubsByClass = new Map<string, ReadonlySet<string>>();
 
 type Clock = { moveTo(ms: number): Promise<void> };
 
-/** A command that may wait for the test. */
+/** A command that may have to wait for something that the test does. */
 export type WaitingCommand =
   | { readonly kind: "alarm"; readonly className: string; readonly target: ObjectTarget }
   | { readonly kind: "due"; readonly className: string; readonly ids: readonly string[] };
@@ -44,7 +44,7 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     await Promise.all(bindings.map((binding) => (this.env[binding] as Clock).moveTo(ms)));
   }
 
-  /** Returns the objects with a role. Hubs and keys are recognized by their names, other roles by what they store. */
+  /** Returns the objects with a role. Hubs and keys are recognized by their names, other roles by their stored data. */
   async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
     const namespace = this.env[className] as DurableObjectNamespace;
     const toId = (name: string) => namespace.idFromName(name).toString();
@@ -62,22 +62,22 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
   }
 
   /**
-   * Runs alarms, which may wait for the test. Miniflare blocks Node until an RPC call returns, but not while it fetches.
-   * Values are JSON.
+   * Runs alarms. This is a fetch handler, because an alarm may have to wait for something that the test does: miniflare blocks Node
+   * until an RPC call returns, but not during a fetch. Values are JSON.
    */
   override async fetch(request: Request): Promise<Response> {
     const command: WaitingCommand = await request.json();
-    if (command.kind === "due") return Response.json(await this.#runDue(command.className, command.ids));
+    if (command.kind === "due") return Response.json(await this.#runAllDueAlarms(command.className, command.ids));
     return Response.json(await this.ask(command.className, command.target, { ask: "alarm", onlyIfDue: false }));
   }
 
-  /** Runs the due alarms of objects until none is due. The value is how many ran. */
-  async #runDue(className: string, ids: readonly string[]): Promise<Controlled> {
+  /** Runs the alarms of objects until none is due. The value is the number of alarms that ran. */
+  async #runAllDueAlarms(className: string, ids: readonly string[]): Promise<Controlled> {
     const waiting = [...ids];
     let ran = 0;
     const runNext = async (): Promise<Controlled> => {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-        const { value, failed } = await this.#runDueOf(className, id);
+        const { value, failed } = await this.#runDueAlarms(className, id);
         ran += Number(value ?? 0);
         if (failed) return { failed };
       }
@@ -87,13 +87,13 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     return outcomes.find(({ failed }) => failed) ?? { value: ran };
   }
 
-  async #runDueOf(className: string, id: string): Promise<Controlled> {
+  async #runDueAlarms(className: string, id: string): Promise<Controlled> {
     for (let ran = 0; ran < ALARMS_MAX; ran += 1) {
       const { value, failed } = await this.ask(className, { id }, { ask: "alarm", onlyIfDue: true });
       if (failed) return { failed };
       if (!value) return { value: ran };
     }
-    const message = `Object ${id} of ${className} ran ${ALARMS_MAX} alarms in one advance(): each one sets the next alarm to a time that is already due.`;
+    const message = `Object ${id} of ${className} ran ${ALARMS_MAX} alarms in one advance(): each alarm sets the next one to a time that has already passed.`;
     return { failed: { name: "Error", message } };
   }
 

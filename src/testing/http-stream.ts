@@ -1,4 +1,4 @@
-/** One HTTP exchange over a socket of its own. It records the answer as it arrives, and can break the connection. */
+/** An HTTP exchange over its own socket. It records the response while it arrives, and can break the connection. */
 import { type IncomingMessage, type OutgoingHttpHeaders, request as open } from "node:http";
 import type { Socket } from "node:net";
 import { createParser, type EventSourceParser } from "eventsource-parser";
@@ -7,38 +7,38 @@ import { WAIT_MS } from "./until.ts";
 
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 
-/** The request to send, and the faults to cause while its answer is read. */
+/** The request to send, and the faults to cause while the response is read. */
 export interface StreamOptions {
-  /** The HTTP method. @default "GET", or "POST" with a body */
+  /** The HTTP method. @default "GET", or "POST" if there is a body */
   readonly method?: string;
-  /** An array makes several header lines. The headers that MCP requires are added unless given; undefined removes one. */
+  /** The headers. An array sends several header lines. Headers that MCP requires are added by default; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Strings and bytes are sent unchanged, anything else as JSON. */
+  /** The body. Strings and bytes are sent unchanged, other values as JSON. */
   readonly body?: unknown;
-  /** Cuts the connection after this many bytes of the answer's body. Further bytes are ignored. */
+  /** Cuts the connection after this many bytes of the response body. Later bytes are ignored. */
   readonly cutAfterBytes?: number;
-  /** How `cutAfterBytes` cuts. @default "rst" */
+  /** How `cutAfterBytes` cuts the connection. @default "rst" */
   readonly cutHow?: CutHow;
-  /** If true, the body is not read until `resume` is called. */
+  /** If true, the body is not read until `resume` is called. @default false */
   readonly paused?: boolean;
 }
 
-/** One event of a stream, unchanged. */
+/** An event of a stream, as received. */
 export interface StreamEvent {
-  /** The id of the event; undefined when it has none. */
+  /** The id of the event; undefined if it has none. */
   readonly id: string | undefined;
-  /** The kind of the event; undefined when it has none. */
+  /** The type of the event; undefined if it has none. */
   readonly event: string | undefined;
   /** The data of the event. */
   readonly data: string;
 }
 
-/** How an answer ended: completely, by `cut`, or because the connection was lost. */
+/** How a response ended: completely, by `cut`, or because the connection was lost. */
 export type StreamEnd = "complete" | "cut" | "lost";
 
 /**
- * Sends a request on a connection of its own and resolves when the head of the answer has arrived. Rejects if the
- * connection ends before that.
+ * Sends a request on its own connection. Resolves when the headers of the response have arrived. Rejects if the connection ends before
+ * that.
  *
  * ```ts
  * const stream = await openStream(worker.url("/mcp"), { body: call, cutAfterBytes: 200 });
@@ -56,7 +56,7 @@ export function openStream(url: string, options: StreamOptions = {}): Promise<Ht
     outgoing.once("error", reject);
     outgoing.once("response", (incoming) => {
       outgoing.off("error", reject);
-      // From now on a broken connection is not a failure but the way the stream ended.
+      // From now on, a broken connection is not an error, but recorded as the end of the stream.
       outgoing.on("error", () => undefined);
       resolve(new HttpStream(incoming, options));
     });
@@ -64,27 +64,27 @@ export function openStream(url: string, options: StreamOptions = {}): Promise<Ht
   });
 }
 
-/** An answer that is read while it arrives. Created by `openStream`. */
+/** A response that is read while it arrives. Created by `openStream`. */
 export class HttpStream implements AsyncDisposable {
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status: number;
-  /** The headers of the answer, with names in lower case. Several lines of one name are joined with commas. */
+  /** The headers of the response, with lowercase names. Several lines with the same name are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The events so far, in order, including those that have only an id. */
+  /** The events so far, in order, including events that have only an id. */
   readonly events: StreamEvent[] = [];
-  /** The JSON value of each event with data, or the value of a JSON body once it is complete. */
+  /** The parsed JSON data of each event, or the parsed body once a JSON response is complete. */
   readonly messages: unknown[] = [];
   /** The ids of the events so far, in order. */
   readonly ids: string[] = [];
-  /** The comments so far. */
+  /** The comments of the stream so far. */
   readonly comments: string[] = [];
-  /** Milliseconds in the last `retry:` line of the stream. */
+  /** The value of the last `retry:` line of the stream, in milliseconds. */
   retryMs: number | undefined;
   /** The body so far, as text. */
   raw = "";
-  /** Bytes of the body so far. */
+  /** The number of bytes of the body so far. */
   bytes = 0;
-  /** How the answer ended. Undefined until then. */
+  /** How the response ended; undefined until then. */
   ended: StreamEnd | undefined;
 
   readonly #socket: Socket;
@@ -94,7 +94,7 @@ export class HttpStream implements AsyncDisposable {
   readonly #parser: EventSourceParser | undefined;
   readonly #watchers = new Set<() => void>();
 
-  /** Use `openStream`. */
+  /** Only `openStream` calls it. @internal */
   constructor(incoming: IncomingMessage, options: StreamOptions) {
     const { cutAfterBytes = Number.POSITIVE_INFINITY, cutHow = "rst", paused = false } = options;
     this.status = incoming.statusCode ?? 0;
@@ -113,14 +113,14 @@ export class HttpStream implements AsyncDisposable {
     if (cutAfterBytes === 0) this.cut(cutHow);
   }
 
-  /** Breaks the connection now. Anything the server sends afterwards is ignored. */
+  /** Cuts the connection now. Data that the server sends afterwards is ignored. */
   cut(how: CutHow = "rst"): void {
     if (this.ended !== undefined) return;
     this.#finish("cut");
     cutSocket(this.#socket, how);
   }
 
-  /** Stops reading. The server can send until the buffers on both sides are full, and must then wait. */
+  /** Stops reading. The server can send until the buffers on both sides are full, and then has to wait. */
   pause(): void {
     this.#incoming.pause();
   }
@@ -131,10 +131,9 @@ export class HttpStream implements AsyncDisposable {
   }
 
   /**
-   * Waits until a condition on the received data holds. Tests it whenever bytes arrive and when the stream ends.
+   * Waits until a condition on the received data is true. The condition is checked whenever bytes arrive, and when the stream ends.
    *
-   * @throws {Error} when the condition does not hold within `timeoutMs` or when the stream ends. The message contains the
-   *   received text.
+   * @throws {Error} if the condition is not true within `timeoutMs` or when the stream ends. The message contains the received text.
    */
   waitFor(
     what: string,
@@ -158,13 +157,13 @@ export class HttpStream implements AsyncDisposable {
     });
   }
 
-  /** Waits until the answer has ended, in whatever way. */
+  /** Waits until the response has ended in any way. */
   async end(options?: { readonly timeoutMs?: number }): Promise<StreamEnd> {
     await this.waitFor("the end of the stream", ({ ended }) => ended !== undefined, options);
     return this.ended ?? "lost";
   }
 
-  /** Closes the connection, for `await using`. */
+  /** Cuts the connection, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut();
   }
@@ -177,7 +176,7 @@ export class HttpStream implements AsyncDisposable {
     this.raw += text;
     this.#parser?.feed(text);
     if (this.bytes >= this.#cut.afterBytes) this.cut(this.#cut.how);
-    else this.#tell();
+    else this.#notifyWatchers();
   }
 
   #finish(how: StreamEnd): void {
@@ -186,10 +185,10 @@ export class HttpStream implements AsyncDisposable {
     if (how === "complete" && this.headers["content-type"]?.startsWith("application/json")) {
       this.messages.push(parseJson(this.raw));
     }
-    this.#tell();
+    this.#notifyWatchers();
   }
 
-  #tell(): void {
+  #notifyWatchers(): void {
     for (const look of [...this.#watchers]) look();
   }
 
@@ -212,7 +211,7 @@ export class HttpStream implements AsyncDisposable {
   }
 }
 
-/** Returns the JSON value, or the text itself: `endpoint` events of 2024-11-05 contain plain text. */
+/** Parses JSON. Returns the text itself if it is not JSON, because `endpoint` events of 2024-11-05 contain plain text. */
 function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
@@ -226,7 +225,7 @@ function toBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body));
 }
 
-/** Returns the headers that MCP requires, overridden by the given ones. `undefined` removes a header. */
+/** Returns the given headers, and those that MCP requires if they are not given. `undefined` removes a header. */
 function readHeaders(given: NonNullable<StreamOptions["headers"]>, body: Buffer | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders =
     body === undefined ? { accept: "text/event-stream" } : { ...CONTENT, "content-length": body.length };

@@ -1,4 +1,4 @@
-/** A client without a network, for tests of tools, prompts and resources that need no Worker. */
+/** A client without a network, for tests of tools, prompts and resources that do not need a Worker. */
 import {
   type Connection,
   type JSONRPCErrorResponse,
@@ -6,6 +6,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResultResponse,
+  type JsonObject,
   McpError,
   type McpServer,
   type RequestId,
@@ -17,24 +18,23 @@ import { META } from "../core/protocol/lifecycle.ts";
 import { createTransportPair } from "../core/protocol/transport-pair.ts";
 import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 
-type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
-type Members = Readonly<Record<string, unknown>>;
+type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 /** Options of the in-memory client. */
 export interface InMemoryOptions<Env = unknown> extends Partial<ServeTransportOptions<Env>> {
-  /** The protocol version that the client speaks. @default the newest version */
+  /** The protocol version that the client uses. @default the newest version */
   readonly version?: string;
   /** The capabilities that the client declares. @default {} */
-  readonly capabilities?: Members;
+  readonly capabilities?: JsonObject;
   /**
-   * Answers the requests of the server (elicitation, sampling, roots). It returns the result, or throws to answer with an
-   * error. Without it the requests stay unanswered; `received` contains them.
+   * Handles requests of the server (elicitation, sampling, roots). It returns the result, or throws to respond with an error. Without it,
+   * the client does not respond to these requests; `received` contains them.
    */
-  readonly onRequest?: (request: JSONRPCRequest) => Members | Promise<Members>;
+  readonly onRequest?: (request: JSONRPCRequest) => JsonObject | Promise<JsonObject>;
 }
 
 /**
- * Connects to a server in memory, with the handshake if the version has one.
+ * Connects to a server in memory, including the handshake if the protocol version has one.
  *
  * ```ts
  * const client = await connectInMemory(server);
@@ -42,7 +42,7 @@ export interface InMemoryOptions<Env = unknown> extends Partial<ServeTransportOp
  * await client.close();
  * ```
  *
- * Exceptions that the server reports do not fail the test. They go to `onError`, or without one to `reports`.
+ * Exceptions that the server reports do not make the test fail. They are passed to `onError` or, without it, collected in `reports`.
  */
 export async function connectInMemory<Env>(
   server: McpServer<Env>,
@@ -72,28 +72,28 @@ export async function connectInMemory<Env>(
 interface InMemoryParts {
   readonly connection: Connection;
   readonly transport: Transport;
-  /** `_meta` of every request of a modern client. */
-  readonly envelope: Members | undefined;
+  /** The `_meta` of every request of a modern client. */
+  readonly envelope: JsonObject | undefined;
   readonly onRequest: InMemoryOptions["onRequest"];
   readonly reports: readonly unknown[];
 }
 
-/** A client in the same process that records every message it receives. Created by `connectInMemory`. */
+/** A client in the same process. It records every message that it receives. Created by `connectInMemory`. */
 export class InMemoryClient implements AsyncDisposable {
-  /** Every message of the server, in order. */
+  /** All messages from the server so far, in order. */
   readonly received: JSONRPCMessage[] = [];
-  /** The exceptions that the server reported, if it has no `onError`. */
+  /** The exceptions that the server reported, unless `onError` was passed. */
   readonly reports: readonly unknown[];
-  /** The server's end of the connection, for example to wait until it is `idle`. */
+  /** The server side of the connection, for example to wait until it is `idle`. */
   readonly connection: Connection;
 
   readonly #transport: Transport;
-  readonly #envelope: Members | undefined;
+  readonly #envelope: JsonObject | undefined;
   readonly #onRequest: InMemoryOptions["onRequest"];
-  readonly #waiting = new Map<RequestId, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<RequestId, { resolve(response: JSONRPCResponse): void; reject(error: Error): void }>();
   #lastId = 0;
 
-  /** Use `connectInMemory`. */
+  /** Only `connectInMemory` calls it. @internal */
   constructor({ connection, transport, envelope, onRequest, reports }: InMemoryParts) {
     this.connection = connection;
     this.reports = reports;
@@ -102,7 +102,8 @@ export class InMemoryClient implements AsyncDisposable {
     this.#onRequest = onRequest;
     transport.onmessage = (message) => this.#take(message);
     transport.onclose = () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error("The connection closed before the answer."));
+      for (const { reject } of this.#waiting.values())
+        reject(new Error("The connection was closed before the response."));
     };
   }
 
@@ -111,16 +112,16 @@ export class InMemoryClient implements AsyncDisposable {
     return this.received.filter((message) => "method" in message && !("id" in message)) as JSONRPCNotification[];
   }
 
-  /** Sends a request and resolves with its result. @throws {McpError} when the answer is an error. */
-  async request(method: string, params: Members = {}): Promise<Record<string, unknown>> {
-    const answer = await this.ask(method, params);
-    if ("result" in answer) return answer.result;
-    const { code, message, data } = answer.error;
+  /** Sends a request. Resolves with the result. @throws {McpError} if the response is an error. */
+  async request(method: string, params: JsonObject = {}): Promise<Record<string, unknown>> {
+    const response = await this.ask(method, params);
+    if ("result" in response) return response.result;
+    const { code, message, data } = response.error;
     throw new McpError(code, message, data);
   }
 
-  /** Sends a request and resolves with its answer, which may be an error. */
-  ask(method: string, params: Members = {}): Promise<Answer> {
+  /** Sends a request. Resolves with the response, which may be an error. */
+  ask(method: string, params: JsonObject = {}): Promise<JSONRPCResultResponse | JSONRPCErrorResponse> {
     this.#lastId += 1;
     const id = this.#lastId;
     const whole = this.#envelope ? { ...params, _meta: { ...this.#envelope, ...(params._meta as object) } } : params;
@@ -131,22 +132,22 @@ export class InMemoryClient implements AsyncDisposable {
   }
 
   /** Sends a notification. */
-  notify(method: string, params?: Members): void {
+  notify(method: string, params?: JsonObject): void {
     this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
   }
 
-  /** Sends any value unchanged, valid or not. */
+  /** Sends any value unchanged, even if it is not a valid message. */
   send(message: unknown): void {
-    // When the connection is closed, pending requests have already been rejected.
+    // If the connection is closed, pending requests have already been rejected.
     this.#transport.send(message as JSONRPCMessage).catch(() => undefined);
   }
 
-  /** Closes the connection. Handlers are cancelled, and pending requests reject. */
+  /** Closes the connection. Running handlers are cancelled, and pending requests reject. */
   async close(): Promise<void> {
     await this.connection.close();
   }
 
-  /** The same as `close()`, for `await using`. */
+  /** Calls `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -154,14 +155,14 @@ export class InMemoryClient implements AsyncDisposable {
   #take(message: JSONRPCMessage): void {
     this.received.push(message);
     if ("method" in message) {
-      if ("id" in message) void this.#answer(message);
+      if ("id" in message) void this.#respond(message);
     } else if (message.id !== undefined) {
       this.#waiting.get(message.id)?.resolve(message);
       this.#waiting.delete(message.id);
     }
   }
 
-  async #answer(request: JSONRPCRequest): Promise<void> {
+  async #respond(request: JSONRPCRequest): Promise<void> {
     if (!this.#onRequest) return;
     const { id } = request;
     try {

@@ -1,6 +1,6 @@
-/** Names shared by the two sides of the test harness, in Node and in workerd. */
+/** Names that both sides of the test harness use, in Node and in workerd. */
 
-/** The Worker under test. Its state folder uses this name as well. */
+/** The Worker under test. The name is also used in its state folder. */
 export const WORKER_NAME = "worker";
 /** The second isolate of the Worker under test. */
 export const TWIN_NAME = "twin";
@@ -8,5 +8,5 @@ export const TWIN_NAME = "twin";
 export const CONTROL_NAME = "mcp-edge-testing";
 /** The export of the Worker under test that moves its clock. */
 export const CLOCK = "McpEdgeTestingClock";
-/** The method that is added to each Durable Object class. */
+/** The method that the test harness adds to each Durable Object class. */
 export const CONTROL = "__mcpEdgeTesting";

@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 
-/** Below the ports of outgoing connections on Linux (32768), macOS and Windows (49152), so a restart finds its port free. */
+/** Outside the range of ports for outgoing connections (from 32768 on Linux, 49152 on macOS and Windows), so that a port stays free. */
 const PORTS = { from: 20_000, to: 32_767 } as const;
 
-/** Returns a free port of this machine. */
+/** Returns a free port on this machine. */
 export async function choosePort(): Promise<number> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));

@@ -3,21 +3,21 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from "node:timers/promises";
 import { type CutHow, cutSocket } from "./cut.ts";
 
-/** The speed at which answers pass the proxy. */
+/** How fast the proxy forwards responses. */
 export interface Pace {
-  /** Bytes that pass before each pause. */
+  /** The number of bytes to forward before each pause. */
   readonly bytes: number;
-  /** Length of each pause in milliseconds. */
+  /** The length of each pause, in milliseconds. */
   readonly everyMs: number;
 }
 
 /**
- * Starts a proxy in front of a Worker, or of any server on plain TCP. It forwards bytes unchanged and does not parse HTTP:
- * byte counts include the heads of answers, and all answers on a keep-alive connection.
+ * Starts a proxy in front of a Worker, or of any other server on plain TCP. It forwards bytes unchanged and does not parse HTTP, so byte
+ * counts include response headers, and all responses on a keep-alive connection.
  *
  * ```ts
  * await using proxy = await startProxy(worker.origin);
- * proxy.cutAfter(500, "rst"); // each connection breaks after 500 bytes of answers
+ * proxy.cutAfter(500, "rst"); // each connection breaks after 500 bytes of responses
  * const client = new SomeClient(proxy.url("/mcp"));
  * ```
  */
@@ -32,19 +32,19 @@ export async function startProxy(target: string | URL): Promise<CuttableProxy> {
 export class CuttableProxy implements AsyncDisposable {
   readonly #reach: () => Socket;
   readonly #server: Server;
-  readonly #open = new Set<Passage>();
+  readonly #open = new Set<ProxiedConnection>();
   #cut: { readonly afterBytes: number; readonly how: CutHow } | undefined;
   #pace: Pace | undefined;
   #isRefusing = false;
   #accepted = 0;
 
-  /** Use `startProxy`. */
+  /** Only `startProxy` calls it. @internal */
   constructor(reach: () => Socket) {
     this.#reach = reach;
     this.#server = createServer((client) => this.#accept(client));
   }
 
-  /** Starts to listen. `startProxy` has already called it. */
+  /** Starts to listen. Only `startProxy` calls it. @internal */
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -62,38 +62,38 @@ export class CuttableProxy implements AsyncDisposable {
     return new URL(path, this.origin).href;
   }
 
-  /** Number of open connections. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#open.size;
   }
 
-  /** Number of connections accepted so far, without refused ones. */
+  /** The number of connections accepted so far. Refused connections do not count. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Breaks every open connection on both sides, and returns their number. New connections are accepted. */
+  /** Breaks every open connection on both sides. Returns their number. New connections are still accepted. */
   cut(how: CutHow = "rst"): number {
     const all = [...this.#open];
-    for (const passage of all) passage.cut(how);
+    for (const connection of all) connection.cut(how);
     return all.length;
   }
 
   /**
-   * Breaks each connection after this many bytes from the server. They are counted from now on for open connections, and
-   * from the start for new ones. The client receives at most this many. `undefined` turns it off.
+   * Breaks each connection after a number of bytes from the server. For open connections, bytes are counted from now on; for new ones,
+   * from the start. The client receives at most this number of bytes. `undefined` turns it off.
    */
   cutAfter(bytes: number | undefined, how: CutHow = "rst"): void {
     this.#cut = bytes === undefined ? undefined : { afterBytes: bytes, how };
-    for (const passage of this.#open) passage.bytes = 0;
+    for (const connection of this.#open) connection.bytes = 0;
   }
 
-  /** Slows answers down, also on open connections. `undefined` means full speed. */
+  /** Slows responses down, including on open connections. `undefined` means full speed. */
   throttle(pace: Pace | undefined): void {
     this.#pace = pace;
   }
 
-  /** Resets new connections immediately while true. */
+  /** Sets whether new connections are reset immediately. */
   refuse(isRefusing: boolean): void {
     this.#isRefusing = isRefusing;
   }
@@ -105,7 +105,7 @@ export class CuttableProxy implements AsyncDisposable {
     await closed;
   }
 
-  /** The same as `close()`, for `await using`. */
+  /** Calls `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -116,46 +116,50 @@ export class CuttableProxy implements AsyncDisposable {
       return;
     }
     this.#accepted += 1;
-    const passage = new Passage(client, this.#reach());
-    this.#open.add(passage);
-    client.once("close", () => this.#open.delete(passage));
-    // The error handlers of `Passage` have already broken the other side.
-    this.#relay(passage).catch(() => passage.cut("rst"));
+    const connection = new ProxiedConnection(client, this.#reach());
+    this.#open.add(connection);
+    client.once("close", () => this.#open.delete(connection));
+    // The error handlers of `ProxiedConnection` break the other side.
+    this.#relay(connection).catch(() => connection.cut("rst"));
   }
 
-  async #relay(passage: Passage): Promise<void> {
-    for await (const chunk of passage.server as AsyncIterable<Buffer>) {
+  async #relay(connection: ProxiedConnection): Promise<void> {
+    for await (const chunk of connection.server as AsyncIterable<Buffer>) {
       for (let rest = chunk; rest.length > 0; ) {
         const { afterBytes = Number.POSITIVE_INFINITY, how = "rst" } = this.#cut ?? {};
-        const size = Math.min(rest.length, this.#pace?.bytes ?? rest.length, Math.max(afterBytes - passage.bytes, 0));
-        await passage.pass(rest.subarray(0, size));
+        const size = Math.min(
+          rest.length,
+          this.#pace?.bytes ?? rest.length,
+          Math.max(afterBytes - connection.bytes, 0),
+        );
+        await connection.pass(rest.subarray(0, size));
         rest = rest.subarray(size);
-        if (passage.bytes >= afterBytes) return passage.cut(how);
+        if (connection.bytes >= afterBytes) return connection.cut(how);
         if (this.#pace) await delay(this.#pace.everyMs);
       }
     }
-    passage.client.end();
+    connection.client.end();
   }
 }
 
-/** The connection of one client, and the connection to the server that was opened for it. */
-class Passage {
+/** A connection from a client, and the connection to the server that was opened for it. */
+class ProxiedConnection {
   readonly client: Socket;
   readonly server: Socket;
-  /** Bytes passed from the server to the client. */
+  /** The number of bytes forwarded from the server to the client. */
   bytes = 0;
 
   constructor(client: Socket, server: Socket) {
     this.client = client;
     this.server = server;
     client.pipe(server);
-    // When one side breaks, the other is broken in the same way.
+    // If one side breaks, the other side is broken in the same way.
     client.on("error", () => cutSocket(server, "rst"));
     client.on("close", () => server.destroy());
     server.on("error", () => cutSocket(client, "rst"));
   }
 
-  /** Resolves when the operating system has accepted the bytes, so that a slow reader slows the server down. */
+  /** Forwards bytes to the client. Resolves when the operating system has accepted them, so that a slow client slows the server down. */
   pass(bytes: Buffer): Promise<void> {
     this.bytes += bytes.length;
     return new Promise((resolve, reject) => {

@@ -1,15 +1,15 @@
-/** Loads the tools that run a Worker. They are not dependencies of the package, since they are only needed for tests. */
+/** Loads the tools that run a Worker. They are not dependencies of the package, because only tests need them. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Loads miniflare: the project's own, or the one its wrangler depends on. */
+/** Loads miniflare: from the project, or from the dependencies of its wrangler. */
 export function loadMiniflare(root: string): Promise<typeof import("miniflare")> {
   return load(root, "miniflare") as Promise<typeof import("miniflare")>;
 }
 
-/** Loads esbuild: the project's own, or the one its wrangler depends on. */
+/** Loads esbuild: from the project, or from the dependencies of its wrangler. */
 export function loadEsbuild(root: string): Promise<typeof import("esbuild")> {
   return load(root, "esbuild") as Promise<typeof import("esbuild")>;
 }
@@ -20,8 +20,8 @@ export function loadWrangler(root: string): Promise<typeof import("wrangler")> {
 }
 
 /**
- * The oldest versions that work. Wrangler depends on the other two, and pins miniflare to one version. `peerDependencies`
- * does not list miniflare: all its versions are pre-releases, which no range matches.
+ * The oldest supported versions. Wrangler depends on the other two packages, and pins the version of miniflare. `peerDependencies` does
+ * not list miniflare, because all its versions are pre-releases, which no range matches.
  */
 const OLDEST: Readonly<Record<string, string>> = {
   wrangler: "4.155.0",
@@ -29,27 +29,27 @@ const OLDEST: Readonly<Record<string, string>> = {
   esbuild: "0.25.0",
 };
 
-/** @throws {Error} when no version is installed that is new enough. The message says what to install. */
+/** Loads a package. @throws {Error} if no version is installed that is new enough. The message says what to install. */
 export async function load(root: string, name: string): Promise<unknown> {
   const found = candidates(root, name).map((path) => ({ path, version: readVersion(path, name) }));
   const usable = found.find(({ version }) => !isOlder(version, OLDEST[name] ?? ""));
   if (!usable) throw new Error(whatToInstall(name, new Set(found.map(({ version }) => version))));
   const loaded = await import(pathToFileURL(usable.path).href);
-  // For a CommonJS module Node may detect only some of the exported names.
+  // Node may detect only some of the exported names of a CommonJS module.
   return { ...loaded.default, ...loaded };
 }
 
 function whatToInstall(name: string, found: ReadonlySet<string>): string {
   const there = found.size > 0 ? `found ${[...found].join(" and ")}` : "found none";
   const how = `npm install --save-dev wrangler@^${OLDEST.wrangler}`;
-  const text = `mcp-edge/testing needs the package "${name}" in version ${OLDEST[name]} or newer, and ${there}. Write: ${how}`;
+  const text = `mcp-edge/testing requires the package "${name}" in version ${OLDEST[name]} or newer, but ${there}. Run: ${how}`;
   if (Number.parseInt(process.versions.node, 10) >= 22) return text;
-  return `${text} (npm warns that it needs Node 22; mcp-edge/testing works with it on Node ${process.versions.node} too)`;
+  return `${text} (npm warns that it requires Node 22, but mcp-edge/testing also works on Node ${process.versions.node})`;
 }
 
 /**
- * Returns the possible locations of a package: first in the project under test, then next to this file, since mcp-edge may
- * be linked from elsewhere. Package managers that do not hoist install it next to wrangler.
+ * Returns the possible locations of a package: in the project under test, then beside this file, because mcp-edge may be linked from
+ * another folder. Package managers that do not hoist dependencies install it beside wrangler.
  */
 function candidates(root: string, name: string): string[] {
   const paths = [join(root, "package.json"), import.meta.filename].flatMap((from) => {
@@ -68,7 +68,7 @@ function find(from: NodeJS.Require, name: string): string | undefined {
   }
 }
 
-/** Returns the version from the package.json of the package that a file belongs to. */
+/** Returns the version of the package to which a file belongs. */
 function readVersion(path: string, name: string): string {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, "package.json");
@@ -78,7 +78,7 @@ function readVersion(path: string, name: string): string {
   return "0.0.0";
 }
 
-/** Compares two versions by their three numbers. A suffix such as "-beta" is ignored. */
+/** Compares the three numbers of two versions. A suffix such as "-beta" is ignored. */
 function isOlder(version: string, than: string): boolean {
   const [a, b] = [version, than].map((each) => each.split(/[.-]/).slice(0, 3).map(Number));
   const at = a?.findIndex((number, place) => number !== b?.[place]) ?? -1;

@@ -1,10 +1,10 @@
-/** Timeout in milliseconds for conditions that should take only a few, so that a machine under load does not fail a test. */
+/** The default timeout of a condition, in milliseconds. It is generous, so that tests do not fail on a machine under load. */
 export const WAIT_MS = 20_000;
 
 /**
- * Waits until a condition holds, testing it every 10 ms. Use it for state that no event announces.
+ * Waits until a condition is true, checking it every 10 ms. Use it for state that has no event to wait for.
  *
- * @throws {Error} naming `what` when it does not hold within `timeoutMs`.
+ * @throws {Error} naming `what`, if the condition is not true within `timeoutMs`.
  */
 export async function until(
   what: string,

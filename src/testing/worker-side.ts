@@ -1,6 +1,6 @@
 /**
- * The part of the test harness that runs inside the Worker: a method on each Durable Object class, which only the harness
- * calls over RPC. It is added to the class itself, so that the class, its name and its instances stay the same.
+ * The part of the test harness that runs in the Worker: a method of each Durable Object class, which only the harness calls, over RPC.
+ * It is added to the class itself, so that the class, its name and its instances do not change.
  *
  * This file is bundled into the Worker; it does not run in Node.
  */
@@ -16,36 +16,37 @@ export type Control =
   | { readonly ask: "alarm"; readonly onlyIfDue: boolean }
   | { readonly ask: "abort"; readonly reason: string };
 
-/** Everything that an object stores. */
+/** All data that an object stores. */
 export interface StoredState {
-  /** The stored values by their keys. */
+  /** The stored values, by key. */
   readonly keys: Readonly<Record<string, unknown>>;
-  /** Rows of each SQL table, by the table's name. */
+  /** The rows of each SQL table, by table name. */
   readonly tables: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
-  /** When the alarm is due, in milliseconds since 1970. Undefined if none is set. */
+  /** When the alarm is due, in milliseconds since 1970; undefined if no alarm is set. */
   readonly alarmAtMs: number | undefined;
-  /** Size of the database in bytes, including free pages. */
+  /** The size of the database in bytes, including free pages. */
   readonly bytes: number;
 }
 
-type Controlled = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
+type ControlledObject = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
 type AlarmInvocationInfo = { readonly isRetry: boolean; readonly retryCount: number; readonly scheduledTime: number };
 
-/** Adds the method to the Durable Object classes of a module. */
+/** Adds the method to the Durable Object classes that a module exports. */
 export function control(module: Readonly<Record<string, unknown>>, classNames: readonly string[]): void {
   for (const name of classNames) {
     const found = module[name];
     if (typeof found !== "function" || Object.hasOwn(found.prototype, CONTROL)) continue;
     Object.defineProperty(found.prototype, CONTROL, {
-      value(this: Controlled, asked: Control): unknown {
-        if (!this.ctx) throw new Error(`Durable Object class "${name}" must extend DurableObject to be tested.`);
+      value(this: ControlledObject, asked: Control): unknown {
+        if (!this.ctx)
+          throw new Error(`The Durable Object class "${name}" must extend DurableObject so that it can be tested.`);
         return answer(this, this.ctx, asked);
       },
     });
   }
 }
 
-function answer(object: Controlled, ctx: DurableObjectState, asked: Control): unknown {
+function answer(object: ControlledObject, ctx: DurableObjectState, asked: Control): unknown {
   switch (asked.ask) {
     case "storage":
       return storedIn(ctx);
@@ -60,8 +61,8 @@ function answer(object: Controlled, ctx: DurableObjectState, asked: Control): un
   }
 }
 
-/** Runs the alarm as the runtime does: deletes it first, so that the handler can set the next one. */
-async function runAlarm(object: Controlled, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
+/** Runs the alarm as the runtime does: deletes it first, so that the handler can set another alarm. */
+async function runAlarm(object: ControlledObject, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
   const scheduledTime = await ctx.storage.getAlarm();
   if (scheduledTime === null || (onlyIfDue && scheduledTime > Date.now())) return false;
   await ctx.storage.deleteAlarm();

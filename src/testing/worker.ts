@@ -1,6 +1,6 @@
 /**
- * A Worker on real workerd, with real sockets, real Durable Objects and state on disk. It runs in a process of its own,
- * which can be killed and restarted with the same state and port. Its objects can be evicted, woken and aborted.
+ * Runs a Worker on real workerd, with real sockets, real Durable Objects and state on disk. It runs in its own process, which can be
+ * killed and restarted with the same state and port. Its objects can be evicted, woken and aborted.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,22 +18,22 @@ import type { Control, StoredState } from "./worker-side.ts";
 
 export type { WorkerOptions } from "./configuration.ts";
 
-/** A Durable Object: its id of 64 hexadecimal digits, or the name that its id was created from. */
+/** A Durable Object: its id (64 hexadecimal digits), or the name from which its id was created. */
 export type ObjectName = string;
 
-/** One row of a query. */
+/** A row of a query result. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Starts a Worker on workerd and resolves when it answers. Stop it at the end of the test: it is a process with a temporary
- * folder. Needs wrangler 4.155.0 or newer in the project.
+ * Starts a Worker on workerd. Resolves when it accepts requests. Stop it at the end of the test, because it is a process with a
+ * temporary folder. Requires wrangler 4.155.0 or newer in the project.
  *
  * ```ts
  * await using worker = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
  * const response = await fetch(`${worker.origin}/mcp`, { method: "POST", body });
  * ```
  *
- * @throws {Error} when wrangler is missing or too old. The message says what to install.
+ * @throws {Error} if wrangler is missing or too old. The message says what to install.
  */
 export async function startWorker(options: WorkerOptions): Promise<TestWorker> {
   const prepared = await prepare(options);
@@ -54,13 +54,13 @@ export class TestWorker implements AsyncDisposable {
   readonly #children: ChildProcess[] = [];
   #miniflare: Miniflare | undefined;
   #port: number | undefined;
-  /** Milliseconds by which the Worker's clock is ahead. */
+  /** How far the Worker's clock is ahead, in milliseconds. */
   #aheadMs = 0;
 
-  /** The folder in which the Worker stores its state. `stop` deletes it. */
+  /** The folder with the state of the Worker. `stop` deletes it. */
   readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
 
-  /** Use `startWorker`. */
+  /** Only `startWorker` calls it. @internal */
   constructor(prepared: PreparedWorker, root: string) {
     this.#prepared = prepared;
     this.#root = root;
@@ -71,31 +71,31 @@ export class TestWorker implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** The process id of workerd. Undefined while it is not running. */
+  /** The process id of workerd; undefined while it is not running. */
   get pid(): number | undefined {
     return findRunning(this.#children)?.pid;
   }
 
-  /** Returns the URL of a path of the Worker. */
+  /** Returns the URL of a path on the Worker. */
   url(path: string): string {
     return new URL(path, this.origin).href;
   }
 
   /**
-   * Kills workerd with SIGKILL, like a crash. When it resolves, the process has ended, its connections are lost and new
-   * ones are refused. Acknowledged writes of objects are on disk.
+   * Kills workerd with SIGKILL, like a crash. When this resolves, the process has ended, its connections are lost, and new connections
+   * are refused. Acknowledged writes of objects are on disk.
    */
   async kill(): Promise<void> {
     const miniflare = this.#miniflare;
     this.#miniflare = undefined;
     const child = findRunning(this.#children);
     const killed = child && killNow(child);
-    // Started before miniflare notifications that its process has ended, since it would start another one.
+    // Dispose of miniflare before it notices that its process has ended, because it would start another process.
     await miniflare?.dispose().catch(() => undefined);
     await killed;
   }
 
-  /** Starts the Worker with its stored state and the same port. Kills it first if it is running. */
+  /** Starts the Worker with its stored state, on the same port. Kills it first if it is running. */
   async restart(): Promise<void> {
     await this.kill();
     const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
@@ -107,7 +107,7 @@ export class TestWorker implements AsyncDisposable {
       resourcePersistencePath: this.stateFolder,
       host: "127.0.0.1",
       port: this.#port,
-      // Otherwise miniflare fetches `request.cf` from the network.
+      // Otherwise miniflare would fetch `request.cf` from the network.
       cf: false,
     });
     this.#miniflare = collectChildren(this.#children, () => new Miniflare(options));
@@ -123,31 +123,30 @@ export class TestWorker implements AsyncDisposable {
     rmSync(this.stateFolder, { recursive: true, force: true });
   }
 
-  /** The same as `stop()`, for `await using`. */
+  /** Calls `stop()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
   /**
-   * Returns the ids of all objects of a class that have ever been in memory, since workerd creates a database for each.
-   * Wakes no object.
+   * Returns the ids of all objects of a class that have ever been in memory. workerd creates a database for each. Does not wake objects.
    *
-   * @param binding Name of the exported class, or of a binding to it, as in all other methods.
-   * @param role Returns only the objects with this role. Wakes the objects.
+   * @param binding The name of the exported class, or of a binding to it. This applies to all methods.
+   * @param role If given, returns only objects with this role. This wakes the objects.
    */
   async objects(binding: string, role?: RoleName): Promise<string[]> {
-    const className = this.#classOf(binding);
+    const className = this.#findClass(binding);
     const ids = await this.#running().listDurableObjectIds(className, WORKER_NAME);
     return role === undefined ? ids : (await this.#controlWorker()).inRole(className, ids, role);
   }
 
   /**
-   * Evicts objects from memory, as the platform does with idle ones: stored state stays, fields are lost, and the next
-   * request creates a new instance. Waits for the requests that the object is serving, so none of them may wait for it. Do
-   * not call it while the object's alarm handler runs or a fetch by the object is open: workerd then gives up after 30 s,
-   * and aborts the object.
+   * Evicts objects from memory, as the platform does with idle objects: stored state is kept, fields are lost, and the next request
+   * creates a new instance. Waits for the requests that the object is handling, so none of them may wait for this call. Do not call it
+   * while the object's alarm handler runs, or while a fetch of the object is open: workerd would give up after 30 s and abort the
+   * object.
    *
-   * Without a name it evicts all objects of the class. Resolves with the number of objects that were in memory.
+   * Without a name, it evicts all objects of the class. Resolves with the number of objects that were in memory.
    *
    * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" closes them.
    */
@@ -160,36 +159,35 @@ export class TestWorker implements AsyncDisposable {
     const { webSockets = "hibernate" } = how;
     let evicted = 0;
     for (const each of names) {
-      if (await this.#evictOne(this.#classOf(binding), { ...toTarget(each), webSockets })) evicted += 1;
+      if (await this.#evictOne(this.#findClass(binding), { ...toTarget(each), webSockets })) evicted += 1;
     }
     return evicted;
   }
 
   /**
-   * Aborts an object, as `ctx.abort()` and deployments do: calls in flight fail, WebSockets are lost, stored state stays,
-   * and the next request creates a new instance.
+   * Aborts an object, as `ctx.abort()` and deployments do: calls in progress fail, WebSockets are lost, stored state is kept, and the next
+   * request creates a new instance.
    */
   async abort(binding: string, name: ObjectName, reason = "aborted by a test"): Promise<void> {
-    // This call is in flight as well, so it fails.
+    // This call is in progress as well, so it fails.
     await this.#control(binding, name, { ask: "abort", reason }).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.includes(reason))) throw error;
     });
   }
 
   /**
-   * Runs an object's alarm now, whenever it is due, and waits for it. Resolves with false if no alarm is set. Rejects with
-   * the exception of the handler; the runtime's retries do not apply. The clock does not change; use `advance` for a
-   * handler that compares times.
+   * Runs an object's alarm now, even if it is not due, and waits for it. Resolves with false if no alarm is set. Rejects with the
+   * exception of the handler; the runtime's retries do not apply. The clock is not changed; if the handler compares times, use `advance`.
    */
   async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
-    const command = { kind: "alarm", className: this.#classOf(binding), target: toTarget(name) } as const;
+    const command = { kind: "alarm", className: this.#findClass(binding), target: toTarget(name) } as const;
     return (await this.#runAlarms(command)) as boolean;
   }
 
   /**
-   * Moves the Worker's clock ahead, then runs all alarms that are due, including those that other alarms have set. Returns
-   * the number of alarms that ran. From then on `Date` in the Worker and its objects is ahead, also after a restart.
-   * Timers are not affected, and neither is the clock with which the runtime schedules alarms.
+   * Moves the Worker's clock ahead, then runs all due alarms, including those that other alarms set. Returns the number of alarms that
+   * ran. From then on, `Date` in the Worker and its objects is ahead, even after a restart. Timers are not affected, nor is the clock
+   * that the runtime uses to schedule alarms.
    */
   async advance(ms: number): Promise<number> {
     this.#aheadMs += ms;
@@ -202,23 +200,23 @@ export class TestWorker implements AsyncDisposable {
     return ran;
   }
 
-  /** Runs the Worker's `scheduled` handler, as its cron trigger does. Rejects with the exception of the handler. */
+  /** Runs the Worker's `scheduled` handler, as a cron trigger does. Rejects with the exception of the handler. */
   async runCron(cron = "* * * * *"): Promise<void> {
     await (await this.#running().getWorker(WORKER_NAME)).scheduled({ cron });
   }
 
-  /** Runs the Worker's `queue` handler with messages, as a queue of that name does. Rejects with the exception of the handler. */
+  /** Runs the Worker's `queue` handler with messages, as a queue with this name does. Rejects with the exception of the handler. */
   async runQueue(queue: string, bodies: readonly unknown[]): Promise<void> {
     const messages = bodies.map((body, index) => ({ id: String(index), timestamp: new Date(), attempts: 1, body }));
     await (await this.#running().getWorker(WORKER_NAME)).queue(queue, messages);
   }
 
-  /** Returns everything that an object stores. Wakes it. */
+  /** Returns all data that an object stores. Wakes the object. */
   async storage(binding: string, name: ObjectName): Promise<StoredState> {
     return (await this.#control(binding, name, { ask: "storage" })) as StoredState;
   }
 
-  /** Runs one SQL statement in an object and returns its rows. Wakes it. */
+  /** Runs an SQL statement in an object. Returns the resulting rows. Wakes the object. */
   async sql(binding: string, name: ObjectName, query: string, ...bindings: readonly unknown[]): Promise<Row[]> {
     return (await this.#control(binding, name, { ask: "sql", query, bindings })) as Row[];
   }
@@ -228,7 +226,7 @@ export class TestWorker implements AsyncDisposable {
       await this.#running().unsafeEvictDurableObject(WORKER_NAME, className, target);
       return true;
     } catch (error) {
-      // The object was not in memory any more.
+      // The object was no longer in memory.
       if (error instanceof Error && error.message.includes("not currently running")) return false;
       throw error;
     }
@@ -243,22 +241,22 @@ export class TestWorker implements AsyncDisposable {
   }
 
   async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
-    return toOutcome(await (await this.#controlWorker()).ask(this.#classOf(binding), toTarget(name), asked));
+    return toOutcome(await (await this.#controlWorker()).ask(this.#findClass(binding), toTarget(name), asked));
   }
 
-  /** Runs alarms by a fetch, so that Node is not blocked: an alarm may wait for something that the test does. */
+  /** Runs alarms with a fetch, which does not block Node, because an alarm may have to wait for something that the test does. */
   async #runAlarms(command: WaitingCommand): Promise<unknown> {
     const body = JSON.stringify(command);
     const response = await (await this.#controlWorker()).fetch("http://control/", { method: "POST", body });
     return toOutcome((await response.json()) as Controlled);
   }
 
-  #classOf(binding: string): string {
+  #findClass(binding: string): string {
     const { classes } = this.#prepared;
     const found = classes.get(binding);
     if (found !== undefined) return found;
     throw new Error(
-      `"${binding}" is not a Durable Object class or binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
+      `"${binding}" is not a Durable Object class or binding of this Worker. Available: ${[...classes.keys()].join(", ") || "none"}.`,
     );
   }
 
@@ -276,7 +274,7 @@ interface ControlWorker {
   fetch(url: string, init: { readonly method: "POST"; readonly body: string }): Promise<{ json(): Promise<unknown> }>;
 }
 
-/** @throws {Error} the exception of the object. */
+/** Returns the value of an outcome. @throws {Error} if the object threw an exception. */
 function toOutcome({ value, failed }: Controlled): unknown {
   if (failed) throw Object.assign(new Error(failed.message), failed);
   return value;

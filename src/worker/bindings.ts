@@ -5,11 +5,11 @@
  */
 import { exports, waitUntil } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
-import type { Problem } from "./problems.ts";
+import { lacksFlag, type Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
 /** Where the objects of an endpoint are, and under which name the Worker exports their class. */
-export interface PlaceOptions {
+export interface ObjectsOptions {
   /**
    * The name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its
    * own, so a second endpoint needs another name, such as "AdminObject". Session ids and tasks are bound to this name,
@@ -34,7 +34,7 @@ export interface PlaceOptions {
 }
 
 /** The location of the objects of one endpoint. */
-export interface ObjectPlace {
+export interface ObjectReference {
   /** Name under which the Worker exports the class. It identifies the endpoint in every isolate and every deploy. */
   readonly className: string;
   /** Name of a binding to use if the Worker has it. Undefined: the exported class is used. */
@@ -62,18 +62,18 @@ type ResultOf<Method> = Method extends (...args: never) => infer R ? Awaited<R> 
 
 /** Calls the objects of one role of the endpoint. */
 export class RoleObjects<Rpc> {
-  readonly #place: ObjectPlace;
+  readonly #reference: ObjectReference;
   readonly #target: string;
   readonly #url: string;
 
-  constructor(role: RoleName, place: ObjectPlace) {
-    this.#place = place;
-    this.#target = toTarget(role, place.className);
+  constructor(role: RoleName, reference: ObjectReference) {
+    this.#reference = reference;
+    this.#target = toTarget(role, reference.className);
     this.#url = toUrl(this.#target);
   }
 
   namespace(env: unknown): ObjectNamespace {
-    return getNamespace(env, this.#place);
+    return getNamespace(env, this.#reference);
   }
 
   /** Returns the object with a name. Each role has names of its own. */
@@ -83,7 +83,7 @@ export class RoleObjects<Rpc> {
   }
 
   get(namespace: ObjectNamespace, id: DurableObjectId): ObjectStub {
-    const { locationHint } = this.#place;
+    const { locationHint } = this.#reference;
     return namespace.get(id, locationHint && { locationHint });
   }
 
@@ -97,7 +97,7 @@ export class RoleObjects<Rpc> {
       // The result is a plain copy, so it does not need to be disposed of.
       return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
     } catch (error) {
-      throw translateError(error, this.#place);
+      throw translateError(error, this.#reference);
     }
   }
 
@@ -107,7 +107,7 @@ export class RoleObjects<Rpc> {
     try {
       response = await stub.fetch(this.#url, { headers: { Upgrade: "websocket", ...headers } });
     } catch (error) {
-      throw translateError(error, this.#place);
+      throw translateError(error, this.#reference);
     }
     if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());
     return response;
@@ -130,10 +130,10 @@ export function toUrl(target: string): string {
 export const MISDIRECTED = 421;
 
 /** Returns the namespace of an endpoint's objects. @throws {KitError} `binding-missing` when there is none. */
-export function getNamespace(env: unknown, place: ObjectPlace): ObjectNamespace {
-  const namespace = foundIn(env, place);
-  if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, place).join("\n"));
-  const { jurisdiction } = place;
+export function getNamespace(env: unknown, reference: ObjectReference): ObjectNamespace {
+  const namespace = foundIn(env, reference);
+  if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, reference).join("\n"));
+  const { jurisdiction } = reference;
   if (!jurisdiction) return namespace;
   try {
     return namespace.jurisdiction(jurisdiction);
@@ -150,11 +150,11 @@ function isNamespace(found: unknown): found is ObjectNamespace {
   return idFromName !== undefined && noSuchMethod === undefined;
 }
 
-function foundIn(env: unknown, place: ObjectPlace): unknown {
-  return boundIn(env, place) ?? (exports as Readonly<Record<string, unknown>>)[place.className];
+function foundIn(env: unknown, reference: ObjectReference): unknown {
+  return boundIn(env, reference) ?? (exports as Readonly<Record<string, unknown>>)[reference.className];
 }
 
-function boundIn(env: unknown, { binding }: ObjectPlace): unknown {
+function boundIn(env: unknown, { binding }: ObjectReference): unknown {
   return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
 }
 
@@ -165,12 +165,12 @@ export type Owners = Map<string, object | undefined>;
 const owners: Owners = new Map();
 
 /** Finds problems in the configuration of an endpoint's objects. */
-export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
-  const { className, binding } = place;
+export function findProblems(env: unknown, reference: ObjectReference): Problem[] {
+  const { className, binding } = reference;
   const declaration = `In wrangler.toml write: [exports.${className}] type = "durable-object" storage = "sqlite"`;
-  const found = foundIn(env, place);
+  const found = foundIn(env, reference);
   const problems: Problem[] = [];
-  if (!ownsClass(place))
+  if (!ownsClass(reference))
     problems.push(
       `[name-taken] Two endpoints of this Worker use the class ${className}. Give one of them the option className, and export its class under that name. Do not call edge() for each request.`,
     );
@@ -180,9 +180,13 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
     );
   else if (!isNamespace(found))
     problems.push(
-      boundIn(env, place)
+      boundIn(env, reference)
         ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or set the option binding to another name.`
         : `[migration-missing] wrangler.toml does not create the class ${className}. ${declaration}`,
+    );
+  if (lacksFlag("rpc"))
+    problems.push(
+      `[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"`,
     );
   return problems;
 }
@@ -197,8 +201,8 @@ export function claim(owners: Owners, name: string, owner: object): void {
 }
 
 /** Reserves the class name of an endpoint. */
-export function claimClass(place: ObjectPlace): void {
-  claim(owners, place.className, place);
+export function claimClass(reference: ObjectReference): void {
+  claim(owners, reference.className, reference);
 }
 
 /** Returns whether a request or event is being handled, rather than a module being loaded. */
@@ -212,14 +216,14 @@ export function isInRequest(): boolean {
 }
 
 /** Returns whether an endpoint is the only one that claims its class name. */
-export function ownsClass(place: ObjectPlace): boolean {
-  return owners.get(place.className) === place;
+export function ownsClass(reference: ObjectReference): boolean {
+  return owners.get(reference.className) === reference;
 }
 
 /** Returns the error to throw: `binding-crossed` if the object is of a foreign class, or else the error itself. */
-function translateError(error: unknown, { className, binding }: ObjectPlace): unknown {
+function translateError(error: unknown, { className, binding }: ObjectReference): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
-  const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the main module write: export class ${className} extends app.McpObject {}`;
+  const message = `[class-wrong] The class ${className}${binding ? `, or the class of the binding "${binding}",` : ""} was not made by edge(). In the main module write: export class ${className} extends app.McpObject {}`;
   return new KitError("binding-crossed", message, { cause: error });
 }

@@ -6,8 +6,16 @@
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import type { AuthHook } from "../http/endpoint-types.ts";
 import { createStages, reportRefused } from "../http/stages.ts";
-import type { Contribution, EndpointServices, JoinedPlugins, Plugin, PluginDefinition } from "./plugin.ts";
-import { objectsNeeded, type Problem } from "./problems.ts";
+import type {
+  Contribution,
+  EndpointServices,
+  JoinedPlugins,
+  KitContribution,
+  KitPluginDefinition,
+  Plugin,
+  PluginDefinition,
+} from "./plugin.ts";
+import type { Problem } from "./problems.ts";
 
 /** Serves every caller. Compared by identity, since requests that need no authentication are served without waiting for it. */
 const everyone: AuthHook<unknown> = () => "anonymous";
@@ -48,44 +56,53 @@ export function authenticate<Env = unknown>(hook: AuthHook<Env>): Plugin<Env> {
  * ```
  */
 export function definePlugin<Env = unknown>(definition: PluginDefinition<Env>): Plugin<Env> {
-  return { ...definition, slot: "plugin", join };
+  return createPlugin(definition);
+}
+
+/** Creates a plugin of the kit. */
+export function createPlugin<Env = unknown, Classes = unknown>(
+  definition: KitPluginDefinition<Env>,
+): Plugin<Env, Classes> {
+  return { ...definition, slot: "plugin", join } as Plugin<Env, Classes>;
 }
 
 /** Joins the contributions of all plugins of an endpoint. */
 function join<Env>(plugins: readonly Plugin<Env>[], endpoint: EndpointServices): JoinedPlugins {
   // The endpoint erases the type of its `env`.
-  const added = plugins.map((plugin) => plugin.attach(endpoint)) as readonly Contribution[];
-  const given = <K extends keyof Contribution>(member: K) =>
-    added.flatMap((each) => (each[member] ? [each[member] as NonNullable<Contribution[K]>] : []));
+  const added = plugins.map((plugin) => plugin.attach(endpoint)) as readonly KitContribution[];
+  const given = <K extends keyof KitContribution>(member: K) =>
+    added.flatMap((each) => (each[member] ? [each[member] as NonNullable<KitContribution[K]>] : []));
   const around = given("around");
   const onRequestEnd = given("onRequestEnd");
   const hooks = { authorize: given("authorize"), onRefused: given("onRefused") };
   const equips = given("equip");
   const mounts = given("mount");
   const names = plugins.flatMap(({ name }, at) => (added[at]?.authenticate ? [name] : []));
-  const auth = added.find(({ authenticate: hook }) => hook)?.authenticate;
+  const [auth] = given("authenticate");
   return {
-    auth: auth === everyone ? undefined : auth,
     isOpen: auth === undefined,
-    stages: (report) => createStages(hooks, endpoint.limits, report),
-    hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
+    http: {
+      auth: auth === everyone ? undefined : auth,
+      stages: (report) => createStages(hooks, endpoint.limits, report),
+      equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
+    },
+    services: {
+      hooks: around.length + onRequestEnd.length > 0 ? { around, onRequestEnd } : undefined,
+      scopesOf: given("scopesOf")[0],
+      boundTasks: chain(given("boundTasks")),
+      watchSessions: chain(given("watchSessions")),
+    },
     refused: (refused) =>
       reportRefused(hooks.onRefused, refused, (error, method) =>
         endpoint.onError(error, { correlationId: crypto.randomUUID(), method }),
       ),
     roles: given("roles").flat(),
-    equip: equips.length > 0 ? (principal, env) => runAll(equips, principal, env) : undefined,
-    mount: (app) => runAll(mounts, app as never),
-    findProblems: (env, hasObjects) => [
+    mount: (app) => runAll(mounts, app as never) as undefined,
+    findProblems: (env) => [
       ...(names.length > 1
         ? [`[option-invalid] edge(): ${names.join(" and ")} in use authenticate callers; write one of them.` as const]
         : []),
-      ...plugins.flatMap(({ name }, at) => {
-        const { findProblems, roles = [] } = added[at] ?? {};
-        const found = listProblems(name, findProblems, env);
-        const lacksObjects = found.length === 0 && roles.length > 0 && !hasObjects;
-        return lacksObjects ? [objectsNeeded(name, endpoint.place.className)] : found;
-      }),
+      ...plugins.flatMap(({ name }, at) => listProblems(name, added[at]?.findProblems, env)),
     ],
   };
 }
@@ -101,6 +118,14 @@ function listProblems(name: string, find: Contribution["findProblems"], env: unk
     console.error(`mcp-edge: ${name} failed`, error);
     return [`[option-invalid] edge(): findProblems of ${name} failed. See the log.`];
   }
+}
+
+/** Returns a function that passes a value through all functions, or undefined if there are none. */
+function chain<Value, Given extends unknown[]>(
+  wraps: readonly ((value: Value, ...given: Given) => Value)[],
+): ((value: Value, ...given: Given) => Value) | undefined {
+  if (wraps.length === 0) return undefined;
+  return (value, ...given) => wraps.reduce((wrapped, wrap) => wrap(wrapped, ...given), value);
 }
 
 function runAll<Given extends unknown[]>(hooks: readonly ((...given: Given) => void)[], ...given: Given): void {

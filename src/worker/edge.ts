@@ -8,6 +8,7 @@ import { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
+import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { KitError } from "../core/protocol/errors.ts";
@@ -15,14 +16,15 @@ import { Endpoint } from "../http/endpoint.ts";
 import type { RefusedRequest, RegistrySource, ServerSource } from "../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../http/origin.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
-import type { SessionGateway } from "../http/sessions.ts";
+import type { PlainRequest } from "../http/sessions.ts";
+import type { AddedClasses } from "./added-classes.ts";
 import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { findExecution } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
-import type { HonoEnv } from "./parts.ts";
-import type { Added, EndpointServices, JoinedPlugins, Use } from "./plugin.ts";
-import { findFlagProblems, misconfigured, type Problem } from "./problems.ts";
-import { type ObjectServices, toRequestFacts } from "./runtime.ts";
+import type { HonoEnv, MountedEndpoint } from "./parts.ts";
+import type { JoinedPlugins, Use } from "./plugin.ts";
+import { misconfigured, type Problem, warnOfMissingFlag } from "./problems.ts";
+import { toRequestFacts } from "./services.ts";
 import { readUse, type Used } from "./used.ts";
 
 /**
@@ -48,15 +50,14 @@ const STATE = "request state";
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
+export function edge<Env, const P extends readonly Use<Env>[]>(
   source: ServerSource<Env>,
   options: EdgeOptions<Env, P> = {},
-): EdgeApp<Env, Added<P>> {
+): EdgeApp<Env, AddedClasses<Env, P>> {
   const used = readUse<Env>(options?.use);
-  const { place, sessions, notifications, once, keys, tasks, replay } = used;
-  const objects = [sessions, notifications, once, keys, tasks].find((each) => each?.objects)?.objects;
+  const { reference, sessions, notifications, once, keys, tasks, replay, plugins } = used;
+  const objects = [sessions, notifications, once, keys, tasks, ...plugins].find((each) => each?.objects)?.objects;
   const mistakes = [...findOptionProblems(source, options), ...used.problems];
-  let joined: JoinedPlugins | undefined;
   let known: Problem[] | undefined;
   /** Whether the log says that everyone may call, once the server is reached by a host that is not this machine. */
   let isOpen: boolean | undefined;
@@ -69,30 +70,24 @@ export function edge<Env, const P extends readonly Use<Env>[] = readonly []>(
     }
     if (known?.length === 0) return undefined;
     const isFirst = !known;
+    if (isFirst) warnOfMissingFlag();
     known = [
-      ...mistakes,
-      ...(objects?.findProblems(env, place) ?? []),
-      ...(tasks?.runner?.findProblems(env) ?? []),
-      ...(keys ? [] : ((sessions ?? replay)?.findProblems(env) ?? [])),
-      ...(joined?.findProblems(env, objects !== undefined) ?? []),
-      ...findFlagProblems(objects !== undefined, isFirst),
-    ];
+      mistakes,
+      objects?.findProblems(env, reference),
+      tasks?.runner?.findProblems(env),
+      keys ? [] : (sessions ?? replay)?.findProblems(env),
+      joined?.findProblems(env),
+    ].flatMap((found) => found ?? []);
     return known.length > 0 ? misconfigured(known, request, isFirst) : undefined;
   };
-  const { app, roles } =
-    mistakes.length > 0
-      ? refusing<Env>(options ?? {}, guard)
-      : assemble(source, { ...options, ...used }, guard, (plugins) => {
-          joined = plugins;
-        });
-  // Object.assign ignores undefined.
-  return Object.assign(app, objects?.makeClass(roles, place), tasks?.runner?.makeClasses(place)) as EdgeApp<
-    Env,
-    Added<P>
-  >;
+  const { app, roles, joined }: Assembled<Env> =
+    mistakes.length > 0 ? refusing(options ?? {}, guard) : assemble(source, { ...options, ...used }, guard);
+  // The members are those of the type: see added-classes.ts. Object.assign ignores undefined.
+  const classes = [objects?.makeClass(roles, reference), tasks?.runner?.makeClasses(reference)];
+  return Object.assign(app, ...classes) as EdgeApp<Env, AddedClasses<Env, P>>;
 }
 
-/** The options of an endpoint, and what its option `use` lists. */
+/** The options of an endpoint, and the entries of its option `use`. */
 type Given<Env> = Omit<EdgeOptions<Env>, "use"> & Used<Env>;
 
 /** Returns the response to a request if the configuration of the endpoint has problems. */
@@ -101,91 +96,80 @@ type Guard = (env: unknown, request: Request) => Response | undefined;
 interface Assembled<Env> {
   readonly app: Hono<HonoEnv<Env>>;
   readonly roles: readonly ObjectRole<Env>[];
+  readonly joined?: JoinedPlugins | undefined;
 }
 
 /** Returns an app that refuses every request, because the options of its endpoint are wrong. */
-function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard) {
+function refusing<Env>({ path = "/mcp" }: { readonly path?: string }, guard: Guard): Assembled<Env> {
   const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
-  return { app, roles: [] } satisfies Assembled<Env>;
+  return { app, roles: [] };
 }
 
 /** Creates the endpoint with its parts and plugins, and the app that serves it. */
-function assemble<Env>(
-  source: ServerSource<Env>,
-  given: Given<Env>,
-  guard: Guard,
-  onJoined: (joined: JoinedPlugins | undefined) => void,
-): Assembled<Env> {
-  const { registry, attached, gateway, watchTasks, roles, joined } = attachParts(source, given);
-  onJoined(joined);
-  const { allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = given;
+function assemble<Env>(source: ServerSource<Env>, given: Given<Env>, guard: Guard): Assembled<Env> {
+  const { path = "/mcp", allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = given;
+  const { registry, attached, gateway, watchTasks, roles, joined } = attachParts(source, given, path);
   const options = { allowedHosts, allowedOrigins, endpoint: name, jsonOnly, guard, onError: logError };
   const endpoint = new Endpoint(registry, { ...options, ...attached });
   const onRequest = () => typeof registry !== "function" && watchTasks?.(registry);
-  return { app: createApp(given, endpoint, gateway, joined, onRequest), roles };
+  return { app: createApp(given, { endpoint, path, gateway }, joined, onRequest), roles, joined };
 }
 
-/** Attaches the parts and plugins of an endpoint. They see it as their runtime. */
-function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>) {
-  const { sessions, notifications, httpSse, once, keys, tasks, replay, place, plugins } = given;
-  const calls = once?.attach(place);
-  const sealing = keys?.attach(place);
+/** Joins the plugins of an endpoint, and then its parts, which receive what the plugins contribute. */
+function attachParts<Env>(source: ServerSource<Env>, given: Given<Env>, path: string) {
+  const { sessions, notifications, httpSse, once, keys, tasks, replay, reference, plugins } = given;
+  const calls = once?.attach(reference);
+  const sealing = keys?.attach(reference);
   const registry = toRegistrySource(source, (registry) => {
     hub?.watch(registry);
     watchTasks?.(registry);
   });
-  const runtime: ObjectServices = {
-    place,
+  const own = {
+    path,
+    reference,
     limits: resolveHttpLimits(given),
     onError: logError,
     isPerRequest: typeof registry === "function",
+    hasSessions: sessions !== undefined,
     hasNotifications: notifications !== undefined,
     once: calls?.once,
     keys: sealing?.ring,
     replay,
     deliver: httpSse?.deliver,
-    serverFor: async (request, env, principal) => {
-      joined?.equip?.(principal, env);
+    serverFor: async (request: PlainRequest | undefined, env: unknown, principal: Principal | undefined) => {
+      joined?.http.equip?.(principal, env);
       const facts = () => (request ? toRequestFacts(request) : NO_REQUEST);
       const server = typeof registry === "function" ? await registry(facts(), env, principal) : registry;
       return server.forCaller({ env, principal }, logError);
     },
+    authenticates: () => joined?.http.auth !== undefined,
+    refused: (refused: RefusedRequest) => joined?.refused(refused),
   };
-  const hub = notifications?.attach(runtime);
-  const part = sessions?.attach(runtime);
-  const background = tasks?.attach(runtime);
-  runtime.extend = background?.extend;
+  const joined: JoinedPlugins | undefined = plugins[0]?.join(plugins, own);
+  const services = { ...own, ...joined?.services };
+  const hub = notifications?.attach(services);
+  const background = tasks?.attach(services);
+  const part = sessions?.attach({ ...services, extend: background?.extend });
   const watchTasks = tasks ? undefined : watchForTasks(logError);
   if (typeof registry !== "function") hub?.watch(registry);
-  const services: EndpointServices = Object.assign(runtime, {
-    path: given.path ?? "/mcp",
-    gateway: part?.gateway,
-    authenticates: () => joined?.auth !== undefined,
-    refused: (refused: RefusedRequest) => joined?.refused(refused),
-  });
-  const joined: JoinedPlugins | undefined = plugins[0]?.join(plugins, services);
-  runtime.hooks = joined?.hooks;
   const attached = {
-    auth: joined?.auth,
-    stages: joined?.stages,
-    equip: joined?.equip,
-    endpointHooks: joined?.hooks,
-    limits: runtime.limits,
+    ...joined?.http,
+    endpointHooks: services.hooks,
+    limits: services.limits,
     sessions: part?.routes,
     notifications: hub?.notifications,
     stateKeys: sealing && ((env: unknown, sealed?: string) => sealing.ring(env, STATE, sealed)),
-    extend: runtime.extend,
+    extend: background?.extend,
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const roles = [part, hub, calls, sealing, background].flatMap((each) => each?.role ?? []);
   return {
     registry,
     attached,
     gateway: part?.gateway,
     watchTasks,
     joined,
-    roles: [...roles, ...(joined?.roles ?? [])],
+    roles: [part, hub, calls, sealing, background].flatMap((each) => each?.role ?? []).concat(joined?.roles ?? []),
   };
 }
 
@@ -200,20 +184,18 @@ function toRegistrySource<Env>(source: ServerSource<Env>, onServer: (registry: R
   };
 }
 
-/** Creates the app, with the routes of the endpoint and of its parts. */
+/** Creates the app, with the routes of the endpoint and of its parts and plugins. */
 function createApp<Env>(
-  { path = "/mcp", middleware, httpSse, page }: Given<Env>,
-  endpoint: Endpoint,
-  gateway: SessionGateway | undefined,
+  { middleware, httpSse, page }: Used<Env>,
+  mounted: MountedEndpoint,
   joined: JoinedPlugins | undefined,
   onRequest: () => void,
 ): Hono<HonoEnv<Env>> {
+  const { endpoint, path } = mounted;
   const app = new Hono<HonoEnv<Env>>();
   if (middleware.length > 0) app.use(...middleware);
   app.all(path, (context) => handle(context.req.raw, context.env, findExecution(context)));
-  const serveOlder = httpSse?.mount(app, endpoint, gateway);
-  const servePage = page?.mount(app, endpoint, path);
-  joined?.mount(app);
+  const [serveOlder, servePage] = [httpSse, page, joined].map((source) => source?.mount(app, mounted));
   const handle: Endpoint["handle"] = (request, env, execution) => {
     onRequest();
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);

@@ -9,23 +9,14 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
-import {
-  claimClass,
-  findProblems,
-  MISDIRECTED,
-  type ObjectPlace,
-  type ObjectRpc,
-  ownsClass,
-  toTarget,
-  toUrl,
-} from "./bindings.ts";
+import { claimClass, findProblems, MISDIRECTED, type ObjectReference, ownsClass, toTarget, toUrl } from "./bindings.ts";
 import { type RoleName, storedRole } from "./roles.ts";
 
 /** The behavior of an object in its role. The Worker calls its other methods. */
 export interface RoleObject {
   /** Answers a request for a WebSocket. */
   fetch?(request: Request): Promise<Response>;
-  alarm?(info?: AlarmInvocationInfo): Promise<void>;
+  alarm?(info?: { readonly retryCount: number }): Promise<void>;
   webSocketMessage?(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
   webSocketClose?(socket: WebSocket, code: number): Promise<void>;
 }
@@ -39,7 +30,9 @@ export interface ObjectRole<Env> {
 
 /** The object class as the Worker exports it. */
 export interface McpObjectClass<Env> {
+  /** The prototype of its objects. */
   readonly prototype: McpObject<Env>;
+  /** Called by the platform. */
   new (ctx: DurableObjectState, env: Env): McpObject<Env>;
 }
 
@@ -53,11 +46,11 @@ export interface WithMcpObject<Env> {
 export const OBJECTS = { makeClass, findProblems };
 
 /** Creates the object class of an endpoint. */
-function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
-  claimClass(place);
+function makeClass<Env>(roles: readonly ObjectRole<Env>[], reference: ObjectReference): WithMcpObject<Env> {
+  claimClass(reference);
   class EndpointObject extends McpObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, ownsClass(place) ? roles : [], place.className);
+      super(ctx, env, ownsClass(reference) ? roles : [], reference.className);
     }
   }
   return { McpObject: EndpointObject };
@@ -83,27 +76,37 @@ const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
 const TABLES = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
 
 /** The object of one session, hub, key ring, call, client key or task. `edge()` creates the class to export. */
-export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
+export class McpObject<Env = unknown> extends DurableObject<Env> {
   readonly #roles: Roles<Env>;
   readonly #className: string;
   /** The target and the role object, once the role is known. */
   #target: string | undefined;
   #role: RoleObject | undefined;
 
-  /** Called by the class that `edge()` creates. */
+  /**
+   * Called by the class that `edge()` creates.
+   *
+   * @internal
+   */
   constructor(ctx: DurableObjectState, env: Env, roles: Roles<Env>, className: string) {
     super(ctx, env);
     this.#roles = roles;
     this.#className = className;
   }
 
-  /** Called by the Worker. @throws {KitError} `binding-crossed` when the call is meant for another role or endpoint. */
+  /**
+   * Called by the Worker.
+   *
+   * @internal
+   * @throws {KitError} `binding-crossed` when the call is meant for another role or endpoint.
+   */
   async callRole(target: string, method: string, ...args: unknown[]): Promise<unknown> {
     if (target !== this.#target && this.#isNoTask(target, method)) return undefined;
     const role = this.#enter(target) as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>;
     return role[method]?.(...args);
   }
 
+  /** Serves a request of the Worker for a WebSocket. */
   override async fetch(request: Request): Promise<Response> {
     const target = request.url.slice(toUrl("").length);
     try {
@@ -117,7 +120,8 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     }
   }
 
-  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+  /** Called by the platform when the alarm of the object is due. */
+  override async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const { kv, sql } = this.ctx.storage;
     const name = storedRole(kv) ?? (sql.exec(LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
@@ -136,10 +140,12 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     await storage.setAlarm(Date.now() + waitMs);
   }
 
+  /** Called by the platform when a message arrives on a WebSocket of the object. */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     await this.#roleOf(socket)?.webSocketMessage?.(socket, message);
   }
 
+  /** Called by the platform when a WebSocket of the object is closed. */
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     await this.#roleOf(socket)?.webSocketClose?.(socket, code);
     // The platform does not answer the close of an accepted socket. Without an answer, an object at the other end stays in memory.
@@ -190,8 +196,6 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     return role;
   }
 }
-
-type AlarmInvocationInfo = { readonly retryCount: number };
 
 function crossed(own: string, called: string): KitError {
   const message = `A Durable Object of ${own} was called for ${called}. In wrangler.toml, let each binding name the class that its own endpoint exports.`;

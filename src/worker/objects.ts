@@ -1,17 +1,17 @@
 /**
- * The place of an endpoint's objects, for endpoints that list their parts one by one.
+ * Where the objects of an endpoint are, for endpoints that list their parts one by one.
  *
  * @module
  */
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
-import type { PlaceOptions } from "./bindings.ts";
-import type { PlacePart } from "./parts.ts";
+import type { ObjectsOptions } from "./bindings.ts";
+import type { ObjectsPart, Part } from "./parts.ts";
 
-const OPTIONS: OptionTable<PlaceOptions> = { className: null, binding: null, jurisdiction: null, locationHint: null };
+const OPTIONS: OptionTable<ObjectsOptions> = { className: null, binding: null, jurisdiction: null, locationHint: null };
 
 /**
  * Says where the objects of an endpoint are, and under which name the Worker exports their class. `durable()` has the same
- * options.
+ * options, so an endpoint with `durable()` does not need this part.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @example
@@ -21,7 +21,8 @@ const OPTIONS: OptionTable<PlaceOptions> = { className: null, binding: null, jur
  * export class NotesObject extends app.McpObject {}
  * ```
  */
-export function objects(options: PlaceOptions): PlacePart {
+export function objects(options: ObjectsOptions): Part {
   checkOptions("objects(): ", options, OPTIONS);
-  return { ...options, slot: "place" };
+  const part: ObjectsPart = { ...options, slot: "objects" };
+  return part;
 }

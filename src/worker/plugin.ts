@@ -5,16 +5,20 @@
  */
 import type { MiddlewareHandler } from "hono";
 import type { Hono } from "hono/tiny";
-import type { AroundHook, EndpointHooks, RequestEndHook } from "../core/define/hook-types.ts";
+import type { AroundHook, RequestEndHook } from "../core/define/hook-types.ts";
 import type { CallerFacts, Definition } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { AuthHook, HttpOptions, ReceivedRequest, RefusedRequest } from "../http/endpoint-types.ts";
 import type { Refusal } from "../http/refusal.ts";
-import type { SessionGateway } from "../http/sessions.ts";
-import type { ObjectRole } from "./object.ts";
-import type { HonoEnv, Part } from "./parts.ts";
+import type { HttpLimits } from "../http/response-times.ts";
+import type { AddsClasses } from "./added-classes.ts";
+import type { ObjectReference } from "./bindings.ts";
+import type { OBJECTS, ObjectRole } from "./object.ts";
+import type { HonoEnv, Part, RouteSource } from "./parts.ts";
 import type { Problem } from "./problems.ts";
-import type { ObjectServices } from "./runtime.ts";
+import type { AddedServices, KeysOf } from "./services.ts";
+import type { Deliver } from "./sessions/http-sse-session.ts";
 
 /** What {@link Plugin} consists of. */
 export interface PluginDefinition<Env = unknown> {
@@ -25,42 +29,40 @@ export interface PluginDefinition<Env = unknown> {
    *
    * @param endpoint The endpoint.
    */
-  attach(endpoint: EndpointServices): Contribution<Env>;
+  attach(endpoint: PluginEndpoint): Contribution<Env>;
 }
 
 /**
  * A plugin of an endpoint, for the option `use` of `edge()`; created by `definePlugin()`. Which of its contributions runs
  * first is decided by their kind and not by the order of `use`; contributions of the same kind run in that order.
  */
-export interface Plugin<Env = unknown> extends PluginDefinition<Env> {
-  /** Tells plugins and parts apart. */
+export interface Plugin<Env = unknown, Classes = unknown> extends PluginDefinition<Env>, AddsClasses<Classes> {
+  /** Distinguishes plugins from parts. */
   readonly slot: "plugin";
-  /** Joins the plugins of an endpoint. Called by `edge()`, so that an endpoint without plugins does not contain it. */
+  /**
+   * Creates the class of the objects that the plugin needs. Undefined if it needs none.
+   *
+   * @internal
+   */
+  readonly objects?: typeof OBJECTS | undefined;
+  /**
+   * Joins the plugins of an endpoint. Called by `edge()`, so that an endpoint without plugins does not contain this code.
+   *
+   * @internal
+   */
   join(plugins: readonly Plugin<never>[], endpoint: EndpointServices): JoinedPlugins;
 }
 
-/** What all plugins of an endpoint contribute, as `edge()` takes it. */
-export interface JoinedPlugins extends Pick<HttpOptions, "auth" | "stages" | "equip"> {
-  /** Whether no plugin says who may call. */
-  readonly isOpen: boolean;
-  readonly hooks: EndpointHooks | undefined;
-  refused(refused: RefusedRequest): void;
-  readonly roles: readonly ObjectRole<unknown>[];
-  mount<Own>(app: Hono<HonoEnv<Own>>): void;
-  /** @param hasObjects Whether a part of the endpoint has objects. */
-  findProblems(env: unknown, hasObjects: boolean): Problem[];
-}
-
-/** The endpoint as a plugin sees it. */
-export interface EndpointServices extends ObjectServices {
+/** The endpoint that a plugin joins. */
+export interface PluginEndpoint {
   /** The path of the endpoint within the app. */
   readonly path: string;
-  /** Returns whether a plugin authenticates callers. Known once all plugins have joined the endpoint. */
+  /** The limits of the endpoint, and the times of its responses. */
+  readonly limits: HttpLimits;
+  /** Returns whether a plugin authenticates callers. Call it only after all plugins have joined the endpoint. */
   authenticates(): boolean;
-  /** Reports a request that a route of a plugin has refused to all plugins that record refusals. */
+  /** Reports a request that a route of this plugin has refused to the `onRefused` of all plugins. */
   refused(refused: RefusedRequest): void;
-  /** The sessions of the endpoint. Undefined if it has none. */
-  readonly gateway: SessionGateway | undefined;
 }
 
 /** What a plugin adds to an endpoint. */
@@ -90,15 +92,49 @@ export interface Contribution<Env = unknown> {
    * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
    */
   equip?(principal: Principal | undefined, env: Env): void;
-  /**
-   * The roles that the plugin adds to the objects of the endpoint. Without a part that has objects, such as `durable()`, every
-   * request is refused.
-   */
+}
+
+/** The endpoint as the plugins of the kit receive it. */
+export interface EndpointServices extends PluginEndpoint {
+  /** Where the objects of the endpoint are. */
+  readonly reference: ObjectReference;
+  /** Receives exceptions when the server has no `onError`. */
+  readonly onError: ErrorReporter;
+  /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
+  readonly keys: KeysOf | undefined;
+  /** Whether the endpoint has `sessions()`. */
+  readonly hasSessions: boolean;
+  /** Undefined without `httpSse()`. */
+  readonly deliver: Deliver | undefined;
+}
+
+/** What the plugins of the kit add to an endpoint, in addition to what every plugin may add. */
+export interface KitContribution<Env = unknown> extends Contribution<Env>, Omit<AddedServices, "hooks"> {
+  /** The roles that the plugin adds to the objects of the endpoint. */
   readonly roles?: readonly ObjectRole<unknown>[] | undefined;
 }
 
+/** A plugin of the kit. */
+export interface KitPluginDefinition<Env> {
+  readonly name: string;
+  readonly objects?: typeof OBJECTS | undefined;
+  attach(endpoint: EndpointServices): KitContribution<Env>;
+}
+
+/** What all plugins of an endpoint contribute, in the form that `edge()` uses. */
+export interface JoinedPlugins extends RouteSource {
+  /** Whether no plugin authenticates callers, and none says that everyone may call. */
+  readonly isOpen: boolean;
+  /** Options of the HTTP endpoint. */
+  readonly http: Pick<HttpOptions, "auth" | "stages" | "equip">;
+  readonly services: AddedServices;
+  refused(refused: RefusedRequest): void;
+  readonly roles: readonly ObjectRole<unknown>[];
+  findProblems(env: unknown): Problem[];
+}
+
 /** A plugin that authenticates, such as `bearer()` of `mcp-edge/worker/auth`. */
-export interface AuthPlugin<Env> extends Plugin<Env> {
+export interface AuthPlugin<Env, Classes = unknown> extends Plugin<Env, Classes> {
   /**
    * Whether a caller has the scopes that a definition needs, for the option `visible` of the server: it hides from lists,
    * and from calls, what the caller may not use. A caller without a principal, as on stdio, has no scopes.
@@ -113,18 +149,3 @@ export interface AuthPlugin<Env> extends Plugin<Env> {
 
 /** What the option `use` takes: a plugin, a part of the kit such as `durable()`, or Hono middleware that every request passes first. */
 export type Use<Env> = Plugin<Env> | Part<Env> | MiddlewareHandler<HonoEnv<Env>>;
-
-type None = Record<never, never>;
-
-/** The members that one plugin adds to the app. */
-type AddedBy<P> = (P extends { readonly objects: { makeClass(...given: never): infer Class } } ? Class : unknown) &
-  (P extends { readonly runner?: { makeClasses(...given: never): infer Classes } | undefined } ? Classes : unknown);
-
-/** The members that plugins add to the app: the classes for the Worker to export. A list of unknown length adds none for sure. */
-export type Added<P extends readonly unknown[]> = P extends readonly []
-  ? None
-  : P extends readonly [infer First, ...infer Rest]
-    ? AddedBy<First> & Added<Rest>
-    : P extends readonly [...infer Rest, infer Last]
-      ? Added<Rest> & AddedBy<Last>
-      : unknown;

@@ -30,29 +30,18 @@ export type ProblemCode =
 /** A problem, as a line of text that says what to write. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
-/** Returns the configuration problem of an endpoint that has a plugin which needs Durable Objects, and no objects. @param what The plugin, or its function. */
-export function objectsNeeded(what: string, className: string): Problem {
-  return `[export-missing] ${what} needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class ${className} extends app.McpObject {}`;
+/** Returns whether a compatibility flag of the Worker is not set. False on a platform that does not report its flags. */
+export function lacksFlag(name: string): boolean {
+  const platform = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
+  return platform.Cloudflare?.compatibilityFlags?.[name] === false;
 }
 
-/**
- * Finds missing features of the platform: RPC, which objects need. Without request signals, which report disconnects, the
- * endpoint works, so that is only logged.
- *
- * @param isFirst Whether to log it.
- */
-export function findFlagProblems(needsObjects: boolean, isFirst: boolean): Problem[] {
-  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
-  const { rpc, enable_request_signal } = Cloudflare?.compatibilityFlags ?? {};
-  if (isFirst && enable_request_signal === false)
+/** Logs a missing flag. Without request signals, which report disconnects, an endpoint works. */
+export function warnOfMissingFlag(): void {
+  if (lacksFlag("enable_request_signal"))
     console.warn(
       "mcp-edge: [flag-missing] ctx.signal aborts late, because the compatibility flag enable_request_signal is not set.",
     );
-  return needsObjects && rpc === false
-    ? [
-        `[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"`,
-      ]
-    : [];
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Reads the option `use` of `edge()`: sorts what it lists into the parts of the kit, plugins and middleware.
+ * Reads the option `use` of `edge()`: sorts its entries into parts of the kit, plugins and middleware.
  *
  * @module
  */
@@ -7,51 +7,53 @@ import type { MiddlewareHandler } from "hono";
 import { quote } from "../core/basics/quote.ts";
 import { describeType } from "../core/protocol/errors.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
-import type { ObjectPlace, PlaceOptions } from "./bindings.ts";
+import type { ObjectReference, ObjectsOptions } from "./bindings.ts";
 import type {
+  AnyPart,
   HonoEnv,
+  HttpSsePart,
   KeysPart,
   NotificationsPart,
+  ObjectsPart,
   OncePart,
   PagePart,
-  Part,
-  RoutesPart,
   SessionsPart,
   TasksPart,
 } from "./parts.ts";
-import type { Plugin, Use } from "./plugin.ts";
+import type { Plugin } from "./plugin.ts";
 import type { Problem } from "./problems.ts";
-import type { ReplayPart } from "./runtime.ts";
+import type { ReplayPart } from "./services.ts";
 
 /** The parts of the kit that an endpoint has, by their slot. */
 export interface Slots<Env> {
-  readonly sessions?: SessionsPart<Env, object>;
-  readonly httpSse?: RoutesPart;
+  readonly sessions?: SessionsPart<Env>;
+  readonly httpSse?: HttpSsePart;
   readonly page?: PagePart;
-  readonly notifications?: NotificationsPart<Env, object>;
-  readonly keys?: KeysPart<Env, object>;
-  readonly once?: OncePart<Env, object>;
-  readonly tasks?: TasksPart<Env, object, object>;
+  readonly notifications?: NotificationsPart<Env>;
+  readonly keys?: KeysPart<Env>;
+  readonly once?: OncePart<Env>;
+  readonly tasks?: TasksPart<Env>;
   readonly replay?: ReplayPart;
 }
 
-/** What the option `use` lists. */
+/** The entries of the option `use`. */
 export interface Used<Env> extends Slots<Env> {
   readonly plugins: readonly Plugin<Env>[];
   readonly middleware: readonly MiddlewareHandler<HonoEnv<Env>>[];
-  readonly place: ObjectPlace;
+  readonly reference: ObjectReference;
   readonly problems: readonly Problem[];
 }
 
-/** Sorts what the option `use` lists. */
+/** Sorts the entries of the option `use`. */
 export function readUse<Env>(use: unknown = []): Used<Env> {
   const problems: Problem[] = [];
   const wrong = (text: string) => problems.push(`[option-invalid] edge(): use${text}`);
   const plugins: Plugin<Env>[] = [];
   const middleware: MiddlewareHandler<HonoEnv<Env>>[] = [];
-  const slots: Record<string, Part<Env>> = {};
+  const slots: Record<string, AnyPart<Env>> = {};
   if (!Array.isArray(use)) wrong(` is ${describeType(use)}; write a list.`);
-  ([use].flat() as Use<Env>[]).forEach((each, at) => {
+  const entries = [use].flat() as (Plugin<Env> | AnyPart<Env> | MiddlewareHandler<HonoEnv<Env>>)[];
+  entries.forEach((each, at) => {
     if (typeof each === "function") {
       // A plugin that was not called is a function too, and would take every request.
       if (each.length < 2) wrong(`[${at}] is a function without (context, next); ${WRITE}`);
@@ -65,29 +67,24 @@ export function readUse<Env>(use: unknown = []): Used<Env> {
       slots[each.slot] = each;
     }
   });
-  const { durable, place, ...own } = slots;
-  const parts = durable?.slot === "durable" ? durable.parts : [];
-  const all = { ...Object.fromEntries(parts.map((part) => [part.slot, part])), ...own } as Slots<Env> & {
-    readonly place?: PlaceOptions;
-  };
+  const { durable, ...own } = slots;
+  const contained =
+    durable?.slot === "durable" ? Object.fromEntries(durable.parts.map((part) => [part.slot, part])) : {};
+  // Any other part beside durable() replaces the one that durable() contains.
+  if (own.objects && contained.objects) wrong(": write objects() as options of durable().");
+  const all = { ...contained, ...own } as Slots<Env> & { readonly objects?: ObjectsPart };
   if (all.httpSse && !all.sessions) wrong(": httpSse() needs sessions().");
-  return {
-    ...all,
-    plugins,
-    middleware,
-    problems,
-    place: toPlace((place as PlaceOptions | undefined) ?? all.place, wrong),
-  };
+  return { ...all, plugins, middleware, problems, reference: toReference(all.objects, wrong) };
 }
 
 const WRITE = "write a plugin such as durable(), or Hono middleware.";
 
 const CLASS_NAME = "McpObject";
 
-function toPlace(
-  { className = CLASS_NAME, binding, jurisdiction, locationHint }: PlaceOptions = {},
+function toReference(
+  { className = CLASS_NAME, binding, jurisdiction, locationHint }: ObjectsOptions = {},
   wrong: (text: string) => void,
-): ObjectPlace {
+): ObjectReference {
   if (!/^[A-Za-z_$][\w$]*$/.test(className))
     wrong(`: className is ${quote(String(className))}; write the name of a class.`);
   return { className, binding: binding ?? (className === CLASS_NAME ? "MCP" : undefined), jurisdiction, locationHint };

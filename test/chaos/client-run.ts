@@ -1,11 +1,11 @@
 /**
  * Runs a script with our client and checks these rules:
  *
- * - Every call ends within two minutes: with its result, or with an error that says what is known.
+ * - Every call ends within two minutes: with its result, or with an error that says whether it may have run.
  * - A call that has a result ran exactly once, and the result is that of this run.
  * - A call that failed ran at most once; if the error says that it did not run (`mayHaveRun: false`), not at all.
  * - Without a fault every call has its result.
- * - Afterwards every client can be used, and those that listen hear of a change.
+ * - Afterwards every client can be used, and clients that listen are notified of a change.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, ClientError, type ClientEvent, connect, McpError } from "../../src/client/index.ts";

@@ -39,7 +39,7 @@ export class ClientWorld {
     await this.#workerd.stop();
   }
 
-  /** How often a call ran. */
+  /** The number of runs of a call. */
   async runsOf(key: string): Promise<number> {
     await this.#restarting;
     const response = await fetch(`${this.#workerd.origin}/effects/${key}`);

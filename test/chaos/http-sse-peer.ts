@@ -4,8 +4,8 @@
  * - The stream ends only when the client cuts it, or when the process that holds it is killed.
  * - Each message arrives once and in order. Only notifications beyond the limits may be missing, and then a warning
  *   says how many.
- * - A call that was answered 202 ends with its result, or with the error "interrupted" after a fault.
- * - While the stream is open, no POST is answered 404.
+ * - A call that was accepted with 202 ends with its result, or with the error "interrupted" after a fault.
+ * - While the stream is open, no POST gets 404.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
@@ -48,7 +48,7 @@ export class HttpSsePeer {
   #isCut = false;
   #ids = 0;
   #notifications = 0;
-  /** Messages that did not arrive, and those that the server reported as dropped. */
+  /** Messages that did not arrive, and messages that the server reported as dropped. */
   #missing = 0;
   #forgotten = 0;
 
@@ -267,7 +267,7 @@ export class HttpSsePeer {
     });
   }
 
-  /** Repeats a request until it has an answer, each time with another id. */
+  /** Repeats a request until it has a response, each time with another id. */
   async #ask(message: Members): Promise<void> {
     for (let id = message.id; this.isOpen; id = this.#nextId()) {
       const heard: Heard = { lane: undefined, outcomes: [], progress: 0 };
@@ -277,7 +277,7 @@ export class HttpSsePeer {
         await this.#until(`the answer to ${JSON.stringify(message)}`, () => heard.outcomes.length > 0 || !this.isOpen);
         const [outcome] = heard.outcomes;
         if (!outcome || outcome.result !== undefined) return;
-        // The first attempt of a handshake may have been stored although its answer was lost.
+        // The first attempt of a handshake may have been stored although its response was lost.
         if (JSON.stringify(outcome).includes('"initialized"')) return;
         if (!JSON.stringify(outcome).includes('"interrupted"')) {
           throw new Error(`${JSON.stringify(message)} was answered ${JSON.stringify(outcome)}`);
@@ -287,7 +287,7 @@ export class HttpSsePeer {
     }
   }
 
-  /** Repeats a message that is not answered until it is accepted. */
+  /** Repeats a message without a response until it is accepted. */
   async #insist(message: Members): Promise<void> {
     const deadline = Date.now() + HANG_MS;
     for (let isRepeated = false; this.isOpen; isRepeated = true) {

@@ -1,5 +1,5 @@
 /**
- * A client of one session without an SDK. It corrects nothing, remembers everything, and always resumes after its last
+ * A client of one session without an SDK. It corrects nothing, stores everything, and always resumes after its last
  * event.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -87,7 +87,7 @@ export class Peer {
     await this.#guard(`call ${id}`, () => this.#converse(id, lane));
   }
 
-  /** Listens on a GET stream until it is told to stop, and resumes it whenever it is cut. */
+  /** Listens on a GET stream until it is stopped, and resumes it whenever it is cut. */
   async listen({ readings }: ListenLane): Promise<void> {
     this.#listening += 1;
     const name = `listener ${this.#listening}`;
@@ -353,7 +353,7 @@ export class Peer {
     return stream.ended;
   }
 
-  /** Repeats a request until an available server answers it. */
+  /** Repeats a request until an available server responds. */
   #insist(message: unknown, options: StreamOptions = {}, until?: AbortSignal): Promise<HttpStream> {
     const scope = this.#nextScope();
     if (message !== undefined) this.#observe("client", message, scope);

@@ -8,7 +8,7 @@ test("tasks killed at random points finish, and their effects by key are exact",
   expect(tally).toMatchObject({ kills: 6, tasks: 24, finished: 24 });
 }, 120_000);
 
-test("those of 2025-11-25 too, whose questions are sent with the wait for their result", async () => {
+test("tasks of 2025-11-25, whose questions are sent with the wait for their result, finish in the same way", async () => {
   const tally = await killTasks({ kills: 4, seed: 2, tasksPerKill: 4, version: "2025-11-25" });
   expect(tally.violations).toEqual([]);
   expect(tally).toMatchObject({ kills: 4, tasks: 16, finished: 16 });

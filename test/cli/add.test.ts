@@ -53,7 +53,7 @@ function run(tool: string, ...args: readonly string[]) {
   return { status, output: `${stdout}${stderr}` };
 }
 
-test("tasks, d1 and test together: the project compiles, passes its tests, and the tools work", {
+test("add tasks, d1 and test together makes a project that compiles, passes its tests, and has working tools", {
   timeout: 240_000,
 }, async () => {
   for (const part of ["tasks", "d1", "test"]) {
@@ -63,7 +63,7 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   expect(run("wrangler", "types").status).toBe(0);
   expect(run("tsc")).toEqual({ status: 0, output: "" });
   const tests = run("vitest", "run");
-  // Those of the template and the one that was added.
+  // The template's own and the added one.
   expect([tests.status, tests.output]).toEqual([0, expect.stringContaining("2 passed")]);
   const checked = await cli(["check-config"], { cwd: project });
   expect([checked.code, checked.stderr]).toEqual([0, ""]);
@@ -74,9 +74,9 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   const text = async (name: string, args: Record<string, unknown>) =>
     JSON.stringify((await client.callTool(name, args)).content);
   expect(await text("find_notes", {})).toContain("no such notes");
-  // Over stdio there is no database, and the tools say so.
+  // Over stdio there is no database, and the tools return an error.
   const local = await cli(["call", "add_note", "--text", "Buy milk", "--", NODE, join(project, "src/stdio.ts")]);
-  expect([local.code, local.stdout]).toEqual([1, expect.stringContaining("in the database of the Worker")]);
+  expect([local.code, local.stdout]).toEqual([1, expect.stringContaining("in the Worker's database")]);
   await client.callTool("add_note", { text: "Buy milk'); DROP TABLE notes" });
   expect(await text("find_notes", { containing: "milk" })).toContain("DROP TABLE notes");
   const task = await startTask(client, "make_report", { subject: "tides" });
@@ -87,7 +87,7 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   tap.oracle.expectClean();
 });
 
-test("app: the project compiles, its tool names a view, and the view is the one that npm run view makes", {
+test("add app makes a project that compiles, with a tool whose view is the one that npm run view builds", {
   timeout: 240_000,
 }, async () => {
   const ran = await add("app", "--yes");
@@ -127,7 +127,7 @@ test.each([
   ["edge(server, { use: [durable(), page()] })", "edge(server, { use: [AUTH, durable(), page()] })"],
   ["edge(server, { use: [durable()] })", "edge(server, { use: [AUTH, durable()] })"],
   ["edge(server)", "edge(server, { use: [AUTH] })"],
-])("auth is added to %s", async (before, after) => {
+])("add auth changes %s", async (before, after) => {
   write("src/index.ts", read("src/index.ts").replace(WEATHER, before));
   const ran = await add("auth", "--issuer", "https://login.example.com", "--yes");
   expect(ran.code).toBe(0);
@@ -136,7 +136,7 @@ test.each([
   expect(text).toContain('import { bearer } from "mcp-edge/worker/auth";\n');
   expect(await add("auth", "--issuer", "https://login.example.com", "--yes")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("authenticates callers already"),
+    stderr: expect.stringContaining("already authenticates callers"),
   });
 });
 
@@ -147,7 +147,7 @@ test("a project with auth refuses callers without a token", { timeout: 60_000 },
   expect(answer.status).toBe(401);
 });
 
-test("add test replaces the script of npm init, and says that a server with auth needs a token", async () => {
+test("add test replaces the script of npm init, and reports that a server with auth needs a token", async () => {
   write(
     "package.json",
     read("package.json").replace('"vitest run"', '"echo \\"Error: no test specified\\" && exit 1"'),
@@ -155,11 +155,11 @@ test("add test replaces the script of npm init, and says that a server with auth
   rmSync(join(project, "test"), { recursive: true });
   await add("auth", "--issuer", "https://login.example.com", "--yes");
   const ran = await add("test", "--yes");
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token: ")]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Give the test a token, see ")]);
   expect(JSON.parse(read("package.json")).scripts.test).toBe("vitest run");
 });
 
-test("--print shows the changes and makes none", async () => {
+test("--print shows the changes without making them", async () => {
   const before = read("wrangler.toml");
   const { code, stdout, stderr } = await add("d1", "--print");
   expect([code, stdout]).toEqual([0, ""]);
@@ -174,7 +174,7 @@ test.each<[string, readonly string[], () => void, string]>([
   ["an issuer without https", ["auth", "--issuer", "http://a.example"], () => undefined, "--issuer"],
   ["a part that is unknown", ["login"], () => undefined, "Allowed choices are auth, tasks, d1, app, test"],
   ["a part without --yes or a terminal", ["tasks"], () => undefined, "Add --yes"],
-  ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts exists already"],
+  ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts already exists"],
   ["a project without a server", ["tasks", "--yes"], () => rmSync(join(project, "src/weather.ts")), "new McpServer"],
   ["a folder without a project", ["tasks", "--yes"], () => rmSync(join(project, "wrangler.toml")), "no wrangler.toml"],
   [
@@ -187,9 +187,9 @@ test.each<[string, readonly string[], () => void, string]>([
     "an edge() it does not know",
     ["auth", "--issuer", "https://a.example", "--yes"],
     () => write("src/index.ts", "edge(server, options)"),
-    "does not call edge() in a known way",
+    "has an unknown form",
   ],
-])("%s is refused, and nothing changes", async (_, args, prepare, text) => {
+])("add with %s is refused, and no file changes", async (_, args, prepare, text) => {
   prepare();
   const before = read("package.json");
   const { code, stderr } = await add(...args);
@@ -198,7 +198,7 @@ test.each<[string, readonly string[], () => void, string]>([
   expect(existsSync(join(project, "src/report.ts"))).toBe(false);
 });
 
-test("in a terminal, no changes nothing", async () => {
+test("in a terminal the answer no leaves all files unchanged", async () => {
   using screen = new Screen(["add", "tasks"], {}, [NODE, CLI], project);
   await screen.shows("Make these changes?");
   screen.press("n");
@@ -211,11 +211,11 @@ test("in a terminal, no changes nothing", async () => {
   expect(existsSync(join(project, "src/report.ts"))).toBe(false);
 });
 
-describe("helpers", () => {
+describe("helpers of add", () => {
   const same = (text: string) => text;
   const paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
 
-  test("a difference has every removed and added line, in order", () => {
+  test("find every removed and added line of a difference, in order", () => {
     const lines = fc.array(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(lines, lines, (before, after) => {
@@ -238,7 +238,7 @@ describe("helpers", () => {
       'import a from "a";\nimport {\n  b,\n} from "b";\nimport "x";\n\nrun();\n',
     ],
     ['import "x";\n', 'import "x";\n'],
-  ])("an import is added to %j", (before, after) => {
+  ])("add an import to %j", (before, after) => {
     expect(withImport(before, 'import "x";')).toBe(after);
   });
 });

@@ -30,7 +30,7 @@ test.each<[string, JsonObject, string[], JsonObject]>([
   ["camel case and underscores as they are", { aB: {}, a_b: {} }, ["--aB", "1", "--a_b", "2"], { aB: 1, a_b: 2 }],
   ["a name that the program has", { timeout: { type: "integer" } }, ["--arg-timeout", "5"], { timeout: 5 }],
   ["a default is left to the server", { a: { type: "number", default: 3 } }, [], {}],
-])("%s", (_, properties, args, expected) => {
+])("reads %s", (_, properties, args, expected) => {
   expect(read(properties, args)).toEqual(expected);
 });
 
@@ -38,18 +38,18 @@ function list(type: string): JsonObject {
   return { type: "array", items: { type } };
 }
 
-test("references within the schema are followed, and a cycle ends", () => {
+test("references in a schema are followed, and a cycle ends", () => {
   const $defs = { size: { enum: ["S", "M"] }, loop: { $ref: "#/$defs/loop" } };
   const properties = { a: { $ref: "#/$defs/size" }, b: { $ref: "#/$defs/loop" } };
   expect(read(properties, ["--a", "M", "--b", "1"], { $defs })).toEqual({ a: "M", b: 1 });
 });
 
 test.each<[string, JsonObject, string[], string]>([
-  ["text for a number", { a: { type: "number" } }, ["--a", "x"], '--a: "x" is not a number.'],
-  ["an empty text for a number", { a: { type: "number" } }, ["--a", ""], '--a: "" is not a number.'],
+  ["a string for a number", { a: { type: "number" } }, ["--a", "x"], '--a: "x" is not a number.'],
+  ["an empty string for a number", { a: { type: "number" } }, ["--a", ""], '--a: "" is not a number.'],
   ["a fraction for an integer", { a: { type: "integer" } }, ["--a", "1.5"], '--a: "1.5" is not an integer.'],
-  ["a value that is not a choice", { a: { enum: ["x", 2] } }, ["--a", "y"], '--a: "y" is none of "x", 2.'],
-  ["a boolean that is neither", { a: { type: "boolean" } }, ["--a=yes"], '--a: "yes" is not true or false.'],
+  ["a value that is not a choice", { a: { enum: ["x", 2] } }, ["--a", "y"], '--a: "y" is not one of "x", 2.'],
+  ["a boolean that is neither", { a: { type: "boolean" } }, ["--a=yes"], '--a: "yes" is neither true nor false.'],
   [
     "an object that is not JSON",
     { a: { type: "object" } },
@@ -66,7 +66,7 @@ test.each<[string, JsonObject, string[], string]>([
   expect(() => read(properties, args)).toThrow(message);
 });
 
-test("--help of a tool lists types, choices, what is required, and defaults", () => {
+test("--help of a tool lists types, choices, required options, and defaults", () => {
   const schema = {
     type: "object",
     properties: {

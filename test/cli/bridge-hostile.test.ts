@@ -49,9 +49,9 @@ const WITH_VALUE = [
   (x: string) => `{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{"x":${x}}}`,
   (x: string) => `{"jsonrpc":"2.0","id":"q","method":"no/such","params":{"x":${x}}}`,
 ];
-/** Everything that a server sends beside the answer of one call. */
+/** Everything that a server sends beside the response to one call. */
 const EVENTS = WITH_VALUE.flatMap((message) => ODD_VALUES.map(message));
-/** Answers to calls. The id of the request replaces $. */
+/** Responses to calls. The id of the request replaces $. */
 const ANSWERS = ODD_VALUES.flatMap((x) => [
   `{"jsonrpc":"2.0","id":$,"result":${x}}`,
   `{"jsonrpc":"2.0","id":$,"result":{"resultType":"complete","content":${x}}}`,
@@ -90,7 +90,7 @@ const META = {
 };
 
 test.each(["2025-11-25", "2026-07-28"])(
-  "a host of %s gets an answer to each of its calls",
+  "a host of %s gets a response to each of its calls from a hostile server",
   { timeout: 120_000 },
   async (version) => {
     const isModern = version === "2026-07-28";

@@ -31,7 +31,7 @@ async function hostOf(bridge: Bridged, options: Partial<ClientOptions> = {}): Pr
   return client;
 }
 
-/** A server that answers each call with the number of characters of its argument. */
+/** A server that returns the number of characters of the argument for each call. */
 const counting = () =>
   scripted(({ method, message }, response) => {
     if (method === "GET") return response.writeHead(405).end();
@@ -51,7 +51,7 @@ test("a request of 8 MiB reaches the server", async () => {
   expect(await client.callTool("count", { text })).toMatchObject({ content: [{ text: String(8 * MIB) }] });
 });
 
-test("a request of more than 32 MiB is answered with an error that has its id, and the next one is served", async () => {
+test("a request of more than 32 MiB gets an error with its id, and the next request is served", async () => {
   await using server = await counting();
   await using bridge = await bridged(server.url);
   const client = await hostOf(bridge, LEGACY_HOST);
@@ -64,7 +64,7 @@ test("a request of more than 32 MiB is answered with an error that has its id, a
   expect(await client.callTool("count", { text: "abc" })).toMatchObject({ content: [{ text: "3" }] });
 });
 
-test("an answer to a question that is too large fails the question, and the call ends", async () => {
+test("an answer to a question that is too large makes the question fail, and the call ends", async () => {
   const [command = "", ...args] = SERVER;
   await using bridge = await bridged(stdio({ command, args, stderr: "ignore" }));
   const client = await hostOf(bridge, {
@@ -81,7 +81,7 @@ interface Flooding extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A server of 2025-11-25 whose answer to a call is written by the test. Nothing of it is checked. */
+/** A server of 2025-11-25 whose response to a call is written by the test, without checks. */
 async function rawServer(call: (response: ServerResponse, id: unknown) => unknown): Promise<Flooding> {
   const server = createServer(async (request, response) => {
     let text = "";
@@ -120,7 +120,7 @@ function processServer(code: string, stderr: StdioOptions["stderr"] = "ignore") 
 test.each([
   ["larger than 32 MiB", `JSON.stringify("x".repeat(${33 * MIB}))`, "message-too-large"],
   ["nested deeper than 1,000 levels", `"[".repeat(2_000) + "]".repeat(2_000)`, "answer-invalid"],
-])("an answer of a process that is %s is an error with the request's id", async (_, value, reason) => {
+])("a response of a process that is %s becomes an error with the request's id", async (_, value, reason) => {
   const answer = `write('{"jsonrpc":"2.0","result":{"content":[],"structuredContent":{"x":' + ${value} + '}},"id":' + id + '}');`;
   await using bridge = await bridged(processServer(answer));
   const client = await hostOf(bridge, LEGACY_HOST);
@@ -128,7 +128,7 @@ test.each([
   await expect(client.callTool("any")).rejects.toMatchObject(failure);
 });
 
-test("an answer that is nested too deeply is an error with the request's id, and the next call is served", async () => {
+test("a response that is nested too deeply becomes an error with the request's id, and the next call is served", async () => {
   let calls = 0;
   await using server = await rawServer((response, id) => {
     calls += 1;
@@ -142,8 +142,8 @@ test("an answer that is nested too deeply is an error with the request's id, and
   expect(await client.callTool("flat")).toMatchObject({ content: [] });
 });
 
-describe("what a bridge writes to its host", () => {
-  /** A host that reads when it is told to. */
+describe("the output of a bridge to its host", () => {
+  /** A host that reads only on request. */
   function slowHost() {
     const texts: string[] = [];
     const taken: (() => void)[] = [];
@@ -162,16 +162,16 @@ describe("what a bridge writes to its host", () => {
   const answer = (size: number) => ({ jsonrpc: "2.0" as const, id: 1, result: { text: "x".repeat(size) } });
   const tell = (method: string) => ({ jsonrpc: "2.0" as const, method, params: { data: "x".repeat(1_000) } });
 
-  test("is an error with the id, if an answer cannot be written as JSON", () => {
+  test("has an error with the id, if a response cannot be written as JSON", () => {
     const { output, texts } = slowHost();
-    output.answer({ jsonrpc: "2.0", id: 7, result: { deep: JSON.parse(nested(20_000)) } });
+    output.respond({ jsonrpc: "2.0", id: 7, result: { deep: JSON.parse(nested(20_000)) } });
     expect(texts.map((text) => JSON.parse(text))).toEqual([
       {
         jsonrpc: "2.0",
         id: 7,
         error: {
           code: -32603,
-          message: expect.stringMatching(/^The server's answer is nested too deeply, or too large, to be passed on/),
+          message: expect.stringMatching(/^The server's response is nested too deeply, or too large, to be passed on/),
           data: { reason: "answer-invalid", mayHaveRun: true },
         },
       },
@@ -185,18 +185,18 @@ describe("what a bridge writes to its host", () => {
       for (const method of all) output.send(tell(method));
     };
     say();
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     say();
     await read(texts.length);
     say();
     expect(texts.map((text) => JSON.parse(text).method)).toEqual([...all, undefined, all[2], ...all]);
   });
 
-  test("tells equal changes once, when the host has caught up, unless there are too many different ones", async () => {
+  test("contains equal changes once, when the host reads again, unless there are too many different changes", async () => {
     const { output, texts, read } = slowHost();
     const change = (uri: string) =>
       output.send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     for (let n = 0; n < 1_000; n += 1) change("test://same");
     change("test://other");
     expect(texts).toHaveLength(1);
@@ -209,15 +209,15 @@ describe("what a bridge writes to its host", () => {
     expect(told).toEqual(["test://same", "test://other"]);
   });
 
-  test("makes the server wait while more than 4 MiB waits for the host, and the host while more than 64 MiB does", async () => {
+  test("is limited: the server waits while more than 4 MiB is queued, and the host while more than 64 MiB is queued", async () => {
     const { output, read, isPaused } = slowHost();
-    for (let sent = 0; sent < 3; sent += 1) output.answer(answer(MIB));
+    for (let sent = 0; sent < 3; sent += 1) output.respond(answer(MIB));
     expect(output.opened()).toBeUndefined();
-    output.answer(answer(MIB));
+    output.respond(answer(MIB));
     const opened = output.opened();
     expect(opened).toBeInstanceOf(Promise);
     expect(isPaused()).toBe(false);
-    for (let sent = 0; sent < 60; sent += 1) output.answer(answer(MIB));
+    for (let sent = 0; sent < 60; sent += 1) output.respond(answer(MIB));
     expect(isPaused()).toBe(true);
     await read(10);
     expect(isPaused()).toBe(false);
@@ -228,7 +228,7 @@ describe("what a bridge writes to its host", () => {
   });
 });
 
-test("lines for the user are dropped while more than 1 MiB of them waits to be read", async () => {
+test("messages for the user are dropped while more than 1 MiB of them waits to be read", async () => {
   const lines: string[] = [];
   const stderr = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
   const write = whileRead(stderr, (text) => stderr.write(text));

@@ -7,7 +7,7 @@ import { bridged } from "./bridged.ts";
 
 const join = useClients();
 
-test("a request with an unknown method is refused by the bridge, and the call goes on", async () => {
+test("a request with an unknown method is refused by the bridge, and the call continues", async () => {
   const refusals: unknown[] = [];
   let stream: ServerResponse | undefined;
   let call: unknown;

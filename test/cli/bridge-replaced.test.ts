@@ -7,7 +7,7 @@ import { bridged } from "./bridged.ts";
 const LEGACY_HOST = { protocolVersions: ["2025-11-25"] };
 const join = useClients();
 
-test("a call runs once if its tool answers with -32600, and the calls beside it go on", async () => {
+test("a call runs once if its tool returns -32600, and other calls continue", async () => {
   const calls: unknown[] = [];
   const sessions: unknown[] = [];
   let opened = 0;
@@ -42,7 +42,7 @@ test("a call runs once if its tool answers with -32600, and the calls beside it 
   expect(sessions).toEqual(["s1", "s1", "s1"]);
 });
 
-test("every call of a host is sent again if the server was replaced by a modern one, and the earlier call ends", async () => {
+test("every call of a host is sent again if the server was replaced by a modern one, and the earlier calls end", async () => {
   let isModern = false;
   let answerEarly = () => {};
   await using server = await scripted(({ message, headers, method }, response) => {

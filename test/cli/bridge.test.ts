@@ -8,7 +8,7 @@ import { Client as OfficialClient } from "@modelcontextprotocol/sdk/client/index
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Client, type ClientOptions, connect, type ElicitResult } from "../../src/client/index.ts";
+import { type Client, type ClientOptions, connect, type ElicitAnswer } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { newKeys, startWorker } from "../../src/testing/index.ts";
 import { type CuttableProxy, startProxy } from "../../src/testing/proxy.ts";
@@ -91,14 +91,14 @@ const ASKING = HOSTS.filter((version) => version >= "2025-06-18").flatMap((versi
   ["2025-11-25", MODERN].map((as) => [version, as] as const),
 );
 
-const ANSWERS: Readonly<Record<string, ElicitResult>> = {
+const ANSWERS: Readonly<Record<string, ElicitAnswer>> = {
   "What do you order?": { action: "accept", content: { size: "L" } },
   "First?": { action: "decline" },
   "Second?": { action: "cancel" },
 };
 
 describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
-  test("answers forms, twice in a call, and is asked for samples", async () => {
+  test("answers forms, twice in a call, and gets sampling requests", async () => {
     const messages: string[] = [];
     const client = await hostOf(version, "/mcp", {
       as,
@@ -115,7 +115,7 @@ describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
     });
   });
 
-  test("asks each of two calls its own question", async () => {
+  test("gets the right question for each of two calls", async () => {
     const calls = new AsyncLocalStorage<string>();
     const asked: string[] = [];
     const client = await hostOf(version, "/mcp", {
@@ -132,7 +132,7 @@ describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
       { content: [{ text: '{"size":"L","count":2}' }] },
       { content: [{ text: "decline cancel" }] },
     ]);
-    // Only a modern host knows the call that a question on a pipe belongs to.
+    // Only a modern host can tell to which call a question on a pipe belongs.
     const expected = ["order: What do you order?", "order_twice: First?", "order_twice: Second?"];
     if (version === MODERN) expect(asked.sort()).toEqual(expected);
     else expect(asked).toHaveLength(3);
@@ -140,7 +140,7 @@ describe.each(ASKING)("a host of %s with a server of %s", (version, as) => {
 });
 
 describe.each(HOSTS)("a host of %s", (version) => {
-  test("hears of changed lists and resources", async () => {
+  test("is notified of changed lists and resources", async () => {
     const heard: string[] = [];
     const client = await hostOf(version, "/mcp", {
       onToolsChanged: () => heard.push("tools"),
@@ -190,7 +190,7 @@ describe("the official client as host", () => {
     return client;
   }
 
-  test("sees the answer although the connection is cut three times during the call", async () => {
+  test("gets the result although the connection is cut three times during the call", async () => {
     const client = await officialHost(proxy.url("/mcp"));
     // The server takes each step when the host has seen the one before, over a connection that is not cut.
     const pacing = await connect(lab.url(), ME);
@@ -210,7 +210,7 @@ describe("the official client as host", () => {
     for (const connections of cuts) expect(connections).toBeGreaterThan(0);
   });
 
-  test("sees the answer although the server is killed and started again during the call", async () => {
+  test("gets the result although the server is killed and started again during the call", async () => {
     const worker = await startWorker({
       entry: "test/worker/fixtures/durable-calls.ts",
       objects: { MCP: "McpObject", HASTY: "HastyObject", EFFECTS: "Effects" },
@@ -223,7 +223,7 @@ describe("the official client as host", () => {
     expect(called).toMatchObject({ content: [{ text: "x x 1 1" }] });
   });
 
-  test("sees the answer although the server has forgotten the session", async () => {
+  test("gets the result although the server has lost the session", async () => {
     let sessions = 0;
     let calls = 0;
     await using server = await scripted(({ method, headers, message }, response) => {
@@ -246,7 +246,7 @@ describe("the official client as host", () => {
   });
 });
 
-test("a host of a version that the server has gets that version, without a conversion between", async () => {
+test("a host whose version the server supports uses that version, without conversion", async () => {
   const versions: unknown[] = [];
   await using server = await scripted(({ method, message }, response) => {
     if (message?.method === "initialize") {
@@ -264,7 +264,7 @@ test("a host of a version that the server has gets that version, without a conve
   expect(versions).toEqual(["2025-06-18"]);
 });
 
-test("a server that cannot be reached is an error of the first request, and a later one tries again", async () => {
+test("a server that cannot be reached causes an error of the first request, and a later request tries again", async () => {
   const line = (id: number) =>
     `${JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: ME } })}\n`;
   const { code, stdout } = await cli(["bridge", "http://127.0.0.1:9/mcp"], { input: line(1) + line(2) });
@@ -277,7 +277,7 @@ test("a server that cannot be reached is an error of the first request, and a la
   for (const { error } of answers) expect(error).toMatchObject({ code: -32603, data: { reason: "unreachable" } });
 });
 
-test("requests that were piped in are answered before the end, and other lines are reported", async () => {
+test("requests from a pipe get responses before the end, and other lines are reported", async () => {
   const params = { name: "add", arguments: { a: 1, b: 2 }, _meta: envelope };
   const call = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params });
   const lines = ["not json", call, '{"id":8}'];
@@ -328,7 +328,7 @@ const OPEN = [
   },
 ];
 
-describe.each(OPEN)("a bridge with an open $method", (request) => {
+describe.each(OPEN)("a bridge whose $method is still open", (request) => {
   test("ends with its server when the host closes the input", { timeout: 30_000 }, async () => {
     const { child, server, ended } = await hanging(request);
     child.stdin?.end();

@@ -13,23 +13,23 @@ beforeAll(async () => {
 });
 afterAll(() => lab[Symbol.asyncDispose]());
 
-describe.each(["HTTP", "stdio"])("over %s", (transport) => {
+describe.each(["HTTP", "stdio"])("the commands call and list over %s", (transport) => {
   const run = (...args: string[]) => {
     const [command = "", ...rest] = args;
     return transport === "HTTP" ? cli([command, lab.url(), ...rest]) : withServer(args);
   };
 
-  test("call converts options to the types of the tool and prints the text of the result", async () => {
+  test("convert options to the types of the tool and print the text of the result", async () => {
     expect(await run("call", "add", "--a", "1", "--b", "2.5")).toEqual({ code: 0, stdout: "3.5\n", stderr: "" });
   });
 
-  test("call --json prints the whole result and nothing else", async () => {
+  test("print only the whole result with --json", async () => {
     const { code, stdout, stderr } = await run("call", "add", "--a", "1", "--json", "--b", "2");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ content: [{ type: "text", text: "3" }] });
   });
 
-  test("a tool that fails exits with 1, and its text is still the output", async () => {
+  test("exit with 1 if the tool fails, with its text as output", async () => {
     const { code, stdout, stderr } = await run("call", "fail", "--yes");
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
@@ -38,7 +38,7 @@ describe.each(["HTTP", "stdio"])("over %s", (transport) => {
     });
   });
 
-  test("list shows what the server offers, and --json gives it whole", async () => {
+  test("show what the server offers, and all of it with --json", async () => {
     const { code, stdout } = await run("list");
     expect(code).toBe(0);
     expect(stdout).toContain("Tools\n  add(a: number, b: number) read-only\n  fail() may destroy\n");
@@ -48,13 +48,13 @@ describe.each(["HTTP", "stdio"])("over %s", (transport) => {
     expect(offer).toMatchObject({ server: { info: { name: "client-lab" } }, resources: { length: 4 } });
   });
 
-  test("--as uses the version", async () => {
+  test("use the version of --as", async () => {
     const { stdout } = await run("list", "--json", "--as", "2025-03-26");
     expect(JSON.parse(stdout).server.protocolVersion).toBe("2025-03-26");
   });
 });
 
-test("a server that describes some of its tools and prompts wrongly can be listed and used", async () => {
+test("a server that describes some of its tools and prompts wrongly can be listed and called", async () => {
   const program = `
     const tools = [
       { name: "none", inputSchema: null },
@@ -91,24 +91,24 @@ test("a server that describes some of its tools and prompts wrongly can be liste
   expect((await cli(["types", ...server])).code).toBe(0);
 });
 
-test("list with a kind shows only that", async () => {
+test("list with a kind shows only definitions of this kind", async () => {
   const { stdout } = await withServer(["list", "prompts"]);
   expect(stdout).toBe("Prompts\n  explain(language?)\n");
 });
 
-test("the command of a server may be quoted", async () => {
+test("the command of a server can be given in one quoted argument", async () => {
   const quoted = SERVER.map((word) => `"${word}"`).join(" ");
   expect(await cli(["call", quoted, "add", "--a", "1", "--b", "2"])).toMatchObject({ code: 0, stdout: "3\n" });
 });
 
-test("arguments are read from --json-args and from standard input; options win", async () => {
+test("arguments are read from --json-args and from standard input, and options take precedence", async () => {
   const piped = await withServer(["call", "add", "-", "--b", "5"], { input: '{"a": 1, "b": 2}' });
   expect(piped).toMatchObject({ code: 0, stdout: "6\n" });
   const given = await withServer(["call", "add", "--json-args", '{"a": 1}', "--b", "5"]);
   expect(given).toMatchObject({ code: 0, stdout: "6\n" });
 });
 
-test("the log of a server is shown when one of its tools fails, because the client learns little of an exception", async () => {
+test("the log of a server is shown when one of its tools fails, because the client gets no details of an exception", async () => {
   const [core, node] = ["core", "node"].map((room) =>
     JSON.stringify(new URL(`../../src/${room}/index.ts`, import.meta.url).href),
   );
@@ -129,47 +129,51 @@ test("--help of a tool shows its arguments", async () => {
   expect(stdout).toContain("--stepMs <integer>  (required)");
 });
 
-test("a call that may destroy is refused without a terminal and without --yes, and made with it", async () => {
+test("a call that may be destructive is refused without a terminal and --yes, and made with --yes", async () => {
   const refused = await withServer(["call", "charge", "--key", "k"]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("charge may delete or overwrite something");
+  expect(refused.stderr).toContain("charge may delete or overwrite data");
   expect(await withServer(["call", "charge", "--key", "k", "--yes"])).toMatchObject({ code: 0, stdout: "charged\n" });
 });
 
 test.each<[string, string[], number, string]>([
   ["a tool that the server lacks", ["call", "ad"], 2, 'no tool "ad". Did you mean "add"?'],
-  ["an argument that is missing", ["call", "add", "--a", "1"], 2, "Missing: --b."],
+  ["a missing argument", ["call", "add", "--a", "1"], 2, "Missing: --b."],
   ["an argument of the wrong type", ["call", "add", "--a", "x", "--b", "1"], 2, '--a: "x" is not a number.'],
   ["an option that the tool lacks", ["call", "add", "--c", "1"], 2, "unknown option '--c'"],
   ["arguments that are not an object", ["call", "add", "--json-args", "[]"], 2, "must be a JSON object"],
   ["an unknown version", ["list", "--as", "2020-01-01"], 2, "2026-07-28"],
-  ["a time without a unit that exists", ["list", "--timeout", "5x"], 2, "Write a time"],
+  ["a time with an unknown unit", ["list", "--timeout", "5x"], 2, "Write a time"],
   ["a server that ends", ["call", "crash", "--yes"], 4, "closed"],
   ["a time that passes", ["call", "never", "--yes", "--timeout", "300ms"], 5, "300 ms (--timeout)"],
-])("exit code for %s", async (_, args, code, text) => {
+])("the exit code is right for %s", async (_, args, code, text) => {
   const ran = await withServer(args);
   expect([ran.code, ran.stdout]).toEqual([code, ""]);
   expect(ran.stderr).toContain(text);
 });
 
 test.each([
-  ["call", "--jsn", 'There is no option "--jsn". Did you mean "--json"? All: mcp-edge call --help'],
-  ["prompt", "--tiemout=5", 'There is no option "--tiemout". Did you mean "--timeout"? All: mcp-edge prompt --help'],
+  ["call", "--jsn", 'There is no option "--jsn". Did you mean "--json"? List all: mcp-edge call --help'],
+  [
+    "prompt",
+    "--tiemout=5",
+    'There is no option "--tiemout". Did you mean "--timeout"? List all: mcp-edge prompt --help',
+  ],
 ])("%s with the unknown option %s in place of the server proposes the nearest one", async (name, option, text) => {
   const { code, stderr } = await cli([name, option, "http://127.0.0.1:9/mcp", "add"]);
   expect([code, stderr]).toEqual([2, `mcp-edge: ${text}\n`]);
 });
 
-test("a server that wants to ask is an error without a terminal, which says so", async () => {
+test("a server that asks a question without a terminal causes an error with the reason", async () => {
   const { code, stderr } = await withServer(["call", "order", "--yes"]);
   expect(code).toBe(3);
-  expect(stderr).toContain("The server wants to ask you something");
+  expect(stderr).toContain("The server needs to ask you a question");
 });
 
 test.each([
   ["localhost:8787/mcp", "http://localhost:8787/mcp"],
   ["example.com", "https://example.com"],
-])("an address without its scheme gets a hint: %s", async (server, url) => {
+])("an address without a scheme causes a hint: %s", async (server, url) => {
   const { code, stderr } = await cli(["list", server]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`Did you mean ${url}?`)]);
 });
@@ -177,19 +181,19 @@ test.each([
 test.each([
   ["call", "tools"],
   ["prompt", "prompts"],
-])("%s without a name says how to find one", async (command, what) => {
+])("%s without a name causes an error with the command to find one", async (command, what) => {
   const { code, stderr } = await cli([command, "--", "node", "server.js"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`mcp-edge list "node server.js" ${what}\n`)]);
 });
 
-test("exit code 4 for a server that cannot be reached, with the reason", async () => {
+test("a server that cannot be reached causes exit code 4 and the reason", async () => {
   const ran = await cli(["list", "http://127.0.0.1:9/mcp"]);
   expect([ran.code, ran.stdout]).toEqual([4, ""]);
   expect(ran.stderr).toMatch(/^mcp-edge: /);
   expect(await cli(["list", "--", "no-such-program-here"])).toMatchObject({ code: 4, stdout: "" });
 });
 
-test("exit code 3 for an error of the server, with its code", async () => {
+test("an error of the server causes exit code 3 and shows its code", async () => {
   await using refusing = await scripted(({ message }, response) =>
     json(response, 200, { jsonrpc: "2.0", id: message?.id, error: { code: -32603, message: "closed today" } }),
   );
@@ -198,14 +202,14 @@ test("exit code 3 for an error of the server, with its code", async () => {
   expect(ran.stderr).toContain("error -32603: closed today");
 });
 
-test("secrets are not sent over plain http beyond loopback", async () => {
+test("secrets are not sent over plain http except to loopback addresses", async () => {
   const ran = await cli(["list", "http://example.invalid/mcp", "--header", "Authorization: Bearer abc"]);
   expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain("Authorization would be sent over http:");
+  expect(ran.stderr).toContain("Authorization would be sent unencrypted (http:)");
   expect(ran.stderr).not.toContain("abc");
 });
 
-test("an error names the address without the secrets in it", async () => {
+test("an error contains the address without its secrets", async () => {
   const { stderr } = await cli(["list", "http://127.0.0.1:9/mcp?api_key=abcdef&page=2"]);
   expect(stderr).toContain("http://127.0.0.1:9/mcp?api_key=[redacted]&page=2");
   expect(stderr).not.toContain("abcdef");
@@ -221,7 +225,7 @@ test("--header is sent with every request", async () => {
   expect(new Set(seen)).toEqual(new Set(["a: b"]));
 });
 
-test("--debug shows no header that the user has given, no proof, and no value of a query, also if the server repeats them", async () => {
+test("--debug shows no header from the user, no proof, and no value of a query, even if the server repeats them", async () => {
   await using server = await scripted(({ method, message }, response) => {
     const id = message?.id;
     if (method !== "POST") return json(response, 405, {});
@@ -267,7 +271,7 @@ test("--debug logs each message with direction, era, method, id and size to stan
 });
 
 test.each([["list"], ["list", "x", "--timeout", "0"], ["list", "x", "--bogus"]])(
-  "with --json, a wrong command line is an error in JSON as well: %j",
+  "with --json a wrong command line is reported as JSON: %j (%#)",
   async (...words) => {
     const { code, stdout, stderr } = await cli([...words, "--json"]);
     expect(code).toBe(2);
@@ -277,25 +281,25 @@ test.each([["list"], ["list", "x", "--timeout", "0"], ["list", "x", "--bogus"]])
   },
 );
 
-describe("--env", () => {
+describe("the option --env", () => {
   const SECRET = "horse-battery-staple";
   const run = (...more: string[]) => withServer(["call", "environment", "--yes", ...more]);
 
-  test("sets variables of the server, or passes on those of the user", async () => {
+  test("sets variables of the server, or passes on the user's own variables", async () => {
     const { stdout } = await withServer(["call", "environment", "--yes", "--env", "CITY=Bern=x", "--env", "MINE"], {
       env: { MINE: "passed on" },
     });
     expect(JSON.parse(stdout).env).toMatchObject({ CITY: "Bern=x", MINE: "passed on" });
   });
 
-  test("is the result of a tool that returns it, and not in --debug", async () => {
+  test("is shown in the result of a tool that returns it, and not in --debug", async () => {
     const { stdout, stderr } = await run("--debug", "--env", `PIN=${SECRET}`);
     expect(JSON.parse(stdout).env.PIN).toBe(SECRET);
     expect(stderr).toContain("[redacted]");
     expect(stderr).not.toContain(SECRET);
   });
 
-  test.each([[], ["--debug"], ["--json"]])("is not in the log of a server that ends: %j", async (...more) => {
+  test.each([[], ["--debug"], ["--json"]])("is redacted in the log of a server that ends: %j", async (...more) => {
     const program = "console.error('the value is', process.env.PIN); process.exit(4)";
     const ran = await cli(["list", "--env", `PIN=${SECRET}`, ...more, "--", NODE, "-e", program]);
     expect(ran.code).toBe(4);
@@ -304,9 +308,9 @@ describe("--env", () => {
   });
 
   test.each([
-    [["--env", "=x"], "write a variable as NAME=VALUE"],
-    [["--env", "NO_SUCH_VARIABLE"], "your environment has no such variable"],
-  ])("is refused: %j", async (more, text) => {
+    [["--env", "=x"], "write NAME=VALUE, or NAME"],
+    [["--env", "NO_SUCH_VARIABLE"], "this variable is not set in your environment"],
+  ])("is refused with an invalid value: %j", async (more, text) => {
     const ran = await run(...more);
     expect([ran.code, ran.stdout]).toEqual([2, ""]);
     expect(ran.stderr).toContain(text);
@@ -316,7 +320,7 @@ describe("--env", () => {
     [["types"], 0],
     [["check", "--no-suite", "--json"], 0],
     [["server-json", "--print", "--name", "io.github.ada/it", "--out", "no-such-file.json"], 2],
-  ])("reaches the server of %j", async (words, expected) => {
+  ])("sets variables for the server of %j", async (words, expected) => {
     // Without the variable the server does not start.
     const [node = "", script = ""] = SERVER;
     const program = `if (process.env.PIN !== "1234") process.exit(9); import(${JSON.stringify(script)});`;
@@ -325,22 +329,22 @@ describe("--env", () => {
     const { code, stderr } = await cli([...words, "--env", "PIN=1234", ...server]);
     expect({ code, stderr }).toEqual({
       code: expected,
-      stderr: expected === 0 ? expect.any(String) : expect.stringContaining("The registry needs an address"),
+      stderr: expected === 0 ? expect.any(String) : expect.stringContaining("The registry requires a public URL"),
     });
   });
 
   test("is refused for a server with a URL", async () => {
     const ran = await cli(["list", lab.url(), "--env", "A=b"]);
     expect([ran.code, ran.stdout]).toEqual([2, ""]);
-    expect(ran.stderr).toContain("--env is for servers that are a command");
+    expect(ran.stderr).toContain("--env is only for servers that are started by a command");
   });
 });
 
-describe("a server that cannot be started", () => {
+describe("servers that cannot be started", () => {
   test.each([
     ["no-such-program-here", 'The command "no-such-program-here" was not found.'],
-    ["/etc/passwd", 'The command "/etc/passwd" may not be run.'],
-  ])("is named: %s", async (command, text) => {
+    ["/etc/passwd", 'The command "/etc/passwd" cannot be run: permission denied.'],
+  ])("a server that cannot be started is reported with its command: %s", async (command, text) => {
     const { code, stdout, stderr } = await cli(["list", "--", command]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toContain(`mcp-edge: ${text}`);
@@ -351,7 +355,7 @@ describe("a server that cannot be started", () => {
     ["at once", "console.error('first line\\nlast words'); process.exit(3)"],
     [
       "after it has closed its input",
-      // The answer comes after that, so the next message of the client cannot be written.
+      // The response comes after that, so the next message of the client cannot be written.
       `const fs = require("fs");
       const bytes = Buffer.alloc(65_536);
       const { id } = JSON.parse(bytes.toString("utf8", 0, fs.readSync(0, bytes)).split("\\n")[0]);
@@ -359,15 +363,15 @@ describe("a server that cannot be started", () => {
       console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
       setTimeout(() => { console.error("first line\\nlast words"); process.exit(3); }, 300);`,
     ],
-  ])("and ends %s is reported with its whole log, once", async (_, program) => {
+  ])("a server that ends %s is reported once with its whole log", async (_, program) => {
     const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);
     expect([code, stdout]).toEqual([4, ""]);
     expect(stderr).toMatch(
-      /^mcp-edge: .* The server process ended with exit code 3\. It had written to stderr: first line\n {2}\| last words\n$/,
+      /^mcp-edge: .* The server process ended with exit code 3\. Its last output on stderr: first line\n {2}\| last words\n$/,
     );
   });
 
-  test("in time is reported with its log", async () => {
+  test("a server that does not start in time is reported with its log", async () => {
     const program = "console.error('waiting for the database'); setInterval(() => {}, 1000)";
     const { code, stderr } = await cli(["list", "--timeout", "2s", "--", NODE, "-e", program]);
     expect(code).toBe(5);
@@ -375,7 +379,7 @@ describe("a server that cannot be started", () => {
   });
 });
 
-describe("a server that accepts no more requests for now", () => {
+describe("a server with a rate limit", () => {
   /** Refuses everything after the handshake. */
   const refusing = (headers: Record<string, string>, body: (id: unknown) => unknown) =>
     scripted(({ message }, response) => {
@@ -387,7 +391,7 @@ describe("a server that accepts no more requests for now", () => {
   test.each<[string, (id: unknown) => unknown]>([
     ["with a message of the protocol", message],
     ["with another body", () => ({ detail: "slow down" })],
-  ])("%s: the error says when to try again, also with --json", async (_, body) => {
+  ])("responds %s, and the error has the time for a new attempt", async (_, body) => {
     await using server = await refusing({ "retry-after": "17" }, body);
     const ran = await cli(["list", server.url, "tools"]);
     expect([ran.code, ran.stdout]).toEqual([4, ""]);
@@ -397,15 +401,15 @@ describe("a server that accepts no more requests for now", () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { exitCode: 4, httpStatus: 429, retryAfterSeconds: 17 } });
   });
 
-  test("without a time: the error says so", async () => {
+  test("responds without a time, and the error says so", async () => {
     await using server = await refusing({}, message);
     const { code, stdout, stderr } = await cli(["list", server.url, "tools", "--json"]);
     expect(code).toBe(4);
-    expect(stderr).toContain("Try again later. The server does not say when.");
+    expect(stderr).toContain("Try again later; the server does not say when.");
     expect(JSON.parse(stdout).error).not.toHaveProperty("retryAfterSeconds");
   });
 
-  test("Retry-After is a number of seconds or a date", () => {
+  test("can send Retry-After as a number of seconds or a date", () => {
     const nowMs = Date.parse("2026-11-22T12:00:00Z");
     expect(toSeconds("120", nowMs)).toBe(120);
     expect(toSeconds("Sun, 22 Nov 2026 12:01:30 GMT", nowMs)).toBe(90);

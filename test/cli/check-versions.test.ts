@@ -1,4 +1,4 @@
-/** `mcp-edge check` with servers that answer `initialize` or `server/discover` as an unknown method. */
+/** `mcp-edge check` with servers that refuse `initialize` or `server/discover` as an unknown method. */
 import { expect, test } from "vitest";
 import { CACHED, discovered, json, result, scripted } from "../client/scripted.ts";
 import { cli } from "./run.ts";
@@ -19,7 +19,7 @@ test("a modern server that refuses initialize as unknown is checked in its versi
   ]);
   expect(rows.find(({ version }) => version === "2025-11-25")).toMatchObject({
     status: "not-applicable",
-    detail: "the server does not have this version: The server answered with error -32601: unknown",
+    detail: "the server does not support this version: The server returned error -32601: unknown",
   });
   expect(code).toBe(0);
 });
@@ -30,7 +30,7 @@ test("a server that refuses every version fails, with the reason", async () => {
     return json(response, 200, { jsonrpc: "2.0", id: message?.id, error: { code: -32601, message: "unknown" } });
   });
   const { code, stderr } = await cli(["check", server.url, "--no-suite"]);
-  expect(stderr).toContain("none of the versions that mcp-edge knows");
+  expect(stderr).toContain("none of the protocol versions that mcp-edge supports");
   expect(stderr).toContain("error -32601: unknown");
   expect(code).toBe(3);
 });

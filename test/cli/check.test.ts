@@ -22,7 +22,7 @@ async function check(...args: readonly string[]): Promise<{ code: number | null;
   return { code, rows: stdout === "" ? [] : ((JSON.parse(stdout) as { rows?: Row[] }).rows ?? []), stderr };
 }
 
-describe("the reference server", () => {
+describe("check with the reference server", () => {
   let worker: Workerd;
   beforeAll(async () => {
     worker = await Workerd.start({ entry: "src/reference/index.ts", objects: ["McpObject"] });
@@ -54,7 +54,7 @@ describe("the reference server", () => {
   });
 });
 
-test("a server that lacks the tools of the suite's test server gets no warning for that", {
+test("a server without the tools of the suite's test server gets no warning about them", {
   timeout: 180_000,
 }, async () => {
   const source = `
@@ -71,13 +71,13 @@ test("a server that lacks the tools of the suite's test server gets no warning f
   expect(rows.filter(({ status }) => status === "failed" || status === "warning")).toEqual([]);
   expect(code).toBe(0);
   const stateless = rows.find(({ name }) => name === "server-stateless");
-  expect(stateless?.detail).toMatch(/^\d+ checks; \d+ more need tools of the suite's own test server$/);
+  expect(stateless?.detail).toMatch(/^\d+ checks; \d+ more require tools of the suite's own test server$/);
 });
 
 test("a server over stdio gets the checks of mcp-edge, as a table", async () => {
   const { code, stdout, stderr } = await withServer(["check"]);
   expect(code).toBe(0);
-  expect(stderr).toBe("The official suite calls servers over HTTP only, so only the checks of mcp-edge run.\n");
+  expect(stderr).toBe("The official suite tests only servers over HTTP, so only the checks of mcp-edge are run.\n");
   expect(stdout).toMatch(/^2024-11-05\n {2}✓ connect +client-lab 1\.2\.3\n/);
   expect(stdout).toMatch(/\n\d+ passed, 0 failed, \d+ warning, 0 not applicable\n$/);
 });
@@ -120,18 +120,30 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
     'type "object"',
   ],
   [
-    "requires what does not exist",
+    "requires an undefined property",
     tool({ inputSchema: { type: "object", required: ["x"] } }),
     "tool-definitions",
     "failed",
     'lists "x" as required but does not define it',
   ],
-  ["describes no tool", tool({ description: "" }), "tool-definitions", "warning", "without a description: a"],
-  ["answers methods that do not exist", { "mcp-edge/no-such-method": {} }, "unknown-method", "failed", "-32601"],
-  ["runs tools that do not exist", { "tools/call": { content: [] } }, "unknown-tool", "failed", "succeeds"],
-  ["calls that a failed tool", { "tools/call": { content: [], isError: true } }, "unknown-tool", "warning", "-32602"],
-  ["sends a list that is none", { "tools/list": { tools: {} } }, "lists", "failed", "tools/list"],
-])("finds that a server %s", async (_, results, name, status, detail) => {
+  [
+    "has tools without descriptions",
+    tool({ description: "" }),
+    "tool-definitions",
+    "warning",
+    "so models do not know what they do: a",
+  ],
+  ["returns results for unknown methods", { "mcp-edge/no-such-method": {} }, "unknown-method", "failed", "-32601"],
+  ["runs unknown tools", { "tools/call": { content: [] } }, "unknown-tool", "failed", "succeeds"],
+  [
+    "reports an unknown tool as failed",
+    { "tools/call": { content: [], isError: true } },
+    "unknown-tool",
+    "warning",
+    "-32602",
+  ],
+  ["sends a list that is not an array", { "tools/list": { tools: {} } }, "lists", "failed", "tools/list"],
+])("check finds that a server %s", async (_, results, name, status, detail) => {
   const { code, rows } = await check("--no-suite", ...faulty({ ...GOOD_CALL, ...results }));
   const found = rows.find((row) => row.name === name && row.version === "2025-11-25");
   expect(found).toMatchObject({ source: "mcp-edge", status, detail: expect.stringContaining(detail) });
@@ -186,7 +198,9 @@ test("the suite finds an invalid message that the client would accept", { timeou
   expect(initialize).toMatchObject({ status: "failed", detail: expect.stringContaining("wire-schema-valid") });
 });
 
-test("a scenario that fails runs once more, alone, and its second outcome counts", { timeout: 120_000 }, async () => {
+test("a scenario that fails runs once more, alone, and its second outcome is reported", {
+  timeout: 120_000,
+}, async () => {
   let wrong = 0;
   using server = await serverThatSays((client) => {
     // The scenarios that use the official client, which checks what it gets.
@@ -196,12 +210,12 @@ test("a scenario that fails runs once more, alone, and its second outcome counts
   });
   const { code, rows } = await check(server.url);
   expect(wrong).toBe(1);
-  // This server answers under every host name.
+  // This server responds under every host name.
   const failed = rows.filter(({ status }) => status === "failed").map(({ name }) => name);
   expect([code, failed]).toEqual([3, ["dns-rebinding-protection"]]);
 });
 
-test("a server that cannot be reached, or has no version in common, does not pass", async () => {
+test("a server that cannot be reached, or has no version in common with check, does not pass", async () => {
   expect(await cli(["check", "http://127.0.0.1:9/mcp", "--no-suite"])).toMatchObject({ code: 4, stdout: "" });
   const none = await check(
     "--no-suite",

@@ -18,10 +18,10 @@ test("read prints the text of a resource, and --json the whole result", async ()
   expect(JSON.parse(stdout)).toMatchObject({ contents: [{ uri: "test://notes/2", text: "This is note 2." }] });
 });
 
-test("a resource that does not exist is an error of the server", async () => {
+test("a resource that does not exist causes an error of the server", async () => {
   const { code, stdout, stderr } = await withServer(["read", "test://notes/9"]);
   expect([code, stdout]).toEqual([3, ""]);
-  expect(stderr).toContain("The server answered with error -32602:");
+  expect(stderr).toContain("The server returned error -32602:");
 });
 
 test("prompt takes its arguments as options and prints the messages", async () => {
@@ -40,7 +40,7 @@ test("complete prints the suggestions for prompts and for templates", async () =
   expect(await withServer(["complete", "explain", "language", "--context", "x"])).toMatchObject({ code: 2 });
 });
 
-test("ping measures servers of both eras", async () => {
+test("ping measures the response times of servers of both eras", async () => {
   for (const version of [FIRST, "2026-07-28"]) {
     const { code, stdout } = await withServer(["ping", "--json", "--as", version]);
     expect(code).toBe(0);
@@ -85,7 +85,7 @@ test("listen prints each notification as a line of JSON, and ends after --count"
     server,
   ];
   const { code, stdout, stderr } = await cli(args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "Listening. Ctrl-C ends.\n" });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "Listening. Press Ctrl-C to exit.\n" });
   expect(
     stdout
       .trimEnd()
@@ -111,7 +111,7 @@ test("listen ends with an error when the stream of notifications is refused", as
 });
 
 test.each([["nosuch"], ["nosuch", "--help"], ["lst", "--help"]])(
-  "mcp-edge %s %s is an error that names the nearest command",
+  "mcp-edge %s %s causes an error with the nearest command",
   async (...args) => {
     const { code, stdout, stderr } = await cli(args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -121,7 +121,7 @@ test.each([["nosuch"], ["nosuch", "--help"], ["lst", "--help"]])(
   },
 );
 
-describe("a program that stops reading", () => {
+describe("a reader that stops reading the output", () => {
   test("ends the command without an error", () => {
     const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {
       encoding: "utf8",
@@ -129,7 +129,7 @@ describe("a program that stops reading", () => {
     expect(stderr).toBe("");
   });
 
-  test("ends the process of a server too, also one that ignores the end of its input and SIGTERM", async () => {
+  test("ends the process of a server too, even if it ignores the end of its input and SIGTERM", async () => {
     const server = `
       process.on("SIGTERM", () => undefined);
       const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
@@ -150,12 +150,12 @@ describe("a program that stops reading", () => {
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const [first = ""] = line.toString().split("\n");
     child.stdout.destroy();
-    expect([await ended, stderr.join("")]).toEqual([0, "Listening. Ctrl-C ends.\n"]);
+    expect([await ended, stderr.join("")]).toEqual([0, "Listening. Press Ctrl-C to exit.\n"]);
     expect(isAlive(Number(JSON.parse(first).params.data))).toBe(false);
   });
 });
 
-test("a tool may have arguments that are options of the program itself", async () => {
+test("a tool can have arguments with the names of the program's options", async () => {
   const tool = {
     name: "release",
     inputSchema: { type: "object", properties: { version: { type: "string" } } },
@@ -176,7 +176,7 @@ test("a tool may have arguments that are options of the program itself", async (
   expect((await cli(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
 });
 
-test("completion knows commands, options and their values", async () => {
+test("completion covers commands, options and their values", async () => {
   const words = async (...all: string[]) => (await cli(["__complete", ...all])).stdout.split("\n").filter(Boolean);
   expect(await words("c")).toEqual(["call", "check", "check-config", "complete", "completion", "connect"]);
   expect(await words("list", "--j")).toEqual(["--json"]);
@@ -193,7 +193,7 @@ test.each(Object.keys(SCRIPTS))("the completion script for %s is printed", async
 });
 
 test.each(["call", "prompt"])(
-  "every option of %s is known, so that an argument of the same name gets a prefix",
+  "every option of %s is recognised, so that an argument with the same name gets a prefix",
   (name) => {
     const { options = [] } = createProgram().commands.find((each) => each.name() === name) ?? {};
     const names = options.filter(({ negate }) => !negate).map(({ long }) => long?.slice(2));
@@ -203,7 +203,7 @@ test.each(["call", "prompt"])(
 
 const names = COMMANDS.flatMap(({ commands }) => commands.map(({ name }) => name));
 
-test.each(["", ...names])("help of %j", (name) => {
+test.each(["", ...names])("--help of %j is unchanged", (name) => {
   const program = createProgram();
   const command = program.commands.find((each) => each.name() === name) ?? program;
   expect(command.configureHelp({ helpWidth: 100 }).helpInformation()).toMatchSnapshot();

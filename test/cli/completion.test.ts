@@ -39,8 +39,8 @@ const START = {
   },
 } as const;
 
-describe.each(["bash", "zsh"] as const)("in %s", (shell) => {
-  test.each(CASES)("%j and a tab become %j", async (typed, completed) => {
+describe.each(["bash", "zsh"] as const)("completion in %s", (shell) => {
+  test.each(CASES)("completes %j to %j on a tab", async (typed, completed) => {
     const { options, lines } = START[shell];
     using screen = new Screen(options, { ...env, PS1: "first> " }, [findProgram(shell)], folder);
     await screen.shows("first> ");
@@ -52,7 +52,7 @@ describe.each(["bash", "zsh"] as const)("in %s", (shell) => {
   });
 });
 
-/** Names that a stranger's `.mcp.json` may have, which a shell would run, or take for an option or a path. */
+/** Names that an untrusted `.mcp.json` can have, which a shell would run, or take for an option or a path. */
 const HOSTILE_NAMES = [
   "a$(touch owned)",
   "a;touch owned",
@@ -98,8 +98,8 @@ test("the script for bash quotes the words that it gets", async () => {
   expect([ran.stdout, ran.stderr]).toEqual(["a$(echo ran) b\n", ""]);
 });
 
-describe("in fish", () => {
-  test.each(CASES)("%j is completed to %j", (typed, completed) => {
+describe("completion in fish", () => {
+  test.each(CASES)("completes %j to %j", (typed, completed) => {
     const script = `mcp-edge completion fish | source; complete -C ${JSON.stringify(typed)}`;
     const { stdout, stderr } = spawnSync(findProgram("fish"), ["--no-config", "-c", script], {
       encoding: "utf8",
@@ -109,7 +109,7 @@ describe("in fish", () => {
     expect({ stdout, stderr }).toEqual({ stdout: `${completed.split(" ").at(-1)}\n`, stderr: "" });
   });
 
-  test("an option is completed to all that begin like it", () => {
+  test("offers all options that begin with the typed text", () => {
     const script = 'mcp-edge completion fish | source; complete -C "mcp-edge list --he"';
     const { stdout } = spawnSync(findProgram("fish"), ["--no-config", "-c", script], {
       encoding: "utf8",

@@ -1,4 +1,4 @@
-/** What a stranger's file of servers makes known before it is used, and what of it is written elsewhere. */
+/** What is shown of an untrusted file of servers before it is used, and what of it is written elsewhere. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function run(args: readonly string[], mcpServers: object) {
 /** A variable, as it stands in a file. */
 const variable = (name: string) => `$\{${name}}`;
 
-test("the variables and the folder that a file sets for a command are named before it runs, without their values", async () => {
+test("variables and the folder that a file sets for a command are shown before it runs, without the variables' values", async () => {
   const dice = { command: "node", args: ["dice.js"], env: { NODE_OPTIONS: "--import ./v4lue.js" }, cwd: "./elsewhere" };
   const { code, stderr } = await run(["list", "dice"], { dice });
   expect(stderr).toContain("  dice: node dice.js (sets the variables NODE_OPTIONS; runs in ./elsewhere)\n");
@@ -28,13 +28,13 @@ test("the variables and the folder that a file sets for a command are named befo
   expect(code).toBe(2);
 });
 
-test("a command is shown to its end before it runs", async () => {
+test("a command is shown in full before it runs", async () => {
   const args = ["-c", `true ${"x".repeat(1_000)}; touch the-end`];
   const { stderr } = await run(["list", "dice"], { dice: { command: "sh", args } });
   expect(stderr).toContain("; touch the-end\n");
 });
 
-test("connect writes a configured server under its name, and no values of variables or headers", async () => {
+test("connect writes a configured server under its name, without values of variables or headers", async () => {
   const servers = {
     plain: { command: "uvx", args: ["dice"] },
     set: { command: "uvx", args: ["dice"], env: { TOKEN: "s3cret-in-file" } },
@@ -48,7 +48,7 @@ test("connect writes a configured server under its name, and no values of variab
   });
   for (const args of [["filled"], ["remote"], ["set", "--project"], ["filled", "--print"]]) {
     const { code, stdout, stderr } = await run(["connect", "vscode", ...args, "--yes"], servers);
-    expect(stderr).toMatch(/ has variables or headers, whose values may be secrets/);
+    expect(stderr).toMatch(/ has variables or headers. Their values may be secrets/);
     expect(stdout + stderr).not.toContain("s3cret");
     expect(code).toBe(2);
   }

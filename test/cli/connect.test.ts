@@ -27,7 +27,7 @@ import { CLI, cli, cliProcess, SERVER } from "./run.ts";
 const base = mkdtempSync(join(tmpdir(), "mcp-edge-connect-"));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-/** A home and a project of its own for each test. */
+/** A separate home and project for each test. */
 let home: string;
 let project: string;
 let env: Record<string, string | undefined>;
@@ -98,7 +98,7 @@ describe("setEntry", () => {
     expect(() => setEntry(text, "m", "n", ENTRY)).toThrow(SyntaxError);
   });
 
-  test("whatever the file holds, the entry is set and all other values stay", () => {
+  test("sets the entry and keeps all other values, whatever the file contains", () => {
     const name = fc.string({ minLength: 1 }).filter((each) => each !== "__proto__");
     const file = fc.dictionary(
       name,
@@ -171,14 +171,14 @@ test.each(Object.entries(FORMATS))("writes the entry of a URL and of a command f
   ]);
 });
 
-test("every host with a file is known to both tables", () => {
+test("every host with a file is in both tables", () => {
   const withFile = HOSTS.filter(({ entry }) => entry).map(({ name }) => name);
   const around = { platform: "linux", home: "/h", env: {}, cwd: "/c" } as const;
   expect(new Set(withFile)).toEqual(new Set(hostFiles(around).map(({ host }) => host)));
   expect(Object.keys(FORMATS)).toEqual(withFile);
 });
 
-test("--print prints the entry and changes nothing", async () => {
+test("--print prints the entry without changing files", async () => {
   const ran = await run("vscode", URL_OF, "--print", "--project");
   expect(ran.code).toBe(0);
   expect(JSON.parse(ran.stdout)).toEqual({ servers: { "example.com": { type: "http", url: URL_OF } } });
@@ -204,7 +204,7 @@ test("a server on this machine gets the name of the project in this folder", asy
   expect(JSON.parse((await run("cursor", URL_OF, "--print")).stdout)).toHaveProperty(["mcpServers", "example.com"]);
 });
 
-test("without a server, a project's own stdio entry is used, under the name of the project", async () => {
+test("without a server connect uses a project's own stdio entry, under the name of the project", async () => {
   write(join(project, "package.json"), '{ "name": "@me/dice" }');
   write(join(project, "src/stdio.ts"), "");
   const { code, stdout } = await run("cursor", "--print");
@@ -214,7 +214,7 @@ test("without a server, a project's own stdio entry is used, under the name of t
   });
 });
 
-test("a file keeps its comments, its mode and its link, the previous one stays beside it, and secrets are not shown", async () => {
+test("a file keeps its comments, its mode and its link, the previous file is kept, and secrets are not shown", async () => {
   const [path, link] = [join(home, "dotfiles/mcp.json"), join(home, ".cursor/mcp.json")];
   const before = `{
   // My servers.
@@ -238,26 +238,26 @@ test("a file keeps its comments, its mode and its link, the previous one stays b
   expect(readFileSync(`${path}.backup`, "utf8")).toBe(before);
   expect([statSync(path).mode & 0o777, lstatSync(link).isSymbolicLink()]).toEqual([0o640, true]);
   const again = await run("cursor", URL_OF, "--yes");
-  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("has this entry already")]);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("already has this entry")]);
 });
 
 test.each([
   [["cursr", URL_OF], 'Did you mean "cursor"?'],
   [[], "Name a host: claude-desktop, claude-code,"],
   [["cursor"], "has no src/stdio.ts"],
-  [["cursor", URL_OF], "Add --yes to write it, or --print."],
+  [["cursor", URL_OF], "Add --yes to change the file, or --print to only print the entry."],
   [["windsurf", URL_OF, "--project"], "Windsurf has no file in a project."],
   [["cursor", URL_OF, "--name", "a b"], "--name"],
-])("connect %j is a wrong command line and writes nothing", async (args, text) => {
+])("connect %j is a wrong command line and does not write files", async (args, text) => {
   const { code, stderr } = await run(...args);
   expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
   expect(existsSync(join(home, ".cursor"))).toBe(false);
 });
 
-describe("in a project that a stranger made", () => {
+describe("a project from an untrusted source", () => {
   const SCRIPT = "// { \n echo harmless\n";
 
-  test("a backup that is a link is not written through", async () => {
+  test("connect does not write files through a backup that is a link", async () => {
     const victim = join(home, ".bashrc");
     write(victim, SCRIPT);
     write(join(project, ".mcp.json"), '{ "mcpServers": {} } // $(touch owned)');
@@ -273,7 +273,7 @@ describe("in a project that a stranger made", () => {
     ["cursor", ".cursor/mcp.json"],
     ["vscode", ".vscode/mcp.json"],
     ["zed", ".zed/settings.json"],
-  ])("the file of %s is not changed through a link, and the message says where it leads", async (host, file) => {
+  ])("connect does not change the file of %s through a link, and names the target", async (host, file) => {
     const victim = join(home, "settings.json");
     const text = '{ "secret": "s3cret" }';
     write(victim, text);
@@ -285,7 +285,7 @@ describe("in a project that a stranger made", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  test("a folder that is a link out of the project is refused, also if the file does not exist", async () => {
+  test("connect refuses a folder that is a link out of the project, even if the file does not exist", async () => {
     mkdirSync(join(home, "outside"));
     symlinkSync(join(home, "outside"), join(project, ".cursor"));
     const { code, stderr } = await run("cursor", URL_OF, "--project", "--yes");
@@ -293,7 +293,7 @@ describe("in a project that a stranger made", () => {
     expect(readdirSync(join(home, "outside"))).toEqual([]);
   });
 
-  test("a link to another file of the project is refused as well", async () => {
+  test("connect refuses a link to another file of the project as well", async () => {
     write(join(project, "hook.sh"), "{}");
     symlinkSync(join(project, "hook.sh"), join(project, ".mcp.json"));
     const { code, stderr } = await run("claude-code", URL_OF, "--project", "--yes");
@@ -314,12 +314,12 @@ describe("in a project that a stranger made", () => {
     const words = line.split(" ");
     const server = words[0] === "types" || words[0] === "server-json" ? ["--", ...SERVER] : [];
     const { code, stderr } = await cli([...words, ...server], { cwd: project, env });
-    expect([code === 0, stderr]).toEqual([false, expect.stringContaining("is a link that leads nowhere")]);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining("is a broken link")]);
     expect(existsSync(victim)).toBe(false);
   });
 });
 
-test("each run keeps its own copy of the previous file", async () => {
+test("each run of connect keeps its own copy of the previous file", async () => {
   const path = join(home, ".cursor/mcp.json");
   write(path, "{}\n");
   for (const name of ["a", "b", "c"]) expect((await run("cursor", URL_OF, "--yes", "--name", name)).code).toBe(0);
@@ -334,9 +334,9 @@ test.each([
     "is not UTF-8 text",
   ],
   ["that is read-only", (path: string) => writeFileSync(path, "{}", { mode: 0o444 }), "is read-only"],
-  ["that is a link to nothing", (path: string) => symlinkSync(join(home, "nothing"), path), "leads nowhere"],
+  ["that is a link to nothing", (path: string) => symlinkSync(join(home, "nothing"), path), "broken link"],
   ["that is a folder", (path: string) => mkdirSync(path), "is not a file"],
-])("a file %s stays as it is, with a message that says why", async (_, prepare, reason) => {
+])("a file %s is not changed, and a message has the reason", async (_, prepare, reason) => {
   const path = join(home, ".cursor/mcp.json");
   mkdirSync(dirname(path));
   prepare(path);
@@ -346,33 +346,33 @@ test.each([
   expect([lstatSync(path).ino, readdirSync(dirname(path))]).toEqual([before.ino, ["mcp.json"]]);
 });
 
-test("of twelve processes that add an entry at once, each one says that it has written it, and every entry is there", async () => {
+test("if twelve processes add an entry at once, each reports success, and every entry is present", async () => {
   const names = Array.from({ length: 12 }, (_, at) => `server-${at}`);
   const ran = await Promise.all(
     names.map((name) => cliProcess(["connect", "cursor", URL_OF, "--yes", "--name", name], { cwd: project, env })),
   );
-  expect(ran.map(({ code, stderr }) => [code, stderr.includes("Written.")])).toEqual(names.map(() => [0, true]));
+  expect(ran.map(({ code, stderr }) => [code, stderr.includes("was changed.")])).toEqual(names.map(() => [0, true]));
   const { mcpServers } = JSON.parse(readFileSync(join(home, ".cursor/mcp.json"), "utf8"));
   expect(Object.keys(mcpServers).sort()).toEqual(names.toSorted());
 });
 
-test("a file that is not JSON is not touched", async () => {
+test("a file that is not JSON is not changed", async () => {
   const path = join(home, ".cursor/mcp.json");
   write(path, '{\n  "mcpServers": {\n');
   const { code, stderr } = await run("cursor", URL_OF, "--yes");
-  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is not JSON: line 2 is wrong")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("The file is not valid JSON: error in line 2")]);
   expect(readFileSync(path, "utf8")).toBe('{\n  "mcpServers": {\n');
 });
 
-test("in a terminal, the host is chosen, the change is shown, and no writes nothing", async () => {
+test("in a terminal, the host is chosen, the change is shown, and the answer no does not write files", async () => {
   const at = { HOME: home, XDG_CONFIG_HOME: "" };
   using screen = new Screen(["connect", "--name", "lab", "--", ...SERVER], at, [NODE, CLI], project);
-  await screen.shows("To which host shall the server be added?");
+  await screen.shows("To which host should the server be added?");
   screen.press(KEYS.down, KEYS.down);
   await screen.shows("● Cursor");
   screen.press(KEYS.enter);
   await screen.shows('+ "lab": {');
-  await screen.shows("Write this to");
+  await screen.shows("Change ");
   screen.press("n");
   expect(await screen.ended()).toBe(5);
   expect(existsSync(join(home, ".cursor"))).toBe(false);

@@ -41,7 +41,7 @@ const PROJECT = {
   type: "module",
 };
 
-test("mcpb packs one file that runs anywhere, with a manifest of its tools", { timeout: 60_000 }, async () => {
+test("mcpb packs one file that runs on its own, with a manifest of its tools", { timeout: 60_000 }, async () => {
   write(PROJECT);
   const ran = await run("mcpb");
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/^dice-1\.0\.0\.mcpb: 2 tools, [\d.]+ KiB\n$/)]);
@@ -77,7 +77,7 @@ test("mcpb packs one file that runs anywhere, with a manifest of its tools", { t
   expect(readFileSync(join(project, "again.mcpb")).equals(first)).toBe(true);
 });
 
-test("the manifest wants the Node that package.json wants", async () => {
+test("the manifest requires the Node version that package.json requires", async () => {
   write({ ...PROJECT, engines: { node: ">=22.18" } });
   await run("mcpb", "--out", "newer.mcpb");
   const unpacked = mkdtempSync(join(project, "newer-"));
@@ -86,7 +86,7 @@ test("the manifest wants the Node that package.json wants", async () => {
   expect(compatibility).toEqual({ runtimes: { node: ">=22.18" } });
 });
 
-/** Reads an archive by its directory, as unzip does; a program of its own, which shares no code with the writer. */
+/** Reads an archive by its directory, as unzip does; independent of the code that writes archives. */
 const UNZIP = `
 const { mkdirSync, readFileSync, writeFileSync } = require("node:fs");
 const { dirname, join } = require("node:path");
@@ -108,7 +108,7 @@ for (let count = bytes.readUInt16LE(end + 10); count > 0; count--) {
   at += 46 + name;
 }`;
 
-test("Ctrl-C ends mcpb and the server that it has started, and leaves no folder behind", async () => {
+test("Ctrl-C ends mcpb and the server that it has started, and removes the temporary folder", async () => {
   write(PROJECT);
   const temporary = mkdtempSync(join(project, "tmp-"));
   const slow = "for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => {}); setInterval(() => {}, 1_000);";
@@ -131,13 +131,13 @@ test.each<[string, object, readonly string[], string]>([
   ["an author", { ...PROJECT, author: undefined }, [], 'npm pkg set author="..."'],
   ["a version", { ...PROJECT, version: undefined }, [], "package.json has no version"],
   ["the entry", PROJECT, ["--entry", "src/none.ts"], "src/none.ts does not exist"],
-])("mcpb says that %s is missing", async (_, manifest, args, text) => {
+])("mcpb reports that %s is missing", async (_, manifest, args, text) => {
   write(manifest);
   const { code, stderr } = await run("mcpb", ...args);
   expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
 });
 
-test("mcpb says so if the entry cannot be bundled, or does not start", async () => {
+test("mcpb reports that the entry cannot be bundled, or does not start", async () => {
   write(PROJECT);
   writeFileSync(join(project, "src/wrong.ts"), 'import "./nowhere.ts";');
   writeFileSync(join(project, "src/ends.ts"), "process.exit(1);");
@@ -154,10 +154,10 @@ test("mcpb says so if the entry cannot be bundled, or does not start", async () 
 const URL_OF = "https://dice.example.com/mcp";
 const json = (...args: readonly string[]) => run("server-json", ...args, "--", NODE, join(project, "src/stdio.ts"));
 
-test("server-json describes a running server, keeps what a person added, and is checked against it", async () => {
+test("server-json describes a running server, keeps fields that were added by hand, and is checked against the server", async () => {
   const file = join(project, "server.json");
   const ran = await json("--name", "io.github.ada/dice", "--url", URL_OF);
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("server.json is written.")]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("server.json was written.")]);
   const written = JSON.parse(readFileSync(file, "utf8"));
   expect(written).toEqual({
     $schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
@@ -172,7 +172,7 @@ test("server-json describes a running server, keeps what a person added, and is 
   writeFileSync(file, JSON.stringify({ ...written, version: "2.0.0", description: "Rolls dice", repository }));
   expect(await json("--check")).toMatchObject({
     code: 3,
-    stdout: 'version is "2.0.0", and the server says "2.1.0".\n',
+    stdout: 'version is "2.0.0", but the server reports "2.1.0".\n',
   });
   await json();
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ ...written, description: "Rolls dice", repository });
@@ -181,14 +181,14 @@ test("server-json describes a running server, keeps what a person added, and is 
 });
 
 test.each([
-  [{ name: "dice" }, 'name: "dice" is not a name for the registry'],
+  [{ name: "dice" }, 'name: "dice" is not a valid name for the registry'],
   [{ title: "Other" }, 'title is "Other"'],
   [{ description: "x".repeat(101) }, "1 to 100 characters"],
   [{ $schema: "https://example.com" }, "$schema"],
-  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "not a public https: address"],
+  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "not a public https: URL"],
   [{ remotes: [{ type: "websocket", url: URL_OF }] }, 'the type "websocket" is unknown'],
   [{ remotes: [] }, "neither remotes nor packages"],
-])("server-json --check finds %j", async (change, text) => {
+])("server-json --check reports %j", async (change, text) => {
   const file = join(project, "wrong.json");
   await json("--name", "io.github.ada/dice", "--url", URL_OF, "--out", file);
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...change }));
@@ -198,11 +198,11 @@ test.each([
 
 test.each([
   [["--url", URL_OF], "--name io.github.you/server"],
-  [["--url", URL_OF, "--name", "dice"], "is not a name for the registry"],
+  [["--url", URL_OF, "--name", "dice"], "is not a valid name for the registry"],
   [["--name", "io.github.ada/dice"], "--url https://example.com/mcp"],
   [["--name", "io.github.ada/dice", "--url", "http://localhost:1/mcp"], "--url https://example.com/mcp"],
   [["--check"], "does not exist"],
-])("server-json %j is a wrong command line and writes nothing", async (args, text) => {
+])("server-json %j is a wrong command line and does not write files", async (args, text) => {
   const file = join(project, "none.json");
   expect(await json(...args, "--out", file)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
   expect(() => readFileSync(file)).toThrow("ENOENT");

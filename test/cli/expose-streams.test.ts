@@ -31,7 +31,7 @@ async function start(): Promise<Listening> {
 }
 
 test.each(["2025-03-26", "2025-11-25"])(
-  "a client of %s sees every progress of a call that is cut twice, and its result",
+  "a client of %s gets all progress of a call that is cut twice, and its result",
   async (version) => {
     const { origin } = await start();
     const proxy = await startProxy(origin);
@@ -72,7 +72,7 @@ test.each(["2025-03-26", "2025-11-25"])(
   },
 );
 
-test("a stream is refused if the event is none of the session", async () => {
+test("a stream is refused if the event does not belong to the session", async () => {
   const { origin } = await start();
   const url = `${origin}/mcp`;
   const json = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
@@ -89,7 +89,7 @@ describe("the log of a session", () => {
   const message = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x" } } as const;
   const statusOf = (response: Response | undefined) => response?.status;
 
-  test("sends what arrived while the client was away when it continues its stream", async () => {
+  test("is sent from the client's last event when the client continues its stream", async () => {
     let left = 0;
     const log = new StreamLog(resolveHttpLimits({}), () => {
       left += 1;
@@ -143,7 +143,7 @@ describe("the log of a session", () => {
     log.close();
   });
 
-  test("forgets a stream whose answer is larger than the log", async () => {
+  test("removes a stream whose result is larger than the log", async () => {
     const log = new StreamLog(resolveHttpLimits({ jsonWaitMs: 0 }), () => undefined, 100);
     const text = "x".repeat(1_000);
     const run = async () => {

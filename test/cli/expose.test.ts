@@ -60,7 +60,7 @@ async function join(version: string, options: Partial<ClientOptions> = {}): Prom
   return client;
 }
 
-describe.each([...LEGACY, MODERN])("a client of %s", (version) => {
+describe.each([...LEGACY, MODERN])("a client of %s at expose", (version) => {
   test("lists, calls with progress, reads and completes", async () => {
     const client = await join(version);
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "streamable-http" });
@@ -76,7 +76,7 @@ describe.each([...LEGACY, MODERN])("a client of %s", (version) => {
     await expect(client.request("lab/none")).rejects.toMatchObject({ code: -32601 });
   });
 
-  test("hears of changes", async () => {
+  test("is notified of changes", async () => {
     const heard: string[] = [];
     const client = await join(version, {
       onToolsChanged: () => heard.push("tools"),
@@ -107,7 +107,7 @@ test("a cancelled call is cancelled at the server, in both eras", async () => {
   }
 });
 
-test("each session has a process of its own, which ends with it", async () => {
+test("each session has its own process, which ends with it", async () => {
   const own = await expose();
   const headers = { Authorization: `Bearer ${own.token}` };
   const pid = own.child.pid ?? 0;
@@ -139,7 +139,7 @@ function post(headers: Record<string, string>, path = "/mcp"): Promise<{ status:
   });
 }
 
-test("a request needs the token, a Host of this machine, and no foreign Origin", async () => {
+test("a request requires the token, a Host of this machine, and no foreign Origin", async () => {
   const authorized = { Authorization: `Bearer ${exposed.token}` };
   expect(await post({})).toMatchObject({ status: 401, body: expect.stringContaining("A token is required.") });
   expect(await post({ Authorization: "Bearer wrong" })).toMatchObject({ status: 401 });
@@ -170,7 +170,7 @@ test("a missing or empty token never matches", async () => {
   }
 });
 
-test("the token is new each time, is taken from MCP_EDGE_TOKEN, or is left out", async () => {
+test("the token is new each time, is read from MCP_EDGE_TOKEN, or is disabled", async () => {
   const [other, chosen, open] = [
     await expose(),
     await expose([], { MCP_EDGE_TOKEN: "t0ken-of-my-own-choice\n" }),
@@ -192,10 +192,10 @@ test.each(["", "                ", "short"])("an empty or short MCP_EDGE_TOKEN i
 });
 
 test.each(["sixteen letters and", "schlüssel-zum-haus"])(
-  "a MCP_EDGE_TOKEN that no header can carry is refused: %j",
+  "MCP_EDGE_TOKEN is refused if a header cannot have its characters: %j",
   async (token) => {
     const { code, stdout, stderr } = await cli(["expose", "--", ...SERVER], { env: { MCP_EDGE_TOKEN: token } });
-    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("which a header cannot carry")]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("which a header cannot contain")]);
   },
 );
 
@@ -217,7 +217,7 @@ async function inProcess(): Promise<{ url: string; later(): void; count(): numbe
 }
 
 test.each(["2025-11-25", MODERN])(
-  "a process with an open call of a client of %s is in use until the answer",
+  "a process with an open call of a client of %s is in use until the call has its result",
   async (version) => {
     const { url, later, count } = await inProcess();
     const client = await connect(url, { ...ME, protocolVersions: [version] });
@@ -255,7 +255,7 @@ test("a process whose client has cut its stream is ended when it is idle", async
   await expect.poll(left, { timeout: 10_000 }).toBe(0);
 });
 
-test("a port that is taken exits with 4", async () => {
+test("a port that is in use causes exit code 4", async () => {
   const { port } = new URL(exposed.url);
   const { code, stderr } = await cli(["expose", "--port", port, "--", ...SERVER]);
   expect(code).toBe(4);
@@ -264,9 +264,9 @@ test("a port that is taken exits with 4", async () => {
 
 test.each([
   ["is not found", ["no-such-program-here"], 'The command "no-such-program-here" was not found.'],
-  ["is not executable", ["/etc/passwd"], 'The command "/etc/passwd" may not be run.'],
+  ["is not executable", ["/etc/passwd"], 'The command "/etc/passwd" cannot be run: permission denied.'],
   ["ends at once", [NODE, "-e", "console.error('no licence'); process.exit(2)"], "no licence"],
-])("a command that %s is reported before anything is served, with exit code 4", async (_, command, text) => {
+])("a command that %s is reported before requests are served, with exit code 4", async (_, command, text) => {
   const { code, stdout, stderr } = await cli(["expose", "--", ...command]);
   expect([code, stdout]).toEqual([4, ""]);
   expect(stderr).toContain(text);

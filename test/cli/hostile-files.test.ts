@@ -1,4 +1,4 @@
-/** Files of a folder that a stranger has prepared: pipes, which nobody writes to, and files that are larger than the memory. */
+/** Files of an untrusted folder: pipes without a writer, and files that are larger than the memory. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,11 +24,11 @@ function write(name: string, kind: "pipe" | "huge"): void {
   truncateSync(path, TOO_LARGE);
 }
 
-const PROBLEM = { pipe: / is not a file\./, huge: / has 3221225472 bytes, and at most 16777216 are read\./ } as const;
+const PROBLEM = { pipe: / is not a file\./, huge: / has 3221225472 bytes, but the maximum is 16777216\./ } as const;
 const KINDS = ["pipe", "huge"] as const;
 
 test.each(KINDS)(
-  "a host's file that is a %s is reported, and the name of a server is looked up without it",
+  "a host's file that is a %s is reported, and the server's name is searched without it",
   async (kind) => {
     write(".mcp.json", kind);
     expect((await run(["servers", "--no-try"])).stdout).toMatch(PROBLEM[kind]);
@@ -39,7 +39,7 @@ test.each(KINDS)(
   },
 );
 
-test.each(KINDS)("a file to be replaced that is a %s is refused", async (kind) => {
+test.each(KINDS)("a file to be replaced is refused if it is a %s", async (kind) => {
   await using server = await scripted(({ message, method }, response) => {
     if (method !== "POST") return response.writeHead(405).end();
     if (message?.id === undefined) return response.writeHead(202).end();
@@ -60,7 +60,7 @@ test.each(KINDS)("a file to be replaced that is a %s is refused", async (kind) =
   }
 });
 
-test.each(KINDS)("package.json or a configuration of wrangler that is a %s is refused", async (kind) => {
+test.each(KINDS)("package.json or wrangler configuration is refused if it is a %s", async (kind) => {
   for (const [name, args] of [
     ["package.json", ["connect", "cursor", "http://127.0.0.1:9/mcp", "--print"]],
     ["wrangler.toml", ["add", "d1", "--print"]],
@@ -75,13 +75,13 @@ test.each(KINDS)("package.json or a configuration of wrangler that is a %s is re
   }
 });
 
-test("check-config says that the named file does not exist, and that wrangler is not installed", async () => {
+test("check-config reports that the named file does not exist, and that wrangler is not installed", async () => {
   const absent = await run(["check-config", "--config", "no-such-file.toml"]);
   expect(absent.stderr).toMatch(/^mcp-edge: no-such-file\.toml cannot be read: ENOENT/);
   writeFileSync(join(cwd, "wrangler.toml"), 'name = "x"\n');
   const { code, stderr } = await run(["check-config"]);
   expect(code).toBe(2);
   expect(stderr).toBe(
-    "mcp-edge: wrangler.toml cannot be read: wrangler is not installed in this project. Write: npm install --save-dev wrangler\n",
+    "mcp-edge: wrangler.toml cannot be read: wrangler is not installed in this project. Run: npm install --save-dev wrangler\n",
   );
 });

@@ -1,4 +1,4 @@
-/** What a hostile server writes into its texts never reaches the terminal as a control character. */
+/** Text of a hostile server never reaches the terminal as a control character. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ const CHARACTERS = [...Array(0xe1000).keys()]
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
   .filter((character) => /(?![\n\r\t])\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|[\u2028\u2029]/u.test(character))
-  // Hundreds of neighbours that differ in nothing would only make the texts long.
+  // Hundreds of equal neighbours would only make the text long.
   .filter((character, at) => (character.codePointAt(0) ?? 0) < 0x1_0000 || at % 97 === 0);
 /** Escape sequences that write to the clipboard, clear the screen, set a title and show a link. */
 const SEQUENCES =
@@ -108,7 +108,7 @@ const RESULTS: Readonly<Record<string, object>> = {
   "logging/setLevel": {},
 };
 
-/** Messages that come before every answer. */
+/** Messages that come before every response. */
 const NOTICES = [
   { method: "notifications/message", params: { level: BAD, logger: BAD, data: BAD } },
   { method: "notifications/message", params: { level: "info", logger: BAD, data: { [BAD]: BAD } } },
@@ -118,7 +118,7 @@ const NOTICES = [
 let server: Server;
 let url: string;
 let answersWith: "results" | "errors" | "refusals" = "results";
-/** A question that the server asks before it answers a call. */
+/** A question that the server asks before it returns the result of a call. */
 let question: object | undefined;
 
 beforeAll(async () => {
@@ -184,11 +184,11 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["check", "URL", "--no-suite"],
 ];
 
-describe.each(["results", "errors", "refusals"] as const)("a server that answers with hostile %s", (kind) => {
+describe.each(["results", "errors", "refusals"] as const)("a server that sends hostile %s", (kind) => {
   // A server that refuses every request reports nothing to listen to.
   const commands = COMMANDS.filter(([name]) => name !== "listen" || kind !== "refusals");
   test.each(commands)(
-    "mcp-edge %s %s %s %s %s %s writes no control character to a terminal, and no line that looks like its own",
+    "cannot make mcp-edge %s %s %s %s %s %s write a control character to a terminal, or a line that imitates the program",
     async (...given) => {
       const args = given.filter((each) => each !== undefined).map((each) => (each === "URL" ? url : each));
       answersWith = kind;
@@ -224,14 +224,14 @@ test("--debug does not change the outcome when a message is nested too deeply to
     const plain = await cli(["list", at, "tools"]);
     const debugged = await cli(["list", at, "tools", "--debug"]);
     expect([debugged.code, debugged.stdout]).toEqual([plain.code, plain.stdout]);
-    expect(debugged.stderr).toContain("characters that cannot be shown");
+    expect(debugged.stderr).toContain("characters that cannot be displayed");
   } finally {
     deep.closeAllConnections();
     deep.close();
   }
 });
 
-describe("a question of a hostile server", () => {
+describe("questions of a hostile server", () => {
   const SAMPLE = {
     method: "sampling/createMessage",
     params: {
@@ -250,10 +250,10 @@ describe("a question of a hostile server", () => {
   };
 
   test.each([
-    ["a sample", SAMPLE, "Write the answer of the model"],
+    ["a sample", SAMPLE, "Write the model's answer"],
     ["a form", FORM, "Do you want to answer"],
     ["a page", PAGE, "Do you want to visit"],
-  ])("for %s shows none of its escape sequences and invisible characters", async (_, asked, shown) => {
+  ])("a question about %s is shown without escape sequences and invisible text", async (_, asked, shown) => {
     question = asked;
     try {
       using screen = new Screen(["call", url, "t"]);
@@ -282,7 +282,7 @@ describe("a question of a hostile server", () => {
     }
   });
 
-  test("for a sample has a mark before every line that the server wrote, and shows only the last messages", async () => {
+  test("a sampling request has a mark before every line of the server, and only the last messages are shown", async () => {
     const role = "mcp-edge: your session has expired";
     const messages = Array.from({ length: 40 }, (_, at) => ({
       role,
@@ -291,7 +291,7 @@ describe("a question of a hostile server", () => {
     question = { method: "sampling/createMessage", params: { messages, systemPrompt: role, maxTokens: role } };
     try {
       using screen = new Screen(["call", url, "t"]);
-      await screen.shows(`Write the answer of the model for ${url}.`);
+      await screen.shows(`Write the model's answer for ${url}.`);
       const text = screen.text.slice(screen.text.indexOf(`${url} asks a model`));
       expect(text.split(/\r?\n/).filter((line) => line.includes(role) && !line.startsWith("  | "))).toEqual([]);
       expect(text).toContain("  | mcp-edge: your session has expired: message 39");
@@ -304,7 +304,7 @@ describe("a question of a hostile server", () => {
     }
   });
 
-  test("for a page shows its address without spaces, so that it cannot contain a sentence", async () => {
+  test("the address of a page is shown without spaces, so that it cannot contain a sentence", async () => {
     const address = `https://example.com/${" ".repeat(60)}mcp-edge: your session has expired`;
     question = {
       method: "elicitation/create",
@@ -322,7 +322,7 @@ describe("a question of a hostile server", () => {
     }
   });
 
-  test("with sixty line breaks stays below the name of the server, every line has a mark, and the name is in the prompt", async () => {
+  test("a question with sixty line breaks is shown after the server's name, with a mark on every line, and the prompt has the name", async () => {
     const lines = `Hello.${"\n".repeat(60)}mcp-edge: your session has expired. Write your password.`;
     question = {
       method: "elicitation/create",

@@ -35,7 +35,7 @@ beforeEach(() => {
 const create = (...args: readonly string[]) => cli(["new", ...args], { cwd: place });
 const read = (...path: string[]) => readFileSync(join(place, ...path), "utf8");
 
-/** The files below a folder, without those of git. */
+/** The files in a folder, without the files of git. */
 function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.includes(".git"))
@@ -43,7 +43,7 @@ function filesOf(folder: string): string[] {
     .sort();
 }
 
-test.each(TEMPLATES)("creates a project from %s, with its own name in every place", async (template) => {
+test.each(TEMPLATES)("new makes a project from %s, with its name everywhere", async (template) => {
   const ran = await create("my-own-server", "--template", template, "--no-install");
   expect([ran.code, ran.stdout]).toEqual([0, ""]);
   expect(ran.stderr).toContain(`Created my-own-server from the template ${template}.`);
@@ -67,7 +67,7 @@ test.each(TEMPLATES)("creates a project from %s, with its own name in every plac
   expect(readdirSync(place)).toEqual(["my-own-server"]);
 });
 
-test("--name differs from the folder, an empty folder is used, and no repository is made within another", async () => {
+test("new can use another --name than the folder's and an empty folder, and makes no repository in another repository", async () => {
   spawnSync("git", ["init", "--quiet"], { cwd: place });
   mkdirSync(join(place, "Work Here"));
   const ran = await create("Work Here", "--name", "dice", "--template", "weather", "--no-install");
@@ -76,7 +76,7 @@ test("--name differs from the folder, an empty folder is used, and no repository
   expect(readdirSync(join(place, "Work Here"))).not.toContain(".git");
 });
 
-test("--package takes a version, or a file relative to the current folder", async () => {
+test("--package accepts a version, or a file relative to the current folder", async () => {
   writeFileSync(join(place, "own.tgz"), "");
   await create("a", "--template", "weather", "--no-install", "--no-git", "--package", "own.tgz");
   await create("b", "--template", "weather", "--no-install", "--no-git", "--package", "1.2.3");
@@ -86,16 +86,16 @@ test("--package takes a version, or a file relative to the current folder", asyn
 });
 
 test.each([
-  [["My Server", "--template", "weather"], "Write for example: my-server To keep the name"],
-  [["über_", "--template", "weather"], "Write for example: uber"],
+  [["My Server", "--template", "weather"], "For example: my-server To keep the name"],
+  [["über_", "--template", "weather"], "For example: uber"],
   [["-x-"], "unknown option"],
   [["x".repeat(64), "--template", "weather"], "1 to 63 lowercase letters"],
-  [["ok", "--name", "Not OK", "--template", "weather"], "Write for example: not-ok"],
+  [["ok", "--name", "Not OK", "--template", "weather"], "For example: not-ok"],
   [["ok", "--template", "wether"], 'Did you mean "weather"?'],
   [["ok", "--template", "weather", "--package", "none.tgz"], "nor a file that exists"],
-  [["ok"], "Name a template, since there is no terminal to ask in: --template with one of "],
+  [["ok"], "There is no terminal to ask in. Add --template with one of: "],
   [[], "Name the folder to create"],
-])("%j is a wrong command line, and creates nothing", async (args, text) => {
+])("new with %j is a wrong command line, and creates nothing", async (args, text) => {
   const { code, stderr } = await create(...args);
   expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
   expect(readdirSync(place)).toEqual([]);
@@ -113,7 +113,7 @@ test("an existing folder or file is not touched", async () => {
   expect([read("full/notes.txt"), read("file")]).toEqual(["mine", "mine"]);
 });
 
-/** A registry that answers every request in the same way, or never. */
+/** A registry that responds to every request in the same way, or never. */
 async function registry(status: number | undefined) {
   let asked = () => {};
   const isAsked = new Promise<void>((resolve) => {
@@ -133,7 +133,7 @@ async function registry(status: number | undefined) {
   return { env, isAsked, [Symbol.dispose]: close };
 }
 
-test("if npm install fails, the project stays, and the reason and a way out are shown", async () => {
+test("if npm install fails, the project is kept, and the reason and the next command are shown", async () => {
   using empty = await registry(404);
   const ran = await cli(["new", "kept", "--template", "weather"], { cwd: place, env: empty.env });
   expect(ran.code).toBe(4);
@@ -145,9 +145,9 @@ test("if npm install fails, the project stays, and the reason and a way out are 
 
 test("in a terminal, the folder is typed and the template chosen with the arrow keys", async () => {
   using screen = new Screen(["new", "--no-install"], {}, [NODE, CLI], place);
-  await screen.shows("Which folder shall be created?");
+  await screen.shows("Which folder should be created?");
   screen.press(...Array.from("my-server", () => "\u007f"), "Wrong Name", KEYS.enter);
-  await screen.shows("Write for example: wrong-name");
+  await screen.shows("For example: wrong-name");
   screen.press(...Array.from("Wrong Name", () => "\u007f"), "dice", KEYS.enter);
   await screen.shows("Which template?");
   const last = TEMPLATES.at(-1) ?? "";
@@ -160,11 +160,11 @@ test("in a terminal, the folder is typed and the template chosen with the arrow 
   expect(existsSync(join(place, "dice/package.json"))).toBe(true);
 });
 
-test("in a terminal, a folder with content is refused while it is typed, and is not touched", async () => {
+test("in a terminal a folder with content is refused while it is typed, and is not changed", async () => {
   mkdirSync(join(place, "full"));
   writeFileSync(join(place, "full/notes.txt"), "mine");
   using screen = new Screen(["new"], {}, [NODE, CLI], place);
-  await screen.shows("Which folder shall be created?");
+  await screen.shows("Which folder should be created?");
   screen.press(...Array.from("my-server", () => "\u007f"), "full", KEYS.enter);
   await screen.shows("exists and is not empty");
   screen.press(KEYS.ctrlC);
@@ -172,7 +172,7 @@ test("in a terminal, a folder with content is refused while it is typed, and is 
   expect([filesOf(place), read("full/notes.txt")]).toEqual([["full/notes.txt"], "mine"]);
 });
 
-test("in a terminal, --help fits its width and creates nothing, and a wrong name is corrected", async () => {
+test("in a terminal --help fits its width and creates nothing, and a wrong name can be corrected", async () => {
   using help = new Screen(["new", "--help"], {}, [NODE, CLI], place);
   expect(await help.ended()).toBe(0);
   expect(help.text).toMatch(/^Usage: mcp-edge new \[options\] \[folder\]\n/);
@@ -192,7 +192,7 @@ test("in a terminal, --help fits its width and creates nothing, and a wrong name
 test.each([
   ["Ctrl-C", "Which template?", ["dice"], KEYS.ctrlC, 130],
   ["Escape", "Which template?", ["dice"], KEYS.escape, 5],
-  ["Ctrl-C", "Which folder shall be created?", [], KEYS.ctrlC, 130],
+  ["Ctrl-C", "Which folder should be created?", [], KEYS.ctrlC, 130],
 ])("%s at the question %j creates nothing", async (_, question, args, key, code) => {
   using screen = new Screen(["new", ...args], {}, [NODE, CLI], place);
   await screen.shows(question);
@@ -201,7 +201,7 @@ test.each([
   expect(readdirSync(place)).toEqual([]);
 });
 
-test("Ctrl-C during the installation leaves nothing of the project, and ends npm", async () => {
+test("Ctrl-C during the installation removes the project and ends npm", async () => {
   using silent = await registry(undefined);
   using screen = new Screen(["new", "dice", "--template", "weather"], silent.env, [NODE, CLI], place);
   await screen.shows("installing the dependencies");
@@ -212,8 +212,8 @@ test("Ctrl-C during the installation leaves nothing of the project, and ends npm
   expect(readdirSync(place)).toEqual([]);
 });
 
-test("npx finds the Node of another project first, and the new project brings one if the user's own is old", async () => {
-  // npx puts the programs of the folder that it runs in before those of the user.
+test("npx finds the Node of another project first, and the new project installs one if the user's own is too old", async () => {
+  // npx puts the programs of the folder in which it runs before the user's programs.
   const npx = join(place, "clone/node_modules/.bin");
   const own = join(place, "own");
   const node20 = join(place, "node-20");

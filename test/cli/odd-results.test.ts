@@ -1,4 +1,4 @@
-/** Results whose content is not what the protocol says: it is shown, or the error names the answer, and never a fault of this program. */
+/** Results whose content is not what the protocol says: it is shown, or the error names the response, and never a fault of this program. */
 import { expect, test } from "vitest";
 import { initialized, json, result, type Scripted, scripted } from "../client/scripted.ts";
 import { cli } from "./run.ts";
@@ -39,7 +39,7 @@ function serverWith(block: unknown): Promise<Scripted> {
 }
 
 test.each(BLOCKS.map((block) => [JSON.stringify(block), block]))(
-  "%s in place of a content block is shown",
+  "%s in place of a content block is printed",
   async (text, block) => {
     await using server = await serverWith(block);
     for (const args of [

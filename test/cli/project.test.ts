@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (...args: string[]) => spawnSync(NODE, [CLI, ...args], { encoding: "utf8" });
 
-test("keys prints a sealing key, another one each time", async () => {
+test("keys prints a sealing key, and a different one each time", async () => {
   const [one, two] = [run("keys"), run("keys")];
   expect([one.status, two.status]).toEqual([0, 0]);
   expect(one.stdout).not.toBe(two.stdout);
@@ -23,7 +23,7 @@ test("keys prints a sealing key, another one each time", async () => {
   expect(await ring.open(await ring.seal(new Uint8Array([1, 2, 3])))).toEqual(new Uint8Array([1, 2, 3]));
 });
 
-test("keys --file adds a key once, keeps the file's content, and makes it unreadable for others", () => {
+test("keys --file adds a key once, keeps the file's content, and makes it unreadable for other users", () => {
   const file = join(folder, ".dev.vars");
   writeFileSync(file, "OTHER=1", { mode: 0o600 });
   expect(run("keys", "--file", file).status).toBe(0);
@@ -36,14 +36,14 @@ test("keys --file adds a key once, keeps the file's content, and makes it unread
   expect(statSync(fresh).mode & 0o077).toBe(0);
 });
 
-test("keys prints nothing but 32 bytes in base64url", () => {
+test("keys prints only 32 bytes in base64url", () => {
   const { stdout, stderr } = run("keys");
   expect(stdout).toMatch(/^[A-Za-z0-9_-]{43}\n$/);
   expect(Buffer.from(stdout.trim(), "base64url")).toHaveLength(32);
   expect(stderr).toBe("");
 });
 
-test("keys --file prints no key, and names the file", () => {
+test("keys --file prints the name of the file but not the key", () => {
   const file = join(folder, "told");
   const { stdout, stderr } = run("keys", "--file", file);
   expect(stdout).toBe("");
@@ -70,7 +70,7 @@ test.each(["# MCP_KEYS=x\n", "OTHER_MCP_KEYS=x\n", "MCP_KEYS_OLD=x\n"])("keys --
   expect(readFileSync(file, "utf8").replace(/[A-Za-z0-9_-]{43}/, "KEY")).toBe(`${text}MCP_KEYS="KEY"\n`);
 });
 
-test("keys --file removes the rights of group and others from an existing file", () => {
+test("keys --file removes the permissions of group and others from an existing file", () => {
   const file = join(folder, "open");
   writeFileSync(file, "OTHER=1\n");
   chmodSync(file, 0o644);
@@ -78,7 +78,7 @@ test("keys --file removes the rights of group and others from an existing file",
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("keys --file in a missing folder fails, names the file and shows no key", () => {
+test("keys --file in a missing folder fails with the name of the file and does not show the key", () => {
   const { status, stdout, stderr } = run("keys", "--file", join(folder, "none", "such"));
   expect(status).not.toBe(0);
   expect(stdout).toBe("");
@@ -86,14 +86,14 @@ test("keys --file in a missing folder fails, names the file and shows no key", (
   expect(stderr).not.toMatch(/[A-Za-z0-9_-]{43}/);
 });
 
-test("--help shows the usage and exits 0", () => {
+test("--help shows the usage and exits with 0", () => {
   const { status, stdout } = run("--help");
   expect(status).toBe(0);
   expect(stdout).toMatch(/\n {2}keys \[options\]/);
 });
 
 test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["keys", "--nonsense"]]])(
-  "%j shows the usage and exits 2",
+  "%j shows the usage and exits with 2",
   (args) => {
     const { status, stderr } = run(...args);
     expect(status).toBe(2);
@@ -125,7 +125,7 @@ function projectWithWrangler(name: string): string {
 
 const runIn = (cwd: string, ...args: string[]) => spawnSync(NODE, [CLI, ...args], { encoding: "utf8", cwd });
 
-test("dev passes its arguments on to wrangler, prints the page of --path, and ends with wrangler's exit code", () => {
+test("dev passes its arguments to wrangler, prints the page of --path, and ends with wrangler's exit code", () => {
   const ran = runIn(projectWithWrangler("path"), "dev", "--port", "9000", "--path", "other", "--local");
   const { stdout, stderr, status } = ran;
   expect(stdout).toContain("arguments: dev --port 9000 --local\n");
@@ -141,7 +141,7 @@ test("dev prints the URL if the server has no page", () => {
   expect(stdout).toContain("Add page()");
 });
 
-test("dev lists the tools of a server without a page, and how to call one and to add the server to a host", async () => {
+test("dev lists the tools of a server without a page, and how to call a tool and to add the server to a host", async () => {
   const project = projectWithWrangler("tools");
   const server = pathToFileURL(join(import.meta.dirname, "fixtures/dice.ts")).href;
   writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), `import(${JSON.stringify(server)})`);
@@ -160,14 +160,14 @@ test("dev lists the tools of a server without a page, and how to call one and to
   expect(output).toContain(`1 tool: roll\nnpx mcp-edge call ${url} roll --help\n`);
 });
 
-test("dev says that an endpoint needs a token, not that it has no page", () => {
+test("dev reports that an endpoint requires a token, not that it has no page", () => {
   const { stdout } = runIn(projectWithWrangler("token"), "dev", "--path", "/secret");
-  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint needs a token,/);
+  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint requires a token,/);
   expect(stdout).not.toContain("Add page()");
 });
 
-test("dev names check-config if the server does not work, or wrangler does not start", () => {
-  const hint = "If they do not say why, run: npx mcp-edge check-config\n";
+test("dev suggests check-config if the server does not work, or wrangler does not start", () => {
+  const hint = "If they do not name the cause, run: npx mcp-edge check-config\n";
   expect(runIn(projectWithWrangler("broken"), "dev", "--path", "/broken").stderr).toContain(hint);
   const project = projectWithWrangler("ended");
   writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), "process.exit(3)");

@@ -42,7 +42,7 @@ async function callSignedIn(open: (page: string) => Promise<unknown>): Promise<v
   expect(screen.text).toMatch(/\nadded\n$/);
 }
 
-test("a user logs in and consents on the pages of a browser, which leads back to the command", async () => {
+test("a user logs in and consents on the pages of a browser, which redirect to the command", async () => {
   authority.hasPages = true;
   const browser = await Chromium.start();
   closing.unshift(() => browser[Symbol.asyncDispose]());
@@ -81,7 +81,7 @@ async function callTen(bridges: readonly Bridge[]): Promise<number> {
   return (await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled").length;
 }
 
-test("five bridges share one refresh, also if one of them is killed during it", async () => {
+test("five bridges share one refresh, even if one of them is killed during it", async () => {
   await callSignedIn(async (page) => fetch(await browse(page)));
   const bridges = await Promise.all(Array.from({ length: 5 }, bridge));
   expect(await callTen(bridges)).toBe(10);

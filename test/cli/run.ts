@@ -1,4 +1,4 @@
-/** Runs the command line without a terminal, in this process or in one of its own. */
+/** Runs the command line without a terminal, in this process or in its own. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly isTerminal?: boolean;
 }
 
-/** Runs the program to its end, in a process of its own. For what only a process shows, such as signals. */
+/** Runs the program to its end, in a separate process, for behaviour that only a process has, such as signals. */
 export function cliProcess(
   args: readonly string[],
   { input = "", env = {}, cwd = ROOT }: RunOptions = {},

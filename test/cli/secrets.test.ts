@@ -19,7 +19,7 @@ let server: Server;
 let url: string;
 const folder = mkdtempSync(join(tmpdir(), "mcp-edge-secrets-"));
 
-/** Returns the messages that answer a request. */
+/** Returns the messages that respond to a request. */
 function messagesFor({ id, method }: { id: unknown; method: string }): object[] {
   const { echo } = answer;
   if (method === "server/discover") return [{ id, error: { code: -32601, message: "unknown" } }];
@@ -60,11 +60,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe("a header that the user passes, and the server repeats", () => {
+describe("a header that the user passes and the server repeats", () => {
   test.each([
     ["--header", () => ["list", url, "--header", `Authorization: Custom ${TOKEN}`], TOKEN],
     ["a header in the file of a host", () => ["list", "echo"], TOKEN],
-  ])("given by %s, is in no message, whole or in part", async (_, args, echo) => {
+  ])("given by %s is in no message, whole or in part", async (_, args, echo) => {
     const config = { mcpServers: { echo: { url, headers: { Authorization: `Custom ${TOKEN}` } } } };
     mkdirSync(join(folder, ".cursor"), { recursive: true });
     writeFileSync(join(folder, ".cursor/mcp.json"), JSON.stringify(config));
@@ -78,7 +78,7 @@ describe("a header that the user passes, and the server repeats", () => {
     }
   });
 
-  test("is in no message if the log of a process that ends has more than is shown", async () => {
+  test("is in no message if the log of a process that ends is truncated", async () => {
     const program = `console.error(process.env.PIN + "z".repeat(${1_000 - TOKEN.length / 2})); process.exit(4)`;
     const { code, stderr } = await cli(["list", "--env", `PIN=${TOKEN}`, "--", NODE, "-e", program]);
     expect([code, piecesIn(stderr)]).toEqual([4, []]);
@@ -96,7 +96,7 @@ test("--debug shows no part of the query or fragment of an address", async () =>
 test.each([
   ["letters outside of Latin-1", "200 \u65e5\u672c"],
   ["a control character", "200 a\u0001b"],
-  ["nothing", "200"],
+  ["no reason phrase", "200"],
   ["a status that no Response can be made with", "600 Odd"],
 ])("--debug does not change the outcome when the status line has %s", async (_, line) => {
   answer = { line, headers: "", echo: "" };

@@ -88,7 +88,7 @@ async function countTools(): Promise<number> {
   return tools.length;
 }
 
-test("servers shows what each host has, tries each server, and keeps failures apart", async () => {
+test("servers lists the servers of each host, tries each server, and shows failures separately", async () => {
   const { code, stdout, stderr } = await cli(["servers", "--json"], { env, cwd: project });
   expect({ code, stderr }).toEqual({ code: 4, stderr: "" });
   const shown = JSON.parse(stdout) as Shown[];
@@ -104,11 +104,11 @@ test("servers shows what each host has, tries each server, and keeps failures ap
     "zed:old works",
   ]);
   expect(shown[0]).toMatchObject({ tools: await countTools(), protocolVersion: "2026-07-28", ms: expect.any(Number) });
-  expect(shown[4]?.reason).toContain("It needs the input key");
-  expect(shown[7]?.reason).toContain("The header Authorization would be sent over http:");
+  expect(shown[4]?.reason).toContain("It requires the input key");
+  expect(shown[7]?.reason).toContain("The header Authorization would be sent unencrypted (http:)");
 });
 
-test("servers prints no secret, in either form", async () => {
+test("servers does not print secrets, in either form", async () => {
   for (const args of [["servers"], ["servers", "--json"]]) {
     const { stdout, stderr } = await cli(args, { env, cwd: project });
     expect(SECRETS.filter((secret) => (stdout + stderr).includes(secret))).toEqual([]);
@@ -116,7 +116,7 @@ test("servers prints no secret, in either form", async () => {
   }
 });
 
-test("servers lists readable lines by host, and the failures with their reasons below", async () => {
+test("servers lists readable lines by host, followed by the failures with their reasons", async () => {
   const { stdout } = await cli(["servers"], { env, cwd: project });
   expect(stdout).toMatch(
     /^Claude Desktop ~\/\.config\/Claude\/claude_desktop_config\.json\n {2}✓ lab \(\d+ tools, \d+ ms, /,
@@ -134,7 +134,7 @@ test("a project's file that is a link to a device is not read", async () => {
   expect(stdout).toMatch(/ {2}✗ .*\.mcp\.json is not a file\.\n/);
 });
 
-test("servers --no-try connects to none", async () => {
+test("servers --no-try does not connect to servers", async () => {
   const { code, stdout } = await cli(["servers", "--json", "--no-try"], { env, cwd: join(folder, "home") });
   expect(code).toBe(4);
   const shown = JSON.parse(stdout) as Shown[];
@@ -149,10 +149,10 @@ test("commands of a project's file run only with --yes, or after the user agreed
   await screen.shows("Use it?");
   screen.press(KEYS.enter);
   await screen.ended();
-  expect(screen.text).toContain("- shared (from a file of this project; --yes tries it)");
+  expect(screen.text).toContain("- shared (from a file of this project; add --yes to try it)");
 });
 
-test("a configured name is a server, alone or with its host", async () => {
+test("a configured name can be used as a server, alone or with its host", async () => {
   const called = await cli(["call", "lab", "add", "--a", "1", "--b", "2"], { env, cwd: project });
   expect(called).toMatchObject({ code: 0, stdout: "3\n" });
   expect(await cli(["call", "zed:old", "add", "--a", "1", "--b", "2"], { env, cwd: project })).toMatchObject({
@@ -164,7 +164,7 @@ test("a configured name is a server, alone or with its host", async () => {
   expect(words.stdout).toBe("lab\nlocal\n");
 });
 
-/** A project from a stranger, whose server is an address or a command that says what it got. */
+/** An untrusted project, whose server is an address or a command that prints what it got. */
 async function strange(): Promise<{ cwd: string; own: typeof env; asked: string[]; close(): void }> {
   const asked: string[] = [];
   const server = createServer(({ url = "", headers }, response) => {
@@ -202,7 +202,7 @@ test("an address of a project's file gets no variables without consent, and thei
   close();
 });
 
-test("Ctrl-C in the question for consent ends the program", async () => {
+test("Ctrl-C at the question for consent ends the program", async () => {
   const { cwd, own, close } = await strange();
   using screen = new Screen(
     ["list", "claude-code:project:dice"],
@@ -239,7 +239,7 @@ test("a server of a project's file is used by its name only after consent", asyn
   close();
 });
 
-test("a name that a host has for the user and for the project can be written for each", async () => {
+test("a name that a host has for the user and for the project can be written for either", async () => {
   const { cwd, own, close } = await strange();
   for (const name of ["dice", "claude-code:dice"]) {
     const { code, stderr } = await cli(["ping", name], { env: own, cwd });
@@ -261,11 +261,11 @@ test("a name that a host has for the user and for the project can be written for
   close();
 });
 
-describe("where hosts keep their servers", () => {
+describe("the files in which hosts keep their servers", () => {
   const at = (platform: NodeJS.Platform, more: Partial<Surroundings> = {}) =>
     hostFiles({ platform, home: "/h", env: {}, cwd: "/p", ...more }).map(({ path }) => path);
 
-  test("macOS", () => {
+  test("are found on macOS", () => {
     expect(at("darwin")).toEqual(
       expect.arrayContaining([
         "/h/Library/Application Support/Claude/claude_desktop_config.json",
@@ -281,7 +281,7 @@ describe("where hosts keep their servers", () => {
     );
   });
 
-  test("Windows", () => {
+  test("are found on Windows", () => {
     const paths = at("win32", { home: "C:\\h", cwd: "C:\\p", env: { APPDATA: "C:\\h\\AppData\\Roaming" } });
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -294,7 +294,7 @@ describe("where hosts keep their servers", () => {
     );
   });
 
-  test("Linux, also with another folder for configurations", () => {
+  test("are found on Linux, even with another folder for configurations", () => {
     expect(at("linux")).toContain("/h/.config/Code/User/mcp.json");
     expect(at("linux", { env: { XDG_CONFIG_HOME: "/x" } })).toContain("/x/Claude/claude_desktop_config.json");
   });
@@ -307,7 +307,7 @@ describe("a host's file", () => {
     return readHosts(around)[0]?.servers[0];
   };
 
-  test("may use variables of the environment, with defaults", () => {
+  test("can use variables of the environment, with defaults", () => {
     const args = [variable("A"), variable("B:-b"), variable("env:A"), `${variable("workspaceFolder")}/x`];
     expect(read({ command: "c", args }, { A: "a" })?.resolve()).toMatchObject({
       args: ["a", "b", "a", `${folder}/one/x`],
@@ -318,7 +318,7 @@ describe("a host's file", () => {
     );
   });
 
-  test("with neither a command nor a URL is a problem of that server only", () => {
+  test("has a problem for one server only if this server has neither a command nor a URL", () => {
     expect(read({ type: "stdio" })).toMatchObject({ problem: 'The server "it" has neither a command nor a url.' });
     expect(() => read({ url: "ftp://x" })?.resolve()).toThrow('"ftp://x" is not a URL.');
   });
@@ -327,7 +327,7 @@ describe("a host's file", () => {
     ["comments", '{ "a": 1, // one\n /* two */ "b": "// no comment" }', { a: 1, b: "// no comment" }],
     ["trailing commas", '{ "a": [1, 2, ], "b": ",]", }', { a: [1, 2], b: ",]" }],
     ["escaped quotes", '{ "a": "\\"//" }', { a: '"//' }],
-  ])("may have %s", (_, text, value) => {
+  ])("can have %s", (_, text, value) => {
     expect(parseJsonc(text)).toEqual(value);
   });
 });

@@ -40,7 +40,7 @@ async function signedIn(): Promise<void> {
   await screen.shows("\n");
   await signIn(screen.text);
   expect(await screen.ended()).toBe(0);
-  expect(screen.text).toContain("answered in");
+  expect(screen.text).toContain("responded in");
 }
 
 /** Connects to the server through a bridge, as a host. The user signs in when the bridge asks. */
@@ -57,7 +57,7 @@ async function throughBridge(onAsked = signIn) {
   return connect(stdio({ command: NODE, args, env, stderr }), ME);
 }
 
-test("a user signs in once; later commands, also without a terminal, use and refresh the token until logout", async () => {
+test("a user signs in once; later commands, even without a terminal, use and refresh the token until logout", async () => {
   await signedIn();
   expect(await cli(["list", authority.url], { env })).toMatchObject({ code: 0 });
   authority.expire();
@@ -75,7 +75,7 @@ test("a relative XDG_CONFIG_HOME does not put tokens into the current folder", a
   expect(await readdir(join(folder, ".config/mcp-edge/tokens"))).not.toEqual([]);
 });
 
-test("logout revokes the tokens, and says what has happened to them", async () => {
+test("logout revokes the tokens, and reports what has happened to them", async () => {
   const logout = () => cli(["logout", authority.url], { env });
   expect(await logout()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^There are no tokens for /) });
   await signedIn();
@@ -97,17 +97,17 @@ test("logout revokes the tokens, and says what has happened to them", async () =
   expect(await logout()).toMatchObject({ stderr: expect.stringMatching(/^There are no tokens for /) });
 });
 
-test("without a terminal nobody is asked, and the error says what to run", async () => {
+test("without a terminal the user is not asked, and the error has the command to run", async () => {
   const { code, stdout, stderr } = await cli(["ping", authority.url], { env });
   expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
   expect(stderr).toContain(`Run this in a terminal, then try again: mcp-edge ping ${authority.url}`);
   expect(authority.registrations).toEqual([]);
 });
 
-test("a header of the user replaces the sign-in", async () => {
+test("a header from the user replaces the sign-in", async () => {
   using screen = new Screen(["ping", authority.url, "--header", "Authorization: Bearer wrong"], env);
   expect(await screen.ended()).toBe(4);
-  expect(screen.text).toContain("The server wants a token");
+  expect(screen.text).toContain("The server requires a token");
   expect(authority.authorizations).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ test("Ctrl-C ends a command that waits for a sign-in", async () => {
   expect(await screen.ended()).toBe(130);
 });
 
-test("a bridge asks on standard error; a second one and expired tokens need no sign-in", async () => {
+test("a bridge asks on standard error; a second bridge and expired tokens need no sign-in", async () => {
   const first = await throughBridge();
   closing.push(() => first.close());
   expect(await first.callTool("any")).toMatchObject({ content: [] });
@@ -154,7 +154,7 @@ test("a bridge asks on standard error; a second one and expired tokens need no s
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });
 
-test("a bridge that waits for a sign-in ends when its host leaves", async () => {
+test("a bridge that waits for a sign-in ends when its host disconnects", async () => {
   const child = spawn(NODE, [CLI, "bridge", authority.url, "--no-browser"], { env: { ...process.env, ...env } });
   const ended = new Promise((resolve) => child.once("close", resolve));
   let output = "";
@@ -167,5 +167,8 @@ test("a bridge that waits for a sign-in ends when its host leaves", async () => 
   child.stdin.end();
   expect(await ended).toBe(0);
   // The request is answered when the sign-in ends; it would otherwise be open until the bridge has waited long enough.
-  expect(JSON.parse(output)).toMatchObject({ id: 1, error: { message: "The program was ended before the sign-in." } });
+  expect(JSON.parse(output)).toMatchObject({
+    id: 1,
+    error: { message: "The program ended before the sign-in was complete." },
+  });
 });

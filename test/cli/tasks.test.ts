@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.worker.stop());
 
-test.each(VERSIONS)("a call of %s runs in the background, is shown, and its result is awaited", async (as) => {
+test.each(VERSIONS)("a call of %s runs in the background and is shown, and its result is awaited", async (as) => {
   const url = lab.worker.url("/mcp");
   const key = newKey();
   const started = await cli(["call", url, "hold", "--key", key, "--task", "--yes", "--as", as]);
@@ -28,10 +28,10 @@ test.each(VERSIONS)("a call of %s runs in the background, is shown, and its resu
   expect(JSON.parse(result.stdout)).toMatchObject({ content: [{ type: "text" }] });
 });
 
-test("a call that the server runs in the background is awaited without --task", async () => {
+test("a call that the server runs in the background is awaited even without --task", async () => {
   const ran = await cli(["call", lab.worker.url("/mcp"), "whoami", "--key", newKey(), "--yes"]);
   expect(ran).toMatchObject({ code: 0, stdout: "anonymous\n" });
-  expect(ran.stderr).toMatch(/^Runs in the background as \S+\n$/);
+  expect(ran.stderr).toMatch(/^Running in the background as task \S+\n$/);
 });
 
 test("the tasks of a server of 2025-11-25 are listed, and in 2026-07-28 there is no such list", async () => {
@@ -57,7 +57,7 @@ test("the tasks of a server of 2025-11-25 are listed, and in 2026-07-28 there is
   expect(JSON.parse(stdout).tasks).toMatchObject([{ taskId: "t1" }, { taskId: "t2", status: "working" }]);
 });
 
-test.each(["-Vx9", "-yes-x9", "-h0", "--x9", "-9"])("the id of a task may begin like an option: %s", async (taskId) => {
+test.each(["-Vx9", "-yes-x9", "-h0", "--x9", "-9"])("the id of a task can begin like an option: %s", async (taskId) => {
   const task = { createdAt: "2026-11-22T12:00:00Z", lastUpdatedAt: "2026-11-22T12:00:00Z", ttlMs: 60_000 };
   await using server = await scripted(({ message }, response) => {
     const { id, method, params } = message ?? {};
@@ -70,7 +70,7 @@ test.each(["-Vx9", "-yes-x9", "-h0", "--x9", "-9"])("the id of a task may begin 
   expect(JSON.parse(stdout)).toMatchObject({ taskId });
 });
 
-test("a task is cancelled, and its result then exits with 5", async () => {
+test("a task is cancelled, and waiting for its result then exits with 5", async () => {
   const url = lab.worker.url("/mcp");
   const started = await cli(["call", url, "hold", "--key", newKey(), "--task", "--yes"]);
   const id = started.stdout.trim();
@@ -89,7 +89,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   /** Expects that the command has said which task it cancelled, and that the server says the same. */
   async function expectCancelled(text: string): Promise<void> {
-    const [, id = ""] = /Runs in the background as (\S+)\n/.exec(text) ?? [];
+    const [, id = ""] = /Running in the background as task (\S+)\n/.exec(text) ?? [];
     expect(text).toContain(`The task ${id} was cancelled.\n`);
     const shown = await cli(["tasks", lab.worker.url("/mcp"), "get", id, "--json", "--as", as]);
     expect(JSON.parse(shown.stdout)).toMatchObject({ taskId: id, status: "cancelled" });
@@ -97,7 +97,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   test("is cancelled by Ctrl-C", async () => {
     using screen = new Screen(hold());
-    await screen.shows("Runs in the background as ");
+    await screen.shows("Running in the background as task ");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
     await expectCancelled(screen.text);
@@ -105,7 +105,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
 
   test("is cancelled by SIGTERM", async () => {
     using screen = new Screen(hold());
-    await screen.shows("Runs in the background as ");
+    await screen.shows("Running in the background as task ");
     process.kill(screen.pid, "SIGTERM");
     expect(await screen.ended()).toBe(143);
     await expectCancelled(screen.text);
@@ -118,7 +118,7 @@ describe.each(VERSIONS)("a call of %s that the server runs in the background", (
   });
 });
 
-test("a task whose end the server does not confirm is reported as one that may still run", async () => {
+test("a task whose end the server does not confirm is reported as a task that may still run", async () => {
   const task = {
     taskId: "t1",
     status: "working",
@@ -138,12 +138,12 @@ test("a task whose end the server does not confirm is reported as one that may s
   });
   const { code, stderr } = await cli(["call", server.url, "x", "--yes", "--timeout", "2s"]);
   expect(code).toBe(5);
-  expect(stderr).toContain("The task t1 may still run");
+  expect(stderr).toContain("The task t1 may still be running");
   expect(stderr).toContain(`mcp-edge tasks ${server.url} cancel t1`);
   expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
 });
 
-describe.each(VERSIONS)("Ctrl-C before a server of %s has named the task", (as) => {
+describe.each(VERSIONS)("Ctrl-C before a server of %s has sent the task's id", (as) => {
   const now = "2026-11-22T12:00:00Z";
   const isModern = as === "2026-07-28";
   const task = {
@@ -168,7 +168,7 @@ describe.each(VERSIONS)("Ctrl-C before a server of %s has named the task", (as) 
         "tasks/get": cancelled,
       };
 
-  /** A server whose answer to a call waits until it is released. `called` resolves when the call has arrived. */
+  /** A server whose response to a call waits until it is released. `called` resolves when the call has arrived. */
   async function held() {
     const [called, released, left] = [0, 0, 0].map(() => Promise.withResolvers<void>());
     const server = await scripted(async ({ message }, response) => {
@@ -184,7 +184,7 @@ describe.each(VERSIONS)("Ctrl-C before a server of %s has named the task", (as) 
     return { server, called: called?.promise, left: left?.promise, release: () => released?.resolve() };
   }
 
-  test.each([[], ["--task"]])("cancels the task that it names afterwards: %j", async (...more) => {
+  test.each([[], ["--task"]])("cancels the task when its id arrives: %j", async (...more) => {
     const { server, called, release } = await held();
     await using _ = server;
     using screen = new Screen(["call", server.url, "x", "--yes", "--as", as, ...more]);
@@ -198,7 +198,7 @@ describe.each(VERSIONS)("Ctrl-C before a server of %s has named the task", (as) 
     expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
   });
 
-  test("cancels the call if the server does not answer", async () => {
+  test("cancels the call if the server does not respond", async () => {
     const { server, called, left, release } = await held();
     await using _ = server;
     using screen = new Screen(["call", server.url, "x", "--yes", "--as", as]);
@@ -220,18 +220,18 @@ describe("call --task", () => {
   test.each(VERSIONS)("is refused before the call at a server of %s without tasks", async (as) => {
     const { code, stdout, stderr } = await start("/without", "--as", as);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toBe("mcp-edge: The server has no tasks, so nothing was called. Leave out --task.\n");
+    expect(stderr).toBe("mcp-edge: The server does not support tasks, so the tool was not called. Leave out --task.\n");
   });
 
   test("is refused before the call if the tool of 2025-11-25 never becomes a task", async () => {
     const { code, stdout, stderr } = await start("/mcp", "--as", "2025-11-25");
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("The server does not run never_a_task in the background, so nothing was called.");
+    expect(stderr).toContain("The server does not run never_a_task in the background, so the tool was not called.");
   });
 
   test("exits with 6 and prints the result if the server of 2026-07-28 has run the tool at once", async () => {
     const { code, stdout, stderr } = await start("/mcp", "--as", "2026-07-28");
     expect([code, stdout]).toEqual([6, "at once\n"]);
-    expect(stderr).toContain("The output is its result, and there is no id.");
+    expect(stderr).toContain("The output is its result, not an id.");
   });
 });

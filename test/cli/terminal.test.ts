@@ -9,8 +9,8 @@ import { childrenOf, isAlive } from "./processes.ts";
 import { KEYS, Screen, screenWithServer } from "./pty.ts";
 import { CLI, SERVER } from "./run.ts";
 
-describe("questions of a server", () => {
-  test("a form is filled in field by field, with its defaults and choices", async () => {
+describe("questions of a server in a terminal", () => {
+  test("can be forms, filled in field by field, with their defaults and choices", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
     await screen.shows(" asks:\n  | What do you order?");
     await screen.shows("Do you want to answer ");
@@ -28,7 +28,7 @@ describe("questions of a server", () => {
     expect(screen.text).toContain('{"size":"L","count":20,"wrapped":true}');
   });
 
-  test("a form is declined, or cancelled with Escape", async () => {
+  test("can be declined, or cancelled with Escape", async () => {
     using declined = screenWithServer(["call", "order", "--yes"]);
     await declined.shows("○ Decline");
     declined.press(KEYS.down);
@@ -43,7 +43,7 @@ describe("questions of a server", () => {
     expect(cancelled.text).toMatch(/\ncancel\n$/);
   });
 
-  test("a wrong value is refused with its reason, and can be corrected", async () => {
+  test("refuse a wrong value with the reason, and let the user correct it", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
     await screen.shows("Do you want to answer ");
     screen.press(KEYS.enter);
@@ -59,30 +59,30 @@ describe("questions of a server", () => {
     expect(screen.text).toContain('"count":2,');
   });
 
-  test("a page is opened in the browser only after the user agreed, with its host in view", async () => {
+  test("open a page in the browser only after the user agreed, with its host in view", async () => {
     using screen = screenWithServer(["call", "sign_in", "--yes"], { BROWSER: "echo" });
     await screen.shows("asks you to visit a page:\n  | Please sign in.");
     await screen.shows("https://login.example/start\nHost: login.example");
     await screen.shows("Open it in the browser");
     screen.press(KEYS.down);
-    await screen.shows("● I open it myself");
+    await screen.shows("● I will open it myself");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toMatch(/\naccept\n$/);
   });
 
-  test("a sampling request is shown and answered by hand, or declined", async () => {
+  test("show a sampling request, which the user answers by hand or declines", async () => {
     using screen = screenWithServer(["call", "summarise", "--yes"]);
     await screen.shows("asks a model for at most 100 tokens:");
     await screen.shows("  | user: Summarise this.");
-    await screen.shows("Write the answer of the model for ");
+    await screen.shows("Write the model's answer for ");
     screen.press("Short.", KEYS.enter);
     expect(await screen.ended()).toBe(0);
     expect(screen.text).toContain('{"type":"text","text":"Short."}');
   });
 });
 
-describe("a call that may destroy", () => {
+describe("a call that may be destructive", () => {
   test("is made after the user agreed, with its arguments in view", async () => {
     using screen = screenWithServer(["call", "charge", "--key", "k7"]);
     await screen.shows('"key": "k7"');
@@ -97,12 +97,12 @@ describe("a call that may destroy", () => {
     await screen.shows("Run it?");
     screen.press(KEYS.enter);
     expect(await screen.ended()).toBe(5);
-    expect(screen.text).toContain("The call was not made.");
+    expect(screen.text).toContain("The tool was not called.");
     expect(screen.text).not.toContain("charged");
   });
 });
 
-test("progress is a bar that the result replaces", async () => {
+test("progress is shown as a bar that the result replaces", async () => {
   using screen = screenWithServer(["call", "slow", "--steps", "4", "--stepMs", "100", "--yes"]);
   await screen.shows("██████░░░░░░░░░░░░░░░░░░ 25% 1/4 step 1");
   await screen.shows("████████████░░░░░░░░░░░░ 50% 2/4 step 2");
@@ -111,7 +111,7 @@ test("progress is a bar that the result replaces", async () => {
   expect(screen.raw.endsWith("\r\u001b[2Kdone\r\n")).toBe(true);
 });
 
-test("NO_COLOR removes colours in a terminal, and without it there are some", async () => {
+test("NO_COLOR removes colours in a terminal, which has colours without it", async () => {
   using plain = screenWithServer(["list", "prompts"], { NO_COLOR: "1" });
   expect(await plain.ended()).toBe(0);
   expect(plain.raw).not.toContain("\u001b[3");
@@ -159,7 +159,7 @@ describe("text of a server", () => {
     expect(screen.raw).toBe("red txt\r\n");
   });
 
-  test("is escaped in JSON, so that it is the same for a program and harmless for a terminal", async () => {
+  test("is escaped in JSON, so that a program gets it unchanged and a terminal is not affected", async () => {
     using screen = new Screen(["call", url, "t", "--json"]);
     expect(await screen.ended()).toBe(0);
     expect(screen.raw).toContain(String.raw`\u001b]0;owned\u0007\u009b2Jred \u202etxt`);
@@ -195,7 +195,7 @@ describe("Ctrl-C", () => {
     },
   );
 
-  test("ends the process of a stdio server, also one that ignores it", async () => {
+  test("ends the process of a stdio server, even if it ignores SIGINT", async () => {
     using screen = new Screen(["call", "hold", "--key", "k", "--yes", "--", ...SERVER, "stubborn"]);
     await screen.shows("1");
     const children = childrenOf(screen.pid);
@@ -205,14 +205,14 @@ describe("Ctrl-C", () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
-  test("in a question ends the program, not only the question", async () => {
+  test("ends the program at a question, not only the question", async () => {
     using screen = screenWithServer(["call", "order", "--yes"]);
     await screen.shows("Do you want to answer ");
     screen.press(KEYS.ctrlC);
     expect(await screen.ended()).toBe(130);
   });
 
-  test("in a confirmation ends the program without the call", async () => {
+  test("ends the program at a confirmation, without the call", async () => {
     using screen = screenWithServer(["call", "charge", "--key", "k9"]);
     await screen.shows("Run it?");
     screen.press(KEYS.ctrlC);
@@ -221,7 +221,7 @@ describe("Ctrl-C", () => {
   });
 });
 
-test("prompts stay away from standard output, so that a pipe gets the result only", async () => {
+test("prompts are not written to standard output, so that a pipe gets only the result", async () => {
   using screen = Screen.ofShell(
     `${shellWords([NODE, CLI, "call", "order", "--yes", "--", ...SERVER])} | sed s/^/OUT:/`,
   );

@@ -27,26 +27,26 @@ function typeOf(schema: unknown): string {
   return writer.declarations.join("\n").replaceAll("export type ", "").trim();
 }
 
-describe("schemas become types", () => {
+describe("the types that are generated from schemas", () => {
   test.each<[string, unknown, string]>([
     ["simple types", { type: ["string", "null"] }, "It = string | null;"],
     ["an integer", { type: "integer", minimum: 0 }, "It = number;"],
-    ["values", { enum: ["a", 1, null, "*/"] }, 'It = "a" | 1 | null | "*/";'],
-    ["one value", { const: true }, "It = true;"],
+    ["an enumeration", { enum: ["a", 1, null, "*/"] }, 'It = "a" | 1 | null | "*/";'],
+    ["a constant", { const: true }, "It = true;"],
     ["lists", { type: "array", items: { type: ["string", "number"] } }, "It = (string | number)[];"],
-    ["lists with places", { prefixItems: [{ type: "string" }], items: false }, "It = [string?];"],
-    ["everything", true, "It = unknown;"],
-    ["nothing", false, "It = never;"],
-    ["no condition", {}, "It = unknown;"],
+    ["tuples", { prefixItems: [{ type: "string" }], items: false }, "It = [string?];"],
+    ["the schema true", true, "It = unknown;"],
+    ["the schema false", false, "It = never;"],
+    ["the empty schema", {}, "It = unknown;"],
     ["an unknown type", { type: "date" }, "It = unknown;"],
     ["records", { type: "object", additionalProperties: { type: "number" } }, "It = Record<string, number>;"],
     ["no members", { type: "object", additionalProperties: false }, "It = Record<string, never>;"],
     ["titled choices", { oneOf: [{ const: "m", title: "M" }, { const: "l" }] }, 'It = "m" | "l";'],
-    ["conditions together", { allOf: [{ type: "string" }, { enum: ["a", "b"] }] }, 'It = string & ("a" | "b");'],
-    ["a reference elsewhere", { $ref: "https://example.com/schema.json" }, "It = unknown;"],
-    ["a reference to nothing", { $ref: "#/$defs/none" }, "It = unknown;"],
+    ["combined conditions", { allOf: [{ type: "string" }, { enum: ["a", "b"] }] }, 'It = string & ("a" | "b");'],
+    ["a reference to another document", { $ref: "https://example.com/schema.json" }, "It = unknown;"],
+    ["a reference to a missing definition", { $ref: "#/$defs/none" }, "It = unknown;"],
     [
-      "members",
+      "properties",
       {
         type: "object",
         properties: { a: { type: "string", description: "The a." }, "b-c": { type: "boolean" } },
@@ -55,25 +55,25 @@ describe("schemas become types", () => {
       'It = {\n  /** The a. */\n  readonly a: string;\n  readonly "b-c"?: boolean;\n};',
     ],
     [
-      "types that contain themselves",
+      "recursive types",
       { $ref: "#/$defs/node", $defs: { node: { properties: { next: { $ref: "#/$defs/node" } } } } },
       "It = ItNode;\n\nItNode = {\n  readonly next?: ItNode;\n};",
     ],
     ["a reference to itself", { $ref: "#" }, "It = unknown;"],
     [
-      "references in a circle",
+      "circular references",
       {
         $ref: "#/$defs/a",
         $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }, { type: "null" }] }, b: { $ref: "#/$defs/a" } },
       },
       "It = ItA;\n\nItA = unknown;\n\nItB = ItA;",
     ],
-    ["a map of itself", { type: "object", additionalProperties: { $ref: "#" } }, "It = Record<string, unknown>;"],
-  ])("%s", (_, schema, expected) => {
+    ["a recursive map", { type: "object", additionalProperties: { $ref: "#" } }, "It = Record<string, unknown>;"],
+  ])("are right for %s", (_, schema, expected) => {
     expect(typeOf(schema)).toBe(expected);
   });
 
-  test("a schema that is too deep or too large ends in unknown", () => {
+  test("use unknown for a part that is too deep or too large", () => {
     const deep = Array.from({ length: 500 }).reduce<object>((items) => ({ type: "array", items }), { type: "string" });
     expect(typeOf(deep)).toContain("unknown");
     const wide = { anyOf: Array.from({ length: 30_000 }, (_, index) => ({ const: index })) };
@@ -88,7 +88,7 @@ const server = {
   info: { name: "x", version: "1" },
 };
 
-test("whatever a server names its tools, and whatever it writes, the file compiles and runs nothing", () => {
+test("whatever names and text a server uses, the file compiles and does not run anything", () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom(
@@ -162,7 +162,7 @@ export { readings };
   expect(lines).toHaveLength(wrongs.length);
 });
 
-test("a file is written again only if this command has written it", async () => {
+test("a file is overwritten only if this command has written it", async () => {
   const file = join(folder, "out.ts");
   expect((await withServer(["types", "-o", file])).stderr).toMatch(/tools, \d+ prompts?\n$/);
   expect((await withServer(["types", "-o", file])).stderr).toContain("(unchanged)");

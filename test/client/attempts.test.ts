@@ -10,13 +10,13 @@ const join = useClients();
 const IDEMPOTENT = { name: "pay", inputSchema: { type: "object" }, annotations: { idempotentHint: true } } as const;
 const KEYS = { tools: {}, experimental: { "mcp-edge/idempotencyKey": {} } };
 
-describe("a call that ran before its connection broke, and whose repetition", () => {
+describe("a call that ran before its connection broke", () => {
   test.each([
     ["gets 404", 404],
     ["gets 429", 429],
     ["gets 401", 401],
     ["gets 405", 405],
-  ])("%s, is reported as one that may have run", async (_, status) => {
+  ])("is reported as a call that may have run if its repetition %s", async (_, status) => {
     let runs = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -29,7 +29,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(runs).toBe(2);
   });
 
-  test("is refused by the system, is reported as one that may have run", async () => {
+  test("is reported as a call that may have run if its repetition is refused by the system", async () => {
     let runs = 0;
     let calls = 0;
     await using server = await scripted(({ message }, response) => {
@@ -50,7 +50,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(runs).toBe(1);
   });
 
-  test("finds that the session is gone, is reported as one that may have run", async () => {
+  test("is reported as a call that may have run if its repetition finds that the session is gone", async () => {
     let runs = 0;
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize") {
@@ -64,7 +64,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     await expect(client.callTool(IDEMPOTENT)).rejects.toMatchObject({ code: "session-lost", mayHaveRun: true });
   });
 
-  test("cannot be authorized, is reported as one that may have run, with the class of its error", async () => {
+  test("is reported as a call that may have run if its repetition cannot be authorized, with the class of its error", async () => {
     let runs = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -78,7 +78,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(failure).toMatchObject({ code: "sign-in-failed", name: "OAuthError", mayHaveRun: true });
   });
 
-  test("fails with an error that other requests share, does not change that error for them", async () => {
+  test("does not change an error that other requests share if its repetition fails with it", async () => {
     let runs = 0;
     let refusals = 0;
     await using server = await scripted(({ message }, response) => {
@@ -106,7 +106,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
     expect(await other).toMatchObject({ code: "sign-in-failed", mayHaveRun: false });
   });
 
-  test("cannot be sent because the client was closed, is reported as one that may have run", async () => {
+  test("is reported as a call that may have run if its repetition cannot be sent because the client was closed", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return response.destroy();
@@ -118,7 +118,7 @@ describe("a call that ran before its connection broke, and whose repetition", ()
   });
 });
 
-test("a call that was never received is reported as one that has not run, however often it was tried", async () => {
+test("a call that was never received is reported as a call that has not run, however many times it was tried", async () => {
   await using server = await scripted(({ message }, response) => {
     if (message?.method === "server/discover") return result(response, message.id, discovered());
     return response.writeHead(429).end();
@@ -127,7 +127,7 @@ test("a call that was never received is reported as one that has not run, howeve
   await expect(client.callTool("pay")).rejects.toMatchObject({ code: "http-status", mayHaveRun: false });
 });
 
-test("a call that was answered with a question before it failed is reported as one that may have run", async () => {
+test("a call that got a question before it failed is reported as a call that may have run", async () => {
   let rounds = 0;
   await using server = await scripted(({ message }, response) => {
     if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -142,7 +142,7 @@ test("a call that was answered with a question before it failed is reported as o
   await expect(client.callTool("pay")).rejects.toMatchObject({ code: "http-status", mayHaveRun: true });
 });
 
-describe("the key of a caller", () => {
+describe("the idempotency key of a caller", () => {
   test("is sent with the call, and again with the same call after a failure", async () => {
     const keys: unknown[] = [];
     await using server = await scripted(({ message }, response) => {
@@ -158,7 +158,7 @@ describe("the key of a caller", () => {
     expect(keys).toEqual(Array(3).fill("order-17-5f2c"));
   });
 
-  test("does not make the client repeat a call at a server that knows no keys", async () => {
+  test("does not make the client repeat a call at a server without support for keys", async () => {
     let runs = 0;
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -172,8 +172,8 @@ describe("the key of a caller", () => {
   });
 });
 
-describe("a server that is replaced by one of the other era while a client is connected", () => {
-  test("is detected, and a refused call is sent again in its era: a modern one instead of a legacy one", async () => {
+describe("a server that is replaced by a server of the other era while a client is connected", () => {
+  test("is detected, and a refused call is sent again in its era: first legacy, then modern", async () => {
     let isModern = false;
     const versions: unknown[] = [];
     await using server = await scripted(({ message, headers, method }, response) => {
@@ -209,7 +209,7 @@ describe("a server that is replaced by one of the other era while a client is co
     expect(versions).toEqual(["2025-11-25", "2026-07-28", "2026-07-28"]);
   });
 
-  test("is detected, and a refused call is sent again in its era: a legacy one instead of a modern one", async () => {
+  test("is detected, and a refused call is sent again in its era: first modern, then legacy", async () => {
     let isModern = true;
     const versions: unknown[] = [];
     await using server = await scripted(({ message, headers, method }, response) => {
@@ -238,7 +238,7 @@ describe("a server that is replaced by one of the other era while a client is co
     expect(versions).toEqual(["2026-07-28", "2025-06-18"]);
   });
 
-  test("is detected once for all requests that meet it, and each of them is sent again", async () => {
+  test("is detected once for all refused requests, and each of them is sent again", async () => {
     let isModern = false;
     await using server = await scripted(({ message, headers, method }, response) => {
       if (method !== "POST") return response.writeHead(405).end();
@@ -261,7 +261,7 @@ describe("a server that is replaced by one of the other era while a client is co
     expect(server.asked.filter((each) => each.endsWith("tools/call"))).toHaveLength(8);
   });
 
-  test("costs an ordinary error one detection, not one each time", async () => {
+  test("is looked for only once if ordinary errors repeat", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return error(response, 400, message?.id, -32000);

@@ -74,7 +74,7 @@ test("a page of an allowed origin lists, calls, answers a form, resumes a call t
   });
 });
 
-test("a page lists, calls, answers a form and subscribes in 2026-07-28, and repeats a call that was cut with its key", async () => {
+test("a page lists, calls, answers a form and subscribes in 2026-07-28, and repeats an interrupted call with its key", async () => {
   const visited = await visit("2026-07-28");
   expect(visited).toMatchObject({ ...EVERYTHING, server: { protocolVersion: "2026-07-28" } });
   // The repeated call joins the first run, or learns that it was interrupted. It never runs again.

@@ -40,10 +40,10 @@ const RESULTS: Readonly<Record<string, object>> = {
   "prompts/get": { messages: [] },
 };
 
-/** The metadata with the number of an answer. */
+/** The metadata with the number of a response. */
 const numbered = (number: number) => ({ _meta: { "example.com/number": number } });
 
-/** A modern server that counts its answers, and gives hints to each. */
+/** A modern server that counts its responses, and adds hints to each. */
 async function serve(hints: Hints | ((method: string) => Hints | Promise<Hints>), faults?: Faults) {
   let [answers, discoveries] = [0, 0];
   const server = await scripted(async ({ message }, response) => {
@@ -73,7 +73,7 @@ async function join(
   return client;
 }
 
-/** The number of the answer that a request got. */
+/** The number of the response that a request got. */
 async function numberOf(
   answer: Promise<{ _meta?: Record<string, unknown> } | Record<string, unknown>>,
 ): Promise<unknown> {
@@ -81,8 +81,8 @@ async function numberOf(
   return (_meta as Record<string, unknown> | undefined)?.["example.com/number"];
 }
 
-describe.each(PLACES)("in $name", (place) => {
-  test("lists and resources are the same with a cache as without", async () => {
+describe.each(PLACES)("a client with a cache in $name", (place) => {
+  test("gets the same lists and resources as without a cache", async () => {
     const { client } = await lab.visit(place, { use: [cache({ listen: true })] });
     const plain = await lab.visit(place);
     for (let times = 0; times < 2; times += 1) {
@@ -94,7 +94,7 @@ describe.each(PLACES)("in $name", (place) => {
   });
 });
 
-describe("a result with ttlMs", () => {
+describe("a cached result", () => {
   const requests = [
     ["tools/list", undefined],
     ["prompts/list", undefined],
@@ -103,7 +103,7 @@ describe("a result with ttlMs", () => {
     ["resources/read", { uri: "test://x" }],
     ["server/discover", undefined],
   ] as const;
-  test.each(requests)("of %s is not asked for again until the time is over", async (method, params) => {
+  test.each(requests)("is used for %s until its ttlMs has passed", async (method, params) => {
     const client = await join(await serve(PUBLIC));
     const first = Number(await numberOf(client.request(method, params)));
     expect(await numberOf(client.request(method, params))).toBe(first);
@@ -124,7 +124,7 @@ describe("a result with ttlMs", () => {
     expect(await numberOf(client.readResource("test://a"))).toBe(3);
   });
 
-  test("is a copy, which the caller may change", async () => {
+  test("is returned as a copy, which the caller can change", async () => {
     const client = await join(await serve(PUBLIC));
     for (let times = 0; times < 2; times += 1) {
       const { contents } = (await client.readResource("test://a")) as unknown as { contents: { text?: string }[] };
@@ -134,7 +134,7 @@ describe("a result with ttlMs", () => {
   });
 
   const useless = [{ ttlMs: 0, cacheScope: "public" }, { ttlMs: -5 }, { ttlMs: "60000" }, { ttlMs: null }, {}];
-  test.each(useless)("that is not a positive number, such as %j, is not kept", async (hints) => {
+  test.each(useless)("is not stored for %j, which is not a positive ttlMs", async (hints) => {
     const client = await join(
       await serve(hints, hints.ttlMs === 0 ? undefined : { text: /ttlMs|cacheScope/, schema: "2026-07-28" }),
     );
@@ -151,7 +151,7 @@ describe("a result with ttlMs", () => {
     await expect(client.request("tools/list")).rejects.toMatchObject(closed);
   });
 
-  test("is kept for ttlMaxMs at most", async () => {
+  test("is cached for ttlMaxMs at most", async () => {
     const client = await join(await serve({ ttlMs: 1e15, cacheScope: "public" }), { ttlMaxMs: 5_000 });
     expect(await numberOf(client.listTools())).toBe(1);
     vi.setSystemTime(Date.now() + 4_999);
@@ -160,14 +160,14 @@ describe("a result with ttlMs", () => {
     expect(await numberOf(client.listTools())).toBe(2);
   });
 
-  test("is read again on request, and then kept anew", async () => {
+  test("is read again on request, and then cached again", async () => {
     const client = await join(await serve(PUBLIC));
     expect(await numberOf(client.listTools())).toBe(1);
     expect(await numberOf(client.listTools({ fresh: true }))).toBe(2);
     expect(await numberOf(client.listTools())).toBe(2);
   });
 
-  test("is not used for a request with metadata of its own, except trace context", async () => {
+  test("is not used for a request with its own metadata, except trace context", async () => {
     const client = await join(await serve(PUBLIC));
     expect(await numberOf(client.listTools())).toBe(1);
     expect(await numberOf(client.listTools({ meta: { traceparent: "00-1-2-00" } }))).toBe(1);
@@ -175,7 +175,7 @@ describe("a result with ttlMs", () => {
     expect(await numberOf(client.listTools())).toBe(1);
   });
 
-  test("is not kept for calls and other requests", async () => {
+  test("is not cached for calls and other requests", async () => {
     const client = await join(await serve(PUBLIC));
     expect(await numberOf(client.getPrompt("a"))).toBe(1);
     expect(await numberOf(client.getPrompt("a"))).toBe(2);
@@ -183,7 +183,7 @@ describe("a result with ttlMs", () => {
     expect(await numberOf(client.request("example/any"))).toBe(4);
   });
 
-  test("is not kept if it depends on answers to questions", async () => {
+  test("is not cached if it depends on answers to questions", async () => {
     let reads = 0;
     await using server = await scripted(({ message }, response) => {
       const { id, method, params } = message ?? {};
@@ -199,7 +199,7 @@ describe("a result with ttlMs", () => {
   });
 });
 
-describe("a legacy server", () => {
+describe("results of a legacy server", () => {
   async function legacy() {
     let answers = 0;
     const server = await scripted(({ message }, response) => {
@@ -213,13 +213,13 @@ describe("a legacy server", () => {
     return server;
   }
 
-  test("sends no hints, so nothing is kept", async () => {
+  test("are not cached, because it sends no hints", async () => {
     const client = await join(await legacy(), {}, { protocolVersions: ["2025-11-25"] });
     expect(await numberOf(client.listTools())).toBe(1);
     expect(await numberOf(client.listTools())).toBe(2);
   });
 
-  test("is asked again after defaultTtlMs, if the author names one", async () => {
+  test("are read again after defaultTtlMs if the author sets it", async () => {
     const client = await join(await legacy(), { defaultTtlMs: 1_000 }, { protocolVersions: ["2025-11-25"] });
     expect(await numberOf(client.listTools())).toBe(1);
     expect(await numberOf(client.listTools())).toBe(1);
@@ -228,7 +228,7 @@ describe("a legacy server", () => {
   });
 });
 
-describe("a change", () => {
+describe("a change of cached data", () => {
   /** Passes a notification to the cache of a client. */
   async function withNotices(hints: Parameters<typeof serve>[0], options: ClientCacheOptions = {}) {
     let notify: (method: string, params?: object) => void = () => undefined;
@@ -245,7 +245,7 @@ describe("a change", () => {
     return { client, notify: (method: string, params?: object) => notify(method, params) };
   }
 
-  test("of a list makes that list be read again, with all its pages, and no other", async () => {
+  test("makes the client read a changed list again, with all its pages, and no other list", async () => {
     const { client, notify } = await withNotices(PUBLIC);
     await client.listTools();
     await client.listTools({ cursor: "b" });
@@ -264,7 +264,7 @@ describe("a change", () => {
     expect(await numberOf(client.readResource("test://a"))).toBe(6);
   });
 
-  test("of a resource makes that resource be read again, and no other", async () => {
+  test("makes the client read a changed resource again, and no other resource", async () => {
     const { client, notify } = await withNotices(PUBLIC);
     await client.readResource("test://a");
     await client.readResource("test://b");
@@ -273,7 +273,7 @@ describe("a change", () => {
     expect(await numberOf(client.readResource("test://b"))).toBe(2);
   });
 
-  test("that is reported while an answer is on its way keeps that answer from being used again", async () => {
+  test("prevents storing a response that arrives after the report of the change", async () => {
     let arrive: () => void = () => undefined;
     const asked = Promise.withResolvers<void>();
     const { client, notify } = await withNotices(async () => {
@@ -294,7 +294,7 @@ describe("a change", () => {
     expect(await second).toBe(2);
   });
 
-  test("is noticed by itself with listen: true", async () => {
+  test("causes an update by itself with listen: true", async () => {
     const { client } = await lab.http("/mcp", { use: [cache({ listen: true })] });
     const plain = await lab.http("/mcp");
     const heard: string[] = [];
@@ -308,7 +308,7 @@ describe("a change", () => {
     });
   });
 
-  test("is assumed when the server does not know a name or a cursor", async () => {
+  test("is assumed if the server rejects a name or a cursor as unknown", async () => {
     const client = await join(await serve(PUBLIC));
     await client.listTools();
     await expect(client.callTool("gone")).rejects.toMatchObject({ code: -32602 });
@@ -319,7 +319,7 @@ describe("a change", () => {
   });
 });
 
-test("the definitions of tools are read again after the server has refused the headers of a call", async () => {
+test("after the server has refused the headers of a call, the definitions of tools are read again", async () => {
   let header = "Old";
   await using server = await scripted(({ headers, message }, response) => {
     const { id, method } = message ?? {};
@@ -336,10 +336,10 @@ test("the definitions of tools are read again after the server has refused the h
   expect(await client.callTool("regional", { region: "west" })).toMatchObject({ content: [{ text: "New" }] });
 });
 
-describe("a shared store", () => {
+describe("a shared store of cached results", () => {
   const server = "https://example.com/mcp";
 
-  test("gives public results to every principal, and private ones only to their own", async () => {
+  test("returns public results to every principal, and private results only to their own principal", async () => {
     const store = memoryCache();
     let hints: Hints = PUBLIC;
     const scripted = await serve(() => hints);
@@ -355,7 +355,7 @@ describe("a shared store", () => {
     expect(await numberOf(second.listResources())).toBe(2);
   });
 
-  test("never holds the private results of a client that names no principal", async () => {
+  test("never contains private results of a client that names no principal", async () => {
     const store = memoryCache();
     const scripted = await serve({ ttlMs: 60_000 }, { text: /cacheScope/, schema: "2026-07-28" });
     const one = await join(scripted, { store, server });
@@ -365,7 +365,7 @@ describe("a shared store", () => {
     expect(await numberOf(two.listTools())).toBe(2);
   });
 
-  test("keeps the results of different servers apart, and needs their names", async () => {
+  test("separates the results of different servers, and requires their names", async () => {
     const store = memoryCache();
     const scripted = await serve(PUBLIC);
     const one = await join(scripted, { store, server: "https://one.example/mcp" });
@@ -375,7 +375,7 @@ describe("a shared store", () => {
     expect(() => cache({ store })).toThrow("a store needs the name of the server");
   });
 
-  test("that fails is reported, and the server is asked", async () => {
+  test("reports a failure of the store, and the client sends the request", async () => {
     const fail = () => {
       throw new Error("the disk is full");
     };
@@ -389,7 +389,7 @@ describe("a shared store", () => {
 });
 
 describe("memoryStore()", () => {
-  test("removes what was used least recently when it is full, and never keeps more than charsMax", async () => {
+  test("evicts the least recently used entry when it is full, and never stores more than charsMax", async () => {
     const store = memoryCache({ charsMax: 12 });
     await store.set("a", "12345", 1);
     await store.set("b", "12345", 1);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterEach(() => lab.leave());
 afterAll(() => lab?.[Symbol.asyncDispose]());
 
-describe("our own endpoints", () => {
+describe("a connection to our own endpoints", () => {
   test.each([
     ["a server of both eras", "/mcp", MODERN, ["POST server/discover"]],
     ["a modern server", "/modern/mcp", MODERN, ["POST server/discover"]],
@@ -31,7 +31,7 @@ describe("our own endpoints", () => {
       "2025-11-25",
       ["POST server/discover", "POST initialize", "POST notifications/initialized"],
     ],
-  ])("%s is recognised", async (_, path, version, asked) => {
+  ])("detects the era of %s", async (_, path, version, asked) => {
     const { client, tap } = await lab.http(path);
     expect(client.server.protocolVersion).toBe(version);
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
@@ -39,23 +39,23 @@ describe("our own endpoints", () => {
     expect(sent).toEqual([...asked, "POST tools/call"]);
   });
 
-  test("legacy versions only: a server of both eras gets no probe", async () => {
+  test("sends no probe to a server of both eras if the client has legacy versions only", async () => {
     const { client, tap } = await lab.http("/mcp", { protocolVersions: LEGACY });
     expect(client.server.protocolVersion).toBe("2025-11-25");
     expect(tap?.exchanges[0]?.requestBody).toContain("initialize");
   });
 
-  test("a modern client and a legacy server part with an error that names the versions of both", async () => {
+  test("fails between a modern client and a legacy server, with the versions of both in the error", async () => {
     const connecting = lab.http("/legacy/mcp", { protocolVersions: [MODERN] });
     await expect(connecting).rejects.toMatchObject({ code: "version-unsupported" });
     await expect(connecting).rejects.toThrow(MODERN);
   });
 
-  test("a legacy client and a modern server part with the server's error, which names its versions", async () => {
+  test("fails between a legacy client and a modern server, with the server's versions in the error", async () => {
     await expect(lab.http("/modern/mcp", { protocolVersions: LEGACY })).rejects.toThrow(MODERN);
   });
 
-  test.each(["/mcp", "/legacy/mcp"])("facts of an earlier connection to %s save the probe", async (path) => {
+  test.each(["/mcp", "/legacy/mcp"])("needs no probe with facts of an earlier connection to %s", async (path) => {
     const { client: first } = await lab.http(path);
     const known = JSON.parse(JSON.stringify(first.server));
     const { client, tap } = await lab.http(path, { serverFacts: known });
@@ -64,7 +64,7 @@ describe("our own endpoints", () => {
     expect(tap?.exchanges.map(({ requestBody }) => requestBody).join()).not.toContain("server/discover");
   });
 
-  test("a client with facts of an earlier connection hears of changes", async () => {
+  test("delivers changes to a client with facts of an earlier connection", async () => {
     const { client: first } = await lab.http("/mcp");
     let changes = 0;
     const { client } = await lab.http("/mcp", {
@@ -79,25 +79,25 @@ describe("our own endpoints", () => {
     });
   });
 
-  test("facts that say modern are dropped when the server turns out to be legacy", async () => {
+  test("drops facts that say modern when the server turns out to be legacy", async () => {
     const { client: first } = await lab.http("/mcp");
     const { client } = await lab.http("/legacy/mcp", { serverFacts: first.server });
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
     expect(client.server).toMatchObject({ protocolVersion: "2025-11-25", info: { name: "legacy" } });
   });
 
-  test("facts that say legacy are dropped when the server turns out to be modern", async () => {
+  test("drops facts that say legacy when the server turns out to be modern", async () => {
     const { client: first } = await lab.http("/legacy/mcp");
     const { client } = await lab.http("/modern/mcp", { serverFacts: first.server });
     expect(client.server).toMatchObject({ protocolVersion: MODERN, info: { name: "modern" } });
   });
 });
 
-describe("over a pipe", () => {
+describe("a connection over a pipe", () => {
   test.each([
     ["both eras", undefined, MODERN],
     ["the legacy era", LEGACY, "2025-11-25"],
-  ])("a server of %s is recognised", async (_, protocolVersions, version) => {
+  ])("detects a server of %s", async (_, protocolVersions, version) => {
     const [serverEnd, clientEnd] = createPair();
     const server = createServer(protocolVersions ? { protocolVersions } : {});
     const served = await serve(server, serverEnd, { onError: () => undefined });
@@ -109,7 +109,7 @@ describe("over a pipe", () => {
     await served.close();
   });
 
-  test("a server that does not answer the probe is taken for a legacy one", async () => {
+  test("treats a server that does not respond to the probe as legacy", async () => {
     const [serverEnd, clientEnd] = createPair();
     const asked: string[] = [];
     serverEnd.onmessage = (message) => {
@@ -126,11 +126,11 @@ describe("over a pipe", () => {
   });
 });
 
-describe("other servers", () => {
-  /** A server of 2025-11-25 that answers the probe in its own way. */
+describe("a connection to other servers", () => {
+  /** A server of 2025-11-25 that responds to the probe in its own way. */
   const legacyAnswers: [string, Parameters<typeof scripted>[0], RegExp?][] = [
     ["400 without a body", (_, response) => response.writeHead(400).end()],
-    ["400 with an error of its own", ({ message }, response) => error(response, 400, message?.id, -32000), /-32000/],
+    ["400 with its own error", ({ message }, response) => error(response, 400, message?.id, -32000), /-32000/],
     ["404 as text", (_, response) => response.writeHead(404, { "content-type": "text/plain" }).end("Not found")],
     ["200 with -32601", ({ message }, response) => error(response, 200, message?.id, -32601)],
     ["404 as JSON that is not a message", (_, response) => json(response, 404, { detail: "Not Found" })],
@@ -151,7 +151,7 @@ describe("other servers", () => {
     ],
   ];
 
-  test.each(legacyAnswers)("%s leads to initialize, without a warning", async (_, answerProbe, faults) => {
+  test.each(legacyAnswers)("sends initialize after %s, without a warning", async (_, answerProbe, faults) => {
     await using server = await scripted((asked, response) => {
       const { message } = asked;
       if (message?.method === "server/discover") return answerProbe(asked, response);
@@ -168,7 +168,7 @@ describe("other servers", () => {
   });
 
   test.each([302, 307, 401, 403, 429, 502, 503])(
-    "status %i says nothing about the era, so nothing else is sent",
+    "does not detect the era from status %i, and sends no other request",
     async (status) => {
       await using server = await scripted((_, response) =>
         response.writeHead(status, { "www-authenticate": "Bearer" }).end("no"),
@@ -180,7 +180,7 @@ describe("other servers", () => {
     },
   );
 
-  test("-32022 leads to the version that the server offers, even the same one", async () => {
+  test("uses the version that the server offers with -32022, even the same version", async () => {
     await using server = await scripted(({ message }, response) => {
       if (server.asked.length === 1)
         return error(response, 400, message?.id, -32022, { supported: [MODERN], requested: MODERN });
@@ -191,24 +191,22 @@ describe("other servers", () => {
     expect(server.asked).toEqual(["POST server/discover", "POST server/discover"]);
   });
 
-  test("versions that the client does not know are an error that names both sides", async () => {
+  test("fails if the client has none of the server's versions, and the error names the versions of both", async () => {
     await using server = await scripted(({ message }, response) =>
       result(response, message?.id, discovered(["2031-01-01"])),
     );
-    await expect(connect(server.url, ME)).rejects.toThrow(
-      /offers 2031-01-01, this client speaks 2026-07-28, 2025-11-25/,
-    );
+    await expect(connect(server.url, ME)).rejects.toThrow(/supports 2031-01-01, this client 2026-07-28, 2025-11-25/);
   });
 
-  test("a version of initialize that the client does not accept is an error that names both sides", async () => {
+  test("fails if the client does not accept the version of initialize, and the error names the versions of both", async () => {
     await using server = await scripted(({ message }, response) =>
       result(response, message?.id, initialized("2025-03-26")),
     );
     const connecting = connect(server.url, { ...ME, protocolVersions: ["2025-11-25"] });
-    await expect(connecting).rejects.toThrow("offers 2025-03-26, this client speaks 2025-11-25");
+    await expect(connecting).rejects.toThrow("supports 2025-03-26, this client 2025-11-25");
   });
 
-  test("a modern error ends the connection without initialize", async () => {
+  test("ends without initialize after a modern error", async () => {
     await using server = await scripted(({ message }, response) =>
       error(response, 400, message?.id, -32021, { requiredCapabilities: {} }),
     );
@@ -217,17 +215,17 @@ describe("other servers", () => {
     expect(server.asked).toEqual(["POST server/discover"]);
   });
 
-  test("a URL that refuses every POST is tried as HTTP+SSE", async () => {
+  test("tries HTTP+SSE at a URL that refuses every POST", async () => {
     const tap = lab.url("/sse");
     const events: ClientEvent[] = [];
     const client = await connect(tap, { ...ME, onEvent: (event) => events.push(event) });
     expect(client.server).toMatchObject({ transport: "http-sse", protocolVersion: "2025-11-25" });
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
-    expect(events).toMatchObject([{ type: "connected", reason: "POST was refused and GET opened an HTTP+SSE stream" }]);
+    expect(events).toMatchObject([{ type: "connected", reason: "The server refused POST and supports HTTP+SSE" }]);
     await client.close();
   });
 
-  test("an HTTP+SSE server that names another origin for messages is refused", async () => {
+  test("refuses an HTTP+SSE server that names another origin for messages", async () => {
     await using server = await scripted(({ method }, response) => {
       if (method === "POST") return response.writeHead(404).end();
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -236,7 +234,7 @@ describe("other servers", () => {
     await expect(connect(server.url, ME)).rejects.toMatchObject({ code: "http-status", response: { status: 404 } });
   });
 
-  test("a server that is not there is unreachable, with the address in the text", async () => {
+  test("reports an address without a server as unreachable, with the address in the message", async () => {
     const gone = await scripted(() => undefined);
     await gone[Symbol.asyncDispose]();
     await expect(connect(gone.url, ME)).rejects.toMatchObject({ code: "unreachable", source: "transport" });
@@ -244,7 +242,7 @@ describe("other servers", () => {
   });
 
   test.each(["example.com/mcp", "localhost:8787/mcp", "/mcp", "ftp://example.com/mcp"])(
-    "the address %s is refused, because it does not begin with http:// or https://",
+    "refuses the address %s, because it does not begin with http:// or https://",
     async (address) => {
       const refused = connect(address, ME);
       await expect(refused).rejects.toMatchObject({ code: "options-invalid" });
@@ -252,7 +250,7 @@ describe("other servers", () => {
     },
   );
 
-  test("a result that is not an object is a typed error", async () => {
+  test("reports a result that is not an object as a typed error", async () => {
     await using server = await scripted(({ message }, response) => {
       result(response, message?.id, message?.method === "server/discover" ? discovered() : 7);
     }, /result must be object|expected object/);
@@ -261,7 +259,7 @@ describe("other servers", () => {
     expect(failed).toMatchObject({ code: "answer-invalid", source: "server", mayHaveRun: true });
   });
 
-  test("a cursor that comes twice ends the listing with a warning", async () => {
+  test("ends a list with a warning if a cursor comes twice", async () => {
     await using server = await scripted(({ message }, response) => {
       const page = {
         ...CACHED,
@@ -276,7 +274,7 @@ describe("other servers", () => {
     expect(warnings.at(-1)).toMatchObject({ type: "warning", message: expect.stringContaining("cursor twice") });
   });
 
-  test("a capability that the server lacks is named, and nothing is sent", async () => {
+  test("refuses a request whose capability the server lacks, naming it, before it is sent", async () => {
     await using server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
     const client = await connect(server.url, ME);
     const failed = (await client.listPrompts().catch((reason: unknown) => reason)) as ClientError;
@@ -285,7 +283,7 @@ describe("other servers", () => {
     expect(server.asked).toEqual(["POST server/discover"]);
   });
 
-  test("a message that is too large ends its request with a typed error", async () => {
+  test("ends a request whose message is too large with a typed error", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       if (message?.method === "tools/call")
@@ -298,7 +296,7 @@ describe("other servers", () => {
     await expect(client.listTools()).rejects.toMatchObject({ code: "message-too-large", source: "limit" });
   });
 
-  test("tools with an invalid x-mcp-header are left out with a warning, and cannot be called", async () => {
+  test("leaves out tools with an invalid x-mcp-header with a warning, and refuses calls to them", async () => {
     const tool = (name: string, header: unknown, type = "string") => ({
       name,
       inputSchema: { type: "object", properties: { region: { type, "x-mcp-header": header } } },
@@ -315,7 +313,7 @@ describe("other servers", () => {
     await expect(client.callTool("space")).rejects.toMatchObject({ code: "tool-invalid", mayHaveRun: false });
   });
 
-  test("a result of an unknown type is not a result", async () => {
+  test("does not accept a result of an unknown type", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return json(response, 200, { jsonrpc: "2.0", id: message?.id, result: { resultType: "surprise" } });
@@ -324,7 +322,7 @@ describe("other servers", () => {
     await expect(client.callTool("add")).rejects.toMatchObject({ code: "answer-invalid" });
   });
 
-  test("a notification that the server refuses rejects", async () => {
+  test("rejects a notification that the server refuses", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return response.writeHead(400).end("no such notification");
@@ -334,7 +332,7 @@ describe("other servers", () => {
     await expect(client.notify("notifications/mine")).rejects.toMatchObject(refused);
   });
 
-  test("a request of a modern server is not answered", async () => {
+  test("ignores a request of a modern server", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Deadline } from "../../src/client/requests/deadline.ts";
+import { Deadline } from "../../src/client/basics/deadline.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", resolve));
 
-test("the limit stands still until the last hold is released, whatever restarts it meanwhile", async () => {
+test("a time limit is paused until its last hold is released, whatever restarts it meanwhile", async () => {
   const deadline = new Deadline({ what: "test", timeoutMs: 30, totalTimeoutMs: 0 });
   const [first, second] = [deadline.hold(), deadline.hold()];
   deadline.restart();

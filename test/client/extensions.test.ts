@@ -41,8 +41,8 @@ function withArguments(request: OutgoingRequest, args: JsonObject): OutgoingRequ
   return { ...request, params: { ...request.params, arguments: args } };
 }
 
-describe.each(PLACES)("in $name", (place) => {
-  test("a call is shown with its arguments before it is sent, and may be changed", async () => {
+describe.each(PLACES)("extensions of a client in $name", (place) => {
+  test("see a call with its arguments before it is sent, and can change it", async () => {
     const seen: unknown[] = [];
     const confirm: ClientExtension = () => ({
       onRequest: (request, next) => {
@@ -56,7 +56,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen).toMatchObject([{ name: "add", arguments: { a: 1, b: 2 } }]);
   });
 
-  test("a refused call is not sent, and rejects with the error of the extension", async () => {
+  test("can refuse a call, which is not sent and rejects with the error of the extension", async () => {
     const refuse: ClientExtension = () => ({
       onRequest: async (request, next) => {
         if (request.method === "tools/call" && request.params?.name === "charge") throw new Error("The user refused.");
@@ -68,7 +68,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(textOf(await client.callTool("runs", { key: `refused ${place.name}` }))).toBe("0");
   });
 
-  test("the first extension is the outermost: it sees a request first and its result last", async () => {
+  test("are nested: the first one sees a request first and its result last", async () => {
     const seen: string[] = [];
     const noting =
       (name: string): ClientExtension =>
@@ -85,7 +85,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen).toEqual(["one sees tools/call", "two sees tools/call", "two sees the result", "one sees the result"]);
   });
 
-  test("a request may be passed on again, and every method of the client passes through", async () => {
+  test("can pass a request on again, and see every method of the client", async () => {
     const methods: string[] = [];
     const twice: ClientExtension = () => ({
       onRequest: async (request, next) => {
@@ -98,7 +98,7 @@ describe.each(PLACES)("in $name", (place) => {
     const progress: number[] = [];
     const onProgress = (each: { progress: number }) => progress.push(each.progress);
     expect(textOf(await client.callTool("slow", { steps: 2, stepMs: 5 }, { onProgress }))).toBe("done");
-    // A server that recognises the second call answers it without running it.
+    // A server that recognises the second call returns its result without running it.
     expect([
       [1, 2],
       [1, 2, 1, 2],
@@ -124,7 +124,7 @@ describe.each(PLACES)("in $name", (place) => {
     ]);
   });
 
-  test("a sampling request and its answer can be edited, recorded and refused", async () => {
+  test("can edit, record and refuse a sampling request and its answer", async () => {
     const record: unknown[] = [];
     const review: ClientExtension = () => ({
       onQuestion: async (question, next) => {
@@ -154,7 +154,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(outcome).toMatchObject(place.version === MODERN ? { code: "question-failed" } : { isError: true });
   });
 
-  test("notifications reach extensions before the handlers of the options, if they name the changes that they need", async () => {
+  test("get notifications before the handlers of the options, if they name the changes that they need", async () => {
     const order: string[] = [];
     const watching: ClientExtension = () => ({
       changes: ["tools"],
@@ -180,8 +180,8 @@ describe.each(PLACES)("in $name", (place) => {
   });
 });
 
-describe("capabilities", () => {
-  test.each([MODERN, "2025-11-25"])("of extensions are merged with those of the options (%s)", async (version) => {
+describe("capabilities of a client", () => {
+  test.each([MODERN, "2025-11-25"])("merges those of extensions and options (%s)", async (version) => {
     const declared: unknown[] = [];
     await using server = await scripted(({ message }, response) => {
       const { params = {}, method, id } = message ?? {};
@@ -236,7 +236,7 @@ describe("an extension", () => {
     expect(created).toBe(2);
   });
 
-  test("that changes a call also changes its headers, and a raw tools/call has them too", async () => {
+  test("can change a call and thereby its headers, which a raw tools/call has too", async () => {
     const regions: unknown[] = [];
     const inputSchema = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } };
     await using server = await scripted(({ headers, message }, response) => {
@@ -258,7 +258,7 @@ describe("an extension", () => {
     expect(regions).toEqual(["east", "east"]);
   });
 
-  test("handles the result types that it names; others remain invalid", async () => {
+  test("handles the result types that it names, and other types remain invalid", async () => {
     await using server = await scripted(({ message }, response) => {
       const { id, method, params } = message ?? {};
       if (method === "server/discover") return result(response, id, discovered());
@@ -276,7 +276,7 @@ describe("an extension", () => {
     await expect(client.callTool("other")).rejects.toMatchObject({ code: "answer-invalid" });
   });
 
-  test("gets the result that asks if it names input_required, and the caller sends the answers", async () => {
+  test("gets the result input_required if it names it, and the caller sends the answers", async () => {
     const form = { mode: "form", message: "?", requestedSchema: { type: "object", properties: {} } };
     const inputRequests = { form: { method: "elicitation/create", params: form } };
     const answers = { inputResponses: { form: { action: "decline" } }, requestState: "state" };
@@ -304,7 +304,7 @@ describe("an extension", () => {
     expect(asked).toBe(0);
   });
 
-  test("sees one request, although the session is reopened and the request sent again", async () => {
+  test("sees one request, even if the session is reopened and the request sent again", async () => {
     let sessions = 0;
     await using server = await scripted(({ headers, message }, response) => {
       const { id, method } = message ?? {};
@@ -333,7 +333,7 @@ describe("an extension", () => {
     expect([seen, sessions]).toEqual([1, 2]);
   });
 
-  test("that throws in onNotification is reported and disturbs nothing", async () => {
+  test("can throw in onNotification, which is reported and has no other effect", async () => {
     const events: ClientEvent[] = [];
     const broken: ClientExtension = () => ({
       changes: ["tools"],
@@ -356,7 +356,7 @@ describe("an extension", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "handler-failed", handler: "use: onNotification" }));
   });
 
-  test("that never settles does not keep the signal of the caller from ending the request", async () => {
+  test("cannot prevent the signal of the caller from ending the request by never settling", async () => {
     const stuck: ClientExtension = () => ({
       onRequest: (request, next) => (request.method === "tools/call" ? new Promise(() => undefined) : next(request)),
     });

@@ -15,7 +15,7 @@ function events(response: ServerResponse, ...messages: readonly (object | string
   return response;
 }
 
-describe("an answer with 20,000 nested arrays", () => {
+describe("a result with 20,000 nested arrays", () => {
   const deep = (id: unknown) =>
     `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"resultType":"complete","content":[],"x":${"[".repeat(20_000)}${"]".repeat(20_000)}}}`;
 
@@ -38,7 +38,7 @@ describe("an answer with 20,000 nested arrays", () => {
 });
 
 test.each([0, 99_999_999_999, 2_147_483_647])(
-  "a stream that asks for a pause of %s ms is not opened in a loop",
+  "a stream that requests a pause of %s ms is not opened in a loop",
   async (ms) => {
     let opened = 0;
     await using server = await scripted(({ method, message }, response) => {
@@ -56,7 +56,7 @@ test.each([0, 99_999_999_999, 2_147_483_647])(
   },
 );
 
-test("the pauses of a stream that ends after each event grow, because it never lasts", async () => {
+test("the pauses of a stream that ends after each event grow, because it never stays open", async () => {
   let opened = 0;
   await using server = await scripted(({ method, message }, response) => {
     if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
@@ -74,8 +74,8 @@ test("the pauses of a stream that ends after each event grow, because it never l
   expect(third).toBeGreaterThan(first * 1.5);
 });
 
-describe("a list whose pages do not end", () => {
-  test("is read no further than messageBytesMax allows", async () => {
+describe("a list with an endless number of pages", () => {
+  test("is read up to messageBytesMax", async () => {
     const tool = (page: number) => ({
       name: `t${page}`,
       description: "x".repeat(20_000),
@@ -91,13 +91,13 @@ describe("a list whose pages do not end", () => {
     expect(await client.tools().all()).toHaveLength(5);
     expect(seen.at(-1)).toEqual({
       type: "warning",
-      message: "A list was not read further: it has more than 100000 bytes (messageBytesMax).",
+      message: "A list was cut off: it has more than 100000 bytes (messageBytesMax).",
     });
   });
 });
 const CACHED_PAGE = { resultType: "complete", ttlMs: 0, cacheScope: "public" };
 
-test("an event id that cannot be sent back ends the call as one that may have run", async () => {
+test("an event id that cannot be sent back ends the call as a call that may have run", async () => {
   await using server = await scripted(({ message }, response) => {
     if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
     return message?.method === "tools/call"
@@ -108,7 +108,7 @@ test("an event id that cannot be sent back ends the call as one that may have ru
   await expect(client.callTool("a")).rejects.toMatchObject({ code: "stream-lost", mayHaveRun: true });
 });
 
-test("a refusal that repeats a header of the caller does not show it", async () => {
+test("the error message of a refusal does not contain a header of the caller that the refusal repeats", async () => {
   await using server = await scripted(({ message }, response) => {
     if (message?.method === "server/discover") return result(response, message.id, discovered());
     return response

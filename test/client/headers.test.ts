@@ -7,7 +7,7 @@ import { findParamProblem } from "../../src/http/param-headers.ts";
 
 const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.string(), fc.string({ unit: "grapheme" }));
 
-describe("values", () => {
+describe("values in headers", () => {
   test("every well-formed string survives the round trip to the server", () => {
     fc.assert(
       fc.property(anyText, (value) => {
@@ -27,7 +27,7 @@ describe("values", () => {
     [" padded ", "=?base64?IHBhZGRlZCA=?="],
     ["line1\nline2", "=?base64?bGluZTEKbGluZTI=?="],
     ["=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="],
-  ])("%j is sent as the specification says", (value, header) => {
+  ])("represent %j as specified", (value, header) => {
     expect(encodeHeaderValue(value)).toBe(header);
   });
 });
@@ -59,6 +59,6 @@ test.each([
   ["resources/read", { uri: "file:///a%20b", name: "no" }, { "mcp-name": "file:///a%20b" }],
   ["tasks/get", { taskId: "t1" }, { "mcp-name": "t1" }],
   ["tools/list", { name: "no" }, {}],
-])("%s is named by its own member", (method, params, more) => {
+])("the standard headers of %s have the method and the right member", (method, params, more) => {
   expect(standardHeaders(method, params)).toEqual({ "mcp-method": method, ...more });
 });

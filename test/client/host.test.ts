@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type HostOptions, openHost } from "../../src/client/host/host.ts";
 import { listServers, readServer } from "../../src/client/host/server-config.ts";
-import { nameFor } from "../../src/client/host/tool-names.ts";
+import { createToolName } from "../../src/client/host/tool-names.ts";
 import { readMcpConfig, stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
 import { Lab, ME } from "./places.ts";
@@ -31,7 +31,7 @@ async function open(mcpServers: Record<string, unknown>, options: Partial<HostOp
   return host;
 }
 
-/** A server with these tools, which answers a call with the name of its tool. */
+/** A server with these tools, which returns the name of the tool for each call. */
 async function serve(tools: readonly string[], seen: (headers: Scripted["asked"] | object) => void = () => undefined) {
   const server = await scripted(({ headers, message }, response) => {
     const { id, method, params } = message ?? {};
@@ -61,7 +61,7 @@ describe("a host", () => {
     await expect(host.callTool("remote__nothing")).rejects.toThrow('No server has a tool "remote__nothing"');
   });
 
-  test("leaves the others alone when one server cannot be opened, and says why", async () => {
+  test("does not affect other servers when a server cannot be opened, and reports the reason", async () => {
     const failed: string[] = [];
     const host = await open(
       {
@@ -82,7 +82,7 @@ describe("a host", () => {
     expect(await namesOf(host)).toContain("remote__add");
   });
 
-  test("leaves the others alone when one server fails later", async () => {
+  test("does not affect other servers when a server fails later", async () => {
     const failures: unknown[] = [];
     const [one, two] = [await serve(["a"]), await serve(["b"])];
     const host = await open(
@@ -96,7 +96,7 @@ describe("a host", () => {
     expect(await host.callTool("two__b")).toMatchObject({ content: [{ text: "b" }] });
   });
 
-  test("sends the headers of the configuration, with those of the options", async () => {
+  test("sends the headers of the configuration, together with the headers of the options", async () => {
     const seen: Record<string, unknown>[] = [];
     const server = await serve([], (headers) => seen.push(headers as Record<string, unknown>));
     const entry = { url: server.url, headers: { "X-Key": `\${env:KEY}` } };
@@ -117,17 +117,17 @@ describe("a host", () => {
     }
   });
 
-  test("needs stdio() for a command", async () => {
+  test("requires stdio() for a command", async () => {
     const host = await openHost({ mcpServers: { local: { command: "node" } } }, { client: ME });
     expect(String(host.failures.get("local"))).toContain("Pass stdio of mcp-edge/node");
   });
 });
 
-describe("the names of tools", () => {
-  test("differ, have only characters that models accept, and at most 64 of them", () => {
+describe("the names of a host's tools", () => {
+  test("are different, have only characters that models accept, and have at most 64 characters", () => {
     const taken = new Set<string>();
     const add = (server: string, tool: string) => {
-      const name = nameFor(server, tool, taken);
+      const name = createToolName(server, tool, taken);
       taken.add(name);
       return name;
     };
@@ -141,16 +141,16 @@ describe("the names of tools", () => {
   });
 });
 
-describe("a configuration", () => {
+describe("a configuration of a host", () => {
   const none = () => undefined;
 
-  test("may be that of VS Code, and leaves out disabled servers", () => {
+  test("can be the configuration of VS Code, and omits disabled servers", () => {
     const config = { servers: { one: { url: "https://a.example" }, two: { disabled: true } }, inputs: [] };
     expect([...listServers(config).keys()]).toEqual(["one"]);
     for (const wrong of [{}, null, { mcpServers: [] }]) expect(() => listServers(wrong)).toThrow("has no servers");
   });
 
-  test("has variables, with defaults", () => {
+  test("can have variables, with defaults", () => {
     const values: Record<string, string> = { HOME: "/home/ada", "input:key": "k", workspaceFolder: "/work" };
     const entry = {
       command: `\${HOME}/bin/server`,
@@ -168,12 +168,12 @@ describe("a configuration", () => {
   });
 
   test.each([
-    ["text", "is not described by an object"],
-    [{ command: 7 }, "a member command that is not text"],
-    [{ command: "a", args: "b" }, "a member args that is not a list"],
-    [{ command: "a", env: { B: {} } }, "a member env.B that is not text"],
+    ["text", "is not an object"],
+    [{ command: 7 }, "a member command that is not a string"],
+    [{ command: "a", args: "b" }, "a member args that is not an array"],
+    [{ command: "a", env: { B: {} } }, "a member env.B that is not a string"],
     [{ url: "https://a.example", headers: [] }, "a member headers that is not an object"],
-  ])("that is wrong (%j) names the server and the member", (entry, text) => {
+  ])("causes an error with server and member if it is wrong (%j)", (entry, text) => {
     expect(() => readServer("one", entry, none)).toThrow(`The server "one"`);
     expect(() => readServer("one", entry, none)).toThrow(text);
   });

@@ -13,7 +13,7 @@ const CHANGING = { tools: { listChanged: true }, resources: { subscribe: true, l
 const CHANGED = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
 const LEGACY = { protocolVersions: ["2025-11-25"] };
 
-/** Starts a legacy server. `answer` returns true for a request that it has answered itself. */
+/** Starts a legacy server. `answer` returns true for a request that it has handled itself. */
 async function legacy(
   answer: (asked: Asked, response: ServerResponse) => unknown,
   version = "2025-11-25",
@@ -33,7 +33,7 @@ async function legacy(
   });
 }
 
-/** Answers with a stream, and ends it unless it is to stay open. */
+/** Responds with a stream, and ends it unless it must stay open. */
 function stream(response: ServerResponse, text: string, isOpen = false): true {
   response.writeHead(200, { "content-type": "text/event-stream" }).write(text);
   if (!isOpen) response.end();
@@ -45,8 +45,8 @@ function redirect(response: ServerResponse, status: number, location: string): t
   return true;
 }
 
-describe("a redirect", () => {
-  test("after a call is not followed to a host that is not there, and the call is not sent again", async () => {
+describe("redirects", () => {
+  test("a redirect of a call is not followed to a host that does not exist, and the call is not sent again", async () => {
     const absent = await scripted(() => undefined);
     await absent[Symbol.asyncDispose]();
     await using server = await legacy(
@@ -59,7 +59,7 @@ describe("a redirect", () => {
     expect(server.asked.filter((each) => each === "POST tools/call")).toHaveLength(1);
   });
 
-  test("to another origin fails, and the other origin gets no request", async () => {
+  test("a redirect to another origin fails, and the other origin gets no request", async () => {
     await using other = await scripted((_, response) => response.writeHead(400).end());
     await using server = await scripted((_, response) => redirect(response, 307, other.url));
     const connecting = connect(server.url, { ...ME, headers: { "x-api-key": "secret" } });
@@ -67,7 +67,7 @@ describe("a redirect", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("of HTTP+SSE to another origin fails, and the other origin gets no request", async () => {
+  test("a redirect of HTTP+SSE to another origin fails, and the other origin gets no request", async () => {
     await using other = await scripted((_, response) => response.writeHead(400).end());
     await using server = await scripted(({ method }, response) =>
       method === "GET" ? redirect(response, 307, other.url) : response.writeHead(405).end(),
@@ -78,7 +78,7 @@ describe("a redirect", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("within the origin that keeps the method is followed with all headers", async () => {
+  test("a redirect within the origin that keeps the method is followed with all headers", async () => {
     const paths: unknown[] = [];
     await using server = await scripted(({ url, headers, message }, response) => {
       if (url === "/mcp") return redirect(response, 308, "/mcp/");
@@ -89,7 +89,7 @@ describe("a redirect", () => {
     expect(paths).toEqual([["/mcp/", "secret"]]);
   });
 
-  test("to itself is followed at most three times", async () => {
+  test("a redirect to itself is followed at most three times", async () => {
     await using server = await scripted((_, response) => redirect(response, 307, "/mcp"));
     await expect(connect(server.url, { ...ME, ...LEGACY })).rejects.toMatchObject({
       code: "http-status",
@@ -100,7 +100,7 @@ describe("a redirect", () => {
 });
 
 describe("the listening stream of a legacy session", () => {
-  test("is tried again when the first attempt meets a failure that may pass", async () => {
+  test("is tried again when the first attempt has a transient failure", async () => {
     let gets = 0;
     let changes = 0;
     await using server = await legacy(({ method }, response) => {
@@ -116,7 +116,7 @@ describe("the listening stream of a legacy session", () => {
     expect(kinds().slice(1)).toEqual(["stream-reconnecting", "stream-resumed"]);
   });
 
-  test("is opened by a later subscription after it was given up", async () => {
+  test("is opened by a later subscription after the client had given up", async () => {
     let isDown = true;
     const updated: string[] = [];
     const update = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "x:1" } };
@@ -131,7 +131,7 @@ describe("the listening stream of a legacy session", () => {
     await until("the update arrives", () => updated.includes("x:1"));
   });
 
-  test("is opened again after each disconnect that follows an event, also without event ids", async () => {
+  test("is opened again after each disconnect that follows an event, even without event ids", async () => {
     let gets = 0;
     await using server = await legacy(({ method }, response) => {
       if (method !== "GET") return false;
@@ -145,7 +145,7 @@ describe("the listening stream of a legacy session", () => {
 });
 
 describe("the listen stream of a modern server", () => {
-  /** Starts a modern server that answers its listen requests with `listen`. */
+  /** Starts a modern server that handles its listen requests with `listen`. */
   const modern = (listen: (asked: Asked, response: ServerResponse, count: number) => unknown) => {
     let count = 0;
     return scripted((asked, response) => {
@@ -157,7 +157,7 @@ describe("the listen stream of a modern server", () => {
     });
   };
 
-  test("is tried again when the first attempt meets a failure that may pass", async () => {
+  test("is tried again when the first attempt has a transient failure", async () => {
     await using server = await modern(({ message }, response, count) => {
       if (count < 3) return response.writeHead(503).end();
       const params = { _meta: { "io.modelcontextprotocol/subscriptionId": message?.id }, notifications: {} };
@@ -190,7 +190,7 @@ test("every message of a batch in an event is read", async () => {
   expect(logged).toEqual(["x", "x"]);
 });
 
-describe("an answer that the server does not accept", () => {
+describe("an answer to a question that the server does not accept", () => {
   const asking = () =>
     legacy(({ message }, response) => {
       if (message?.method === "tools/call") {
@@ -207,11 +207,11 @@ describe("an answer that the server does not accept", () => {
     await expect(call).rejects.toMatchObject({ code: "timeout" });
   });
 
-  test("is given up after timeoutMs, and reported", async () => {
+  test("is abandoned after timeoutMs, and reported", async () => {
     await using server = await asking();
     const { client, events } = await join(server.url, { ...LEGACY, roots: [], timeoutMs: 300 });
     const call = client.callTool("any", {}, { timeoutMs: 60_000 }).catch(() => undefined);
-    const expected = expect.stringMatching(/answer to roots\/list could not be sent: .*timeout/);
+    const expected = expect.stringMatching(/response to roots\/list could not be sent: .*timeout/);
     await until("the warning arrives", () => events.some(({ type }) => type === "warning"));
     expect(events.at(-1)).toEqual({ type: "warning", message: expected });
     await client.close();
@@ -219,7 +219,7 @@ describe("an answer that the server does not accept", () => {
   });
 });
 
-test("a subscription that a new session refuses is reported and forgotten, and the others are restored", async () => {
+test("a subscription that a new session refuses is reported and removed, and the other subscriptions are restored", async () => {
   const subscribed: string[] = [];
   await using server = await legacy(({ method, headers, message }, response) => {
     const session = headers["mcp-session-id"];
@@ -243,7 +243,7 @@ test("a subscription that a new session refuses is reported and forgotten, and t
   expect(subscribed).toHaveLength(5);
 });
 
-test("close() ends the pending calls even if no headers can be had", async () => {
+test("close() ends the pending calls even if no headers can be created", async () => {
   let isExpired = false;
   await using server = await legacy(({ message }) => message?.method === "tools/call");
   const headers = async () => {

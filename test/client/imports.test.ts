@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, "../../src/client");
 /** The folders whose entries may import a package that others may not. */
 const PACKAGES: Readonly<Record<string, string>> = { "@cfworker/json-schema": "validation", oauth4webapi: "oauth" };
 
-test("of core, the client imports only the rooms basics and protocol, of packages only the SSE parser, and others only where they belong", () => {
+test("the client imports only the rooms basics and protocol of core, the SSE parser, and other packages only where they belong", () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   expect(files.length).toBeGreaterThan(10);
   const outside = files.flatMap((file) => {

@@ -1,5 +1,5 @@
 // @module-tag long
-/** Processes and objects that are lost in the middle of a call: those of the server, and that of the client. */
+/** Processes and objects that are lost in the middle of a call, of the server and of the client. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Workerd } from "../harness/workerd.ts";
 import { until } from "../http/wire.ts";
@@ -23,7 +23,7 @@ afterAll(async () => {
 const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
 
 describe.each(VERSIONS)("a server that is killed during a call, in %s", (version) => {
-  test("leaves the call with an error that says so, the client reports it, and works again", async () => {
+  test("ends the call with an error that says so, the client reports it, and works again", async () => {
     const { client, kinds } = await join(lab.url(), { protocolVersions: [version] });
     let began = false;
     const onProgress = () => {
@@ -39,8 +39,8 @@ describe.each(VERSIONS)("a server that is killed during a call, in %s", (version
   }, 60_000);
 });
 
-describe.each(VERSIONS)("a client in a Durable Object that is lost during a call, in %s", (version) => {
-  test("continues from what it stored: without a probe, and the call runs once", async () => {
+describe.each(VERSIONS)("a client in a Durable Object that is lost during a call, in %s,", (version) => {
+  test("continues from its stored facts without a probe, and the call runs once", async () => {
     await using tap = await openTap();
     const key = `agent ${version}`;
     const agent = `${agents.origin}/${version}`;

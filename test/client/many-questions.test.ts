@@ -39,7 +39,7 @@ class Gauge {
   }
 }
 
-/** A handler that answers when the test says so, and the number of questions that it has open. */
+/** A handler that answers when the test releases it, and the number of its open questions. */
 function heldHandler() {
   const gauge = new Gauge();
   let release = (): void => undefined;
@@ -85,8 +85,8 @@ function legacyServer(count: number, posts: Gauge): Promise<Scripted> {
   });
 }
 
-describe("a legacy server over HTTP", () => {
-  test("that asks 300 questions in one call is answered completely, 16 questions at a time", async () => {
+describe("many questions of a legacy server over HTTP", () => {
+  test("300 questions in one call are all answered, 16 at a time", async () => {
     const [handlers, posts] = [new Gauge(), new Gauge()];
     await using server = await legacyServer(300, posts);
     const onElicit = async () => {
@@ -102,7 +102,7 @@ describe("a legacy server over HTTP", () => {
     expect(posts.most).toBeLessThanOrEqual(PER_CALL);
   });
 
-  test("that asks in ten calls at once has 64 of its questions open", async () => {
+  test("questions of ten calls at once are limited to 64 open questions", async () => {
     const { gauge, release, onElicit } = heldHandler();
     await using server = await legacyServer(20, new Gauge());
     const { client } = await join(server.url, { protocolVersions: ["2025-11-25"], onElicit });
@@ -117,7 +117,7 @@ describe("a legacy server over HTTP", () => {
     expect(gauge).toMatchObject({ total: 200, most: PER_CONNECTION });
   });
 
-  test("that asks 5,000 questions is read no further than its answers, and is told when the call is cancelled", async () => {
+  test("5,000 questions are read only as far as they are answered, and the server is notified when the call is cancelled", async () => {
     const { gauge, onElicit } = heldHandler();
     await using server = await legacyServer(0, new Gauge());
     let asked = 0;
@@ -146,7 +146,7 @@ describe("a legacy server over HTTP", () => {
   });
 });
 
-test("a modern server that asks 300 questions at once is answered completely, 16 questions at a time", async () => {
+test("a modern server that asks 300 questions at once gets all answers, 16 questions at a time", async () => {
   const gauge = new Gauge();
   let answered = 0;
   await using server = await scripted(({ message }, response) => {
@@ -171,7 +171,7 @@ test("a modern server that asks 300 questions at once is answered completely, 16
   expect(gauge.most).toBe(PER_CALL);
 });
 
-test("a task that asks 100 questions at once is answered completely, 16 questions at a time", async () => {
+test("a task that asks 100 questions at once gets all answers, 16 questions at a time", async () => {
   const gauge = new Gauge();
   let answered = 0;
   const task = { taskId: "t", createdAt: "2026-11-22T12:00:00Z", ttlMs: 60_000, pollIntervalMs: 30 };
@@ -207,7 +207,7 @@ describe("a server on a pipe", () => {
     for (const client of clients.splice(0)) await client.close();
   });
 
-  /** Connects to a server that sends what the test says, and notes the ids of the answers. */
+  /** Connects to a server that sends what the test requests, and records the ids of the answers. */
   async function onPipe(onElicit: ServerHandlers["onElicit"]) {
     const [serverEnd, clientEnd] = createTransportPair();
     const answers: unknown[] = [];
@@ -227,7 +227,7 @@ describe("a server on a pipe", () => {
   test.each([
     ["different ids", (count: number) => count],
     ["the same id", () => 7],
-  ])("has at most 64 questions open, and those beyond 10,000 are ignored with one warning (%s)", async (_, idOf) => {
+  ])("has at most 64 open questions, and more than 10,000 are ignored (%s)", async (_, idOf) => {
     const { gauge, release, onElicit } = heldHandler();
     const { events, answers, ask } = await onPipe(onElicit);
     for (let count = 0; count < 10_100; count += 1) await ask(idOf(count));

@@ -1,4 +1,4 @@
-/** Servers whose answers are valid JSON, and nevertheless not what a client expects. */
+/** Servers whose responses are valid JSON, and nevertheless not what a client expects. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { type ClientEvent, connect } from "../../src/client/index.ts";
@@ -12,7 +12,7 @@ import { DONE, discovered, initialized, result, scripted } from "./scripted.ts";
 const join = useClients();
 const PAGE = { resultType: "complete", ttlMs: 0, cacheScope: "public" };
 
-/** A modern server that answers each request after the first with `answer`. */
+/** A modern server that handles each request after the first with `answer`. */
 function answering(answer: (asked: number) => object, expected?: RegExp) {
   let asked = 0;
   return scripted(({ message }, response) => {
@@ -24,12 +24,12 @@ function answering(answer: (asked: number) => object, expected?: RegExp) {
   }, expected);
 }
 
-describe("a list", () => {
+describe("lists from a server", () => {
   test.each([
     ["tools", [null]],
     ["prompts", [5]],
     ["resources", [[]]],
-  ])("of %s with the item %j is refused with an error that says so", async (kind, items) => {
+  ])("a list of %s with the item %j is refused with an error about it", async (kind, items) => {
     await using server = await answering(() => ({ ...PAGE, [kind]: items }), /./);
     const { client } = await join(server.url);
     const listing = kind === "tools" ? client.tools() : kind === "prompts" ? client.prompts() : client.resources();
@@ -39,13 +39,13 @@ describe("a list", () => {
     });
   });
 
-  test.each([[null], [7], [{}]])("with the cursor %j ends after its first page", async (nextCursor) => {
+  test.each([[null], [7], [{}]])("a list with the cursor %j ends after its first page", async (nextCursor) => {
     await using server = await answering((asked) => ({ ...PAGE, prompts: [{ name: `p${asked}` }], nextCursor }), /./);
     const { client } = await join(server.url);
     expect(await client.prompts().all()).toEqual([{ name: "p1" }]);
   });
 
-  test("is read no further than messageBytesMax allows if only its cursors are long", async () => {
+  test("a list is read up to messageBytesMax if only its cursors are long", async () => {
     await using server = await answering((asked) => ({ ...PAGE, tools: [], nextCursor: `${asked}`.repeat(40_000) }));
     const { client, events } = await join(server.url, { messageBytesMax: 100_000 });
     expect(await client.tools().all()).toEqual([]);
@@ -54,7 +54,7 @@ describe("a list", () => {
   });
 });
 
-test("a round of more than 10,000 questions is refused, and none of them is answered", async () => {
+test("a round of more than 10,000 questions is refused without answering any of them", async () => {
   let answered = 0;
   const ask = { method: "elicitation/create", params: { message: "?", requestedSchema: { type: "object" } } };
   const inputRequests = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`q${at}`, ask]));
@@ -73,7 +73,7 @@ test("a round of more than 10,000 questions is refused, and none of them is answ
 });
 
 test.each(["http://[bad", "http://user:secret@127.0.0.1/mcp"])(
-  "a redirect to %s is an error that says that it is not followed",
+  "a redirect to %s causes an error that says that it is not followed",
   async (location) => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
@@ -88,7 +88,7 @@ test.each(["http://[bad", "http://user:secret@127.0.0.1/mcp"])(
   },
 );
 
-test("a server on a pipe that asks and does not read the answers does not stop the time limit of a call", async () => {
+test("a server on a pipe that asks and does not read the answers does not pause the time limit of a call", async () => {
   const [serverEnd, clientEnd] = createTransportPair();
   serverEnd.onmessage = (message: JSONRPCMessage) => {
     const { id, method } = message as { id: number; method?: string };
@@ -114,12 +114,12 @@ test("a server on a pipe that asks and does not read the answers does not stop t
   await client.close();
 });
 
-describe("no error contains", () => {
+describe("an error", () => {
   test.each([
     ["cannot be sent", JSON.stringify({ accessToken: "s3cret\nx", issuer: "http://127.0.0.1" })],
     ["cannot be read", "s3cret"],
     ["is not a record", '["s3cret"]'],
-  ])("a stored token that %s, and the user is asked to sign in again", async (_, stored) => {
+  ])("does not contain a stored token that %s, and the user signs in again", async (_, stored) => {
     const sent: unknown[] = [];
     await using server = await scripted(({ headers }, response) => {
       sent.push(headers.authorization);
@@ -138,7 +138,7 @@ describe("no error contains", () => {
   });
 
   test.each([{ authorization: "Bearer s3cret\nx" }, { "bad name": "s3cret" }, { "x-key": "s3cret-é→" }])(
-    "the header %j of the caller, which no request can have",
+    "does not contain the header %j of the caller, which is not valid in a request",
     async (headers) => {
       await using server = await scripted(({ message }, response) => result(response, message?.id, discovered()));
       const failure = await connect(server.url, { ...ME, headers: headers as never }).catch((error: unknown) => error);
@@ -149,15 +149,15 @@ describe("no error contains", () => {
   );
 });
 
-test("a resume token with an address that is not text is refused", async () => {
+test("a resume token with an address that is not a string is refused", async () => {
   await using server = await answering(() => DONE);
   const { client } = await join(server.url);
   const token = btoa(JSON.stringify([{ toString: 1 }, "2025-11-25", "s", 1, "tools/call", "e"]));
   await expect(client.resume(token)).rejects.toMatchObject({ code: "options-invalid" });
 });
 
-describe("an HTTP+SSE server", () => {
-  /** Answers everything but calls as usual. `call` handles the POST of a call, and writes to the stream. */
+describe("a call to an HTTP+SSE server", () => {
+  /** Handles everything except calls as usual. `call` handles the POST of a call, and writes to the stream. */
   function overSse(call: (response: ServerResponse, answer: () => void) => unknown) {
     let stream: ServerResponse | undefined;
     const say = (message: object) => stream?.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
@@ -174,17 +174,17 @@ describe("an HTTP+SSE server", () => {
       response.writeHead(202).end();
       if (message?.method === "initialize") say({ jsonrpc: "2.0", id, result: initialized("2024-11-05") });
       return undefined;
-      // The judge of the messages looks for an answer in the response to its request.
+      // The oracle looks for a JSON-RPC response in the HTTP response to its request.
     }, /answers no request that was seen/);
   }
 
-  test("that redirects the POST of a call may have run it", async () => {
+  test("may have run if its POST is redirected", async () => {
     await using server = await overSse((response) => response.writeHead(303, { location: "/done" }).end());
     const { client } = await join(server.url);
     await expect(client.callTool("pay")).rejects.toMatchObject({ code: "http-status", mayHaveRun: true });
   });
 
-  test("that never responds to the POST of a call, but sends its answer, has answered it", async () => {
+  test("has its result even if there is no response to its POST", async () => {
     await using server = await overSse((_, answer) => answer());
     const { client } = await join(server.url);
     expect(await client.callTool("a", {}, { timeoutMs: 3_000 })).toEqual({ content: [] });

@@ -24,11 +24,11 @@ const KINDS = [
   { name: "2025-11-25 over stdio", options: LEGACY, version: "2025-11-25", serve: async () => undefined },
 ];
 
-describe.each(KINDS)("in $name", ({ options, version, serve }) => {
+describe.each(KINDS)("an official server of SDK 2 in $name", ({ options, version, serve }) => {
   const enter = async (url: string | undefined, more: Partial<ClientOptions> = {}) =>
     join(url ?? stdio({ command: NODE, args: [STDIO] }), { ...options, ...more });
 
-  test("list, call, read, get", async () => {
+  test("lists, calls, reads and gets prompts", async () => {
     await using server = await serve();
     const { client } = await enter(server?.url);
     expect(client.server).toMatchObject({ protocolVersion: version, info: { name: "official-2" } });
@@ -40,7 +40,7 @@ describe.each(KINDS)("in $name", ({ options, version, serve }) => {
     ]);
   });
 
-  test("forms and samples are answered", async () => {
+  test("gets answers to forms and sampling requests", async () => {
     await using server = await serve();
     const { client } = await enter(server?.url, {
       onElicit: () => ({ action: "accept" }),
@@ -50,7 +50,7 @@ describe.each(KINDS)("in $name", ({ options, version, serve }) => {
     expect(textOf(await client.callTool("think"))).toContain("Thought.");
   });
 
-  test("progress extends the time limit, and changes arrive", async () => {
+  test("extends the time limit with progress, and sends changes", async () => {
     await using server = await serve();
     const updated: string[] = [];
     let toolChanges = 0;
@@ -72,8 +72,8 @@ describe.each(KINDS)("in $name", ({ options, version, serve }) => {
   });
 });
 
-describe("recovery", () => {
-  test("a session that the server forgot is opened again", async () => {
+describe("recovery with an official server of SDK 2", () => {
+  test("a session that the server has lost is opened again", async () => {
     await using server = await serveBoth();
     const { client, kinds } = await join(server.url, LEGACY);
     server.forget();
@@ -81,7 +81,7 @@ describe("recovery", () => {
     expect(kinds()).toContain("session-reopened");
   });
 
-  test("a legacy call whose stream is cut twice gets its answer, and nothing twice", async () => {
+  test("a legacy call whose stream is cut twice gets its result, and every message once", async () => {
     await using server = await serveBoth();
     await using proxy = await startProxy(server.url);
     const { client, kinds } = await join(proxy.url("/mcp"), LEGACY);
@@ -115,7 +115,7 @@ describe("recovery", () => {
     await touchUntilHeard();
   });
 
-  test("a server that is told its version from an earlier connection gets no probe", async () => {
+  test("a server whose version is taken from an earlier connection gets no probe", async () => {
     await using server = await serveBoth();
     const { client: first } = await join(server.url);
     const client = await connect(server.url, { ...ME, serverFacts: first.server });

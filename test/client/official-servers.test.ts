@@ -40,8 +40,8 @@ const KINDS = [
   { name: "stdio", transport: "pipe", serve: async () => undefined, asks: true },
 ] as const;
 
-describe.each(KINDS)("over $name", ({ transport, serve }) => {
-  test("list, call, read, get", async () => {
+describe.each(KINDS)("an official server of SDK 1 over $name", ({ transport, serve }) => {
+  test("lists, calls, reads and gets prompts", async () => {
     const { client, leave } = await meet(await serve(), {});
     expect(client.server).toMatchObject({ transport, protocolVersion: "2025-11-25", info: { name: "official" } });
     expect((await client.tools().all()).map(({ name }) => name)).toEqual(["add", "count", "ask", "think", "touch"]);
@@ -55,7 +55,7 @@ describe.each(KINDS)("over $name", ({ transport, serve }) => {
     await leave();
   });
 
-  test("progress arrives, and extends the time limit", async () => {
+  test("sends progress, which extends the time limit", async () => {
     const { client, leave } = await meet(await serve(), {});
     const seen: number[] = [];
     const options = { timeoutMs: 600, onProgress: ({ progress }: { progress: number }) => seen.push(progress) };
@@ -65,8 +65,8 @@ describe.each(KINDS)("over $name", ({ transport, serve }) => {
   });
 });
 
-describe.each(KINDS.filter(({ asks }) => asks))("over $name", ({ serve }) => {
-  test("questions are answered, and changes arrive", async () => {
+describe.each(KINDS.filter(({ asks }) => asks))("an official server over $name", ({ serve }) => {
+  test("gets answers to questions, and sends changes", async () => {
     const updated: string[] = [];
     let toolChanges = 0;
     const { client, leave } = await meet(await serve(), {
@@ -87,8 +87,8 @@ describe.each(KINDS.filter(({ asks }) => asks))("over $name", ({ serve }) => {
   });
 });
 
-describe("transports of the official SDK", () => {
-  test("in memory", async () => {
+describe("our client over transports of the official SDK", () => {
+  test("connects in memory", async () => {
     const [serverEnd, clientEnd] = InMemoryTransport.createLinkedPair();
     await officialServer().connect(serverEnd);
     const client = await connect(clientEnd as Transport, ME);
@@ -96,15 +96,15 @@ describe("transports of the official SDK", () => {
     await client.close();
   });
 
-  test("stdio", async () => {
+  test("connects over stdio", async () => {
     const client = await connect(new StdioClientTransport({ command: NODE, args: [STDIO] }) as Transport, ME);
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
     await client.close();
   });
 });
 
-describe("recovery", () => {
-  test("a session that the server forgot is opened again", async () => {
+describe("recovery with an official server", () => {
+  test("a session that the server has lost is opened again", async () => {
     const server = await serveSessions();
     const { client, events, leave } = await meet(server, {});
     server.forget();
@@ -113,7 +113,7 @@ describe("recovery", () => {
     await leave();
   });
 
-  test("a call whose stream is cut twice gets its answer", async () => {
+  test("a call whose stream is cut twice gets its result", async () => {
     const server = await serveSessions();
     const proxy = await startProxy(server.url);
     const { client, events, leave } = await meet({ ...server, url: proxy.url("/mcp") }, {});

@@ -3,7 +3,7 @@
 import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
 import { readEvents } from "../../src/client/transports/event-reader.ts";
 import { HttpSseTransport } from "../../src/client/transports/http-sse.ts";
-import { givenHeaders } from "../../src/client/transports/request-headers.ts";
+import { resolveHeaders } from "../../src/client/transports/request-headers.ts";
 import { serveTransport as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -81,7 +81,7 @@ export class Lab implements AsyncDisposable {
     if (transport === "streamable-http") return this.http("/mcp", pinned);
     const oracle = new WireOracle();
     if (transport === "http-sse") {
-      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000, readEvents, givenHeaders });
+      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000, readEvents, resolveHeaders });
       const client = await connect(watch(stream, oracle), { ...ME, ...pinned });
       return this.#keep({ client, oracle, tap: undefined });
     }

@@ -1,10 +1,10 @@
-/** What a server asks the client, and what it tells it, in every version and over every transport. */
+/** Questions and notifications of a server to the client, in every version and over every transport. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type {
   ClientError,
   CreateMessageRequestParams,
+  ElicitAnswer,
   ElicitRequestFormParams,
-  ElicitResult,
   LogMessage,
 } from "../../src/client/index.ts";
 import { connect, McpError } from "../../src/client/index.ts";
@@ -30,9 +30,9 @@ const asksUrls = PLACES.filter(({ version }) => version >= "2025-11-25");
 const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
 
 describe.each(asksForms)("forms in $name", (place) => {
-  test("an accepted form gets the defaults of the fields that were left out", async () => {
+  test("return the defaults of fields that were left out", async () => {
     const seen: ElicitRequestFormParams[] = [];
-    const onElicit = (form: ElicitRequestFormParams): ElicitResult => {
+    const onElicit = (form: ElicitRequestFormParams): ElicitAnswer => {
       seen.push(form);
       return { action: "accept", content: { count: 5 } };
     };
@@ -41,14 +41,14 @@ describe.each(asksForms)("forms in $name", (place) => {
     expect(seen).toMatchObject([{ message: "What do you order?", requestedSchema: { type: "object" } }]);
   });
 
-  test.each(["decline", "cancel"] as const)("the answer %s arrives", async (action) => {
+  test.each(["decline", "cancel"] as const)("can be answered with %s", async (action) => {
     const { client } = await lab.visit(place, { onElicit: () => ({ action }) });
     expect(textOf(await client.callTool("order"))).toBe(action);
   });
 
-  test("one call may ask several times", async () => {
+  test("can be sent several times in one call", async () => {
     const asked: string[] = [];
-    const onElicit = ({ message }: ElicitRequestFormParams): ElicitResult => {
+    const onElicit = ({ message }: ElicitRequestFormParams): ElicitAnswer => {
       asked.push(message);
       return { action: "accept" };
     };
@@ -57,8 +57,8 @@ describe.each(asksForms)("forms in $name", (place) => {
     expect(asked).toEqual(["First?", "Second?"]);
   });
 
-  test("the time limit of a call stands still while the user answers", async () => {
-    const onElicit = async (): Promise<ElicitResult> => {
+  test("pause the time limit of a call while the user answers", async () => {
+    const onElicit = async (): Promise<ElicitAnswer> => {
       await new Promise((resolve) => setTimeout(resolve, 900));
       return { action: "decline" };
     };
@@ -67,8 +67,8 @@ describe.each(asksForms)("forms in $name", (place) => {
   });
 });
 
-describe.each(asksUrls)("pages in $name", (place) => {
-  test("the address of a page reaches its own handler, and the consent arrives", async () => {
+describe.each(asksUrls)("pages to visit in $name", (place) => {
+  test("have an address that reaches its own handler, and the consent reaches the server", async () => {
     const pages: string[] = [];
     const { client } = await lab.visit(place, {
       onElicitUrl: ({ url }) => {
@@ -81,8 +81,8 @@ describe.each(asksUrls)("pages in $name", (place) => {
   });
 });
 
-describe.each(PLACES)("in $name", (place) => {
-  test("the client's model answers a sampling request", async () => {
+describe.each(PLACES)("questions and notifications in $name", (place) => {
+  test("include a sampling request, which the client's model answers", async () => {
     const seen: CreateMessageRequestParams[] = [];
     const { client } = await lab.visit(place, {
       onSample: (request) => {
@@ -94,7 +94,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen).toMatchObject([{ maxTokens: 100, messages: [{ content: { text: "Summarise this." } }] }]);
   });
 
-  test("roots are listed, and setRoots() changes what the next listing returns", async () => {
+  test("include roots, and setRoots() changes what the next request returns", async () => {
     const { client } = await lab.visit(place, { roots: [{ uri: "file:///one" }] });
     expect(textOf(await client.callTool("places"))).toBe("file:///one");
     await client.setRoots([{ uri: "file:///two" }, { uri: "file:///three" }]);
@@ -104,7 +104,7 @@ describe.each(PLACES)("in $name", (place) => {
     );
   });
 
-  test("a question without a handler was not declared, so the server does not ask", async () => {
+  test("do not include a question without a handler, which is not declared", async () => {
     const { client } = await lab.visit(place);
     const outcome = await client.callTool("summarise").catch((error: unknown) => error);
     if (place.version === MODERN) expect(outcome).toMatchObject({ code: -32021 });
@@ -112,7 +112,7 @@ describe.each(PLACES)("in $name", (place) => {
     await expect(client.setRoots([])).rejects.toThrow("roots: []");
   });
 
-  test("changes of the lists reach their handlers", async () => {
+  test("include changes of the lists, which reach their handlers", async () => {
     const changed = new Set<string>();
     const { client } = await lab.visit(place, {
       onToolsChanged: () => changed.add("tools"),
@@ -126,7 +126,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("changes of a resource arrive from subscribe() until unsubscribe()", async () => {
+  test("include changes of a resource from subscribe() until unsubscribe()", async () => {
     const updated: string[] = [];
     const { client } = await lab.visit(place, { onResourceUpdated: (uri) => updated.push(uri) });
     await client.subscribe("test://notes/1");
@@ -146,7 +146,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(updated).not.toContain("test://notes/2");
   });
 
-  test("log messages arrive from the level on that was set", async () => {
+  test("include log messages from the level that was set", async () => {
     const messages: LogMessage[] = [];
     const { client } = await lab.visit(place, { onLog: (message) => messages.push(message) });
     await client.setLevel("error");
@@ -164,7 +164,7 @@ describe("a modern server that asks", () => {
     },
   };
 
-  test("the state is returned exactly, only if there is one, and each round has an id of its own", async () => {
+  test("gets the same state, only if there is one, and each round has its own id", async () => {
     const rounds: Record<string, unknown>[] = [];
     const ids: unknown[] = [];
     await using server = await scripted(({ message }, response) => {
@@ -189,7 +189,7 @@ describe("a modern server that asks", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test("an accepted form is sent with the defaults of the fields that were left out", async () => {
+  test("gets accepted forms with the defaults of the fields that were left out", async () => {
     const answers: unknown[] = [];
     const properties = {
       a: { type: "string", default: "x" },
@@ -207,13 +207,13 @@ describe("a modern server that asks", () => {
       answers.push(message.params.inputResponses);
       return result(response, message.id, DONE);
     });
-    const onElicit = (): ElicitResult => ({ action: "accept", content: { d: false } });
+    const onElicit = (): ElicitAnswer => ({ action: "accept", content: { d: false } });
     const client = await connect(server.url, { ...ME, onElicit });
     await client.callTool("fill");
     expect(answers).toEqual([{ form: { action: "accept", content: { a: "x", b: 0, d: false } } }]);
   });
 
-  test("a server that asks without end is stopped after roundsMax rounds", async () => {
+  test("is stopped after roundsMax rounds if it asks without end", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", inputRequests: ask });
@@ -238,7 +238,7 @@ describe("a modern server that asks", () => {
       { text: /inputRequests.a must/, schema: "2026-07-28" },
     ],
     ["questions for a list", "tools/list", { inputRequests: ask }, /is not answered with input_required/],
-  ])("an answer with %s is invalid", async (_, method, members, fault) => {
+  ])("sends %s, which is refused as invalid", async (_, method, members, fault) => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", ...members });
@@ -248,7 +248,7 @@ describe("a modern server that asks", () => {
     await expect(client.request(method, params)).rejects.toMatchObject({ code: "answer-invalid", source: "server" });
   });
 
-  test("a handler that throws ends the request with its error as the cause", async () => {
+  test("gets no answer if a handler throws, and the request ends with the handler's error as the cause", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", inputRequests: ask });
@@ -265,7 +265,7 @@ describe("a modern server that asks", () => {
 describe("a legacy server that asks", () => {
   const legacy = PLACES.filter(({ version }) => version === "2025-11-25");
 
-  test.each(legacy)("a handler that throws is reported, and its text stays here ($name)", async (place) => {
+  test.each(legacy)("gets an error without details of a handler that throws ($name)", async (place) => {
     const events: unknown[] = [];
     const { client } = await lab.visit(place, {
       onEvent: (event) => events.push(event),
@@ -281,7 +281,7 @@ describe("a legacy server that asks", () => {
     );
   });
 
-  test.each(legacy)("an McpError of a handler is sent as it is ($name)", async (place) => {
+  test.each(legacy)("gets an McpError of a handler unchanged ($name)", async (place) => {
     const { client } = await lab.visit(place, {
       onSample: () => {
         throw new McpError(-1, "The user refused.");

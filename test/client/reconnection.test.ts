@@ -50,10 +50,10 @@ const child = (options: Partial<StdioOptions> = {}, ...args: string[]) =>
 
 const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
 
-describe.each([MODERN, "2025-11-25"])("a process that ends (%s)", (version) => {
+describe.each([MODERN, "2025-11-25"])("a server process that ends (%s)", (version) => {
   const pinned = { protocolVersions: [version] };
 
-  test("is started again, with the subscriptions, and changes that may have been missed are reported", async () => {
+  test("is started again with the subscriptions, and changes that may have been missed are reported", async () => {
     const updated: string[] = [];
     const { client, events, has } = await enter(child(), { ...pinned, onResourceUpdated: (uri) => updated.push(uri) });
     await client.subscribe("test://notes/1");
@@ -70,7 +70,7 @@ describe.each([MODERN, "2025-11-25"])("a process that ends (%s)", (version) => {
     });
   });
 
-  test("answers a call that may be repeated after its restart, and rejects another with the reason of its end", async () => {
+  test("serves a repeatable call after its restart, and other calls reject with the reason of its end", async () => {
     const mark = join(mkdtempSync(join(tmpdir(), "mark-")), "mark");
     const { client, events } = await enter(child({ env: { MARK: mark } }), pinned);
     await client.tools().all();
@@ -83,7 +83,7 @@ describe.each([MODERN, "2025-11-25"])("a process that ends (%s)", (version) => {
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
   });
 
-  test("whenever it was started ends in an error with its exit code and the last lines of its log", async () => {
+  test("is reported with its exit code and the last lines of its log, whenever it was started", async () => {
     const { client, events, has } = await enter(child({}, "brief"), { ...pinned, reconnectsMax: 2 });
     await until("the client gives up", () => has("closed"));
     const error = (events.at(-1) as { error: Error }).error;
@@ -98,7 +98,7 @@ describe.each([MODERN, "2025-11-25"])("a process that ends (%s)", (version) => {
   });
 });
 
-test("a client that is closed while its process is started again leaves no process behind", async () => {
+test("a client that is closed while its process is started again does not leave a process", async () => {
   const started: number[] = [];
   const target = () => {
     const transport = child();
@@ -126,7 +126,7 @@ test("a client that is closed while its process is started again leaves no proce
 });
 
 describe("a transport", () => {
-  test("of a function is created again when it closes", async () => {
+  test("is created again by its function when it closes", async () => {
     const ends: Transport[] = [];
     const target = async () => {
       const [serverEnd, clientEnd] = createPair();
@@ -142,7 +142,7 @@ describe("a transport", () => {
     expect(has("reconnected")).toBe(true);
   });
 
-  test("that cannot be opened again ends the client, as does a function that fails too often", async () => {
+  test("ends the client if it cannot be opened again, and so does a function that fails too often", async () => {
     const [serverEnd, clientEnd] = createPair();
     await serve(createServer(), serverEnd, { onError: () => undefined });
     const alone = await enter(clientEnd);

@@ -39,7 +39,7 @@ describe("the stream of a legacy call", () => {
     expect(resumed).toMatchObject(Array(3).fill({ method: "tools/call", lastEventId: expect.any(String) }));
   });
 
-  test("is resumed after the time that the server asks for, from the last event, however often it ends", async () => {
+  test("is resumed after the time that the server requests, from the last event, however many times it ends", async () => {
     const cursors: unknown[] = [];
     await using server = await scripted(({ method, headers, message }, response) => {
       if (message?.method === "initialize")
@@ -60,7 +60,7 @@ describe("the stream of a legacy call", () => {
     }
   });
 
-  test("is given up after reconnectsMax attempts without an event, and the error says that the call may have run", async () => {
+  test("is abandoned after reconnectsMax attempts without an event, and the error says that the call may have run", async () => {
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
       if (method === "GET") return response.writeHead(503).end();
@@ -76,7 +76,7 @@ describe("the stream of a legacy call", () => {
     expect(server.asked.filter((each) => each === "GET")).toHaveLength(2);
   });
 
-  test("without an event id cannot be resumed, so the call fails at once", async () => {
+  test("cannot be resumed without an event id, so that the call fails at once", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
       return message?.method === "tools/call" ? stream(response, ": nothing\n\n") : response.writeHead(202).end();
@@ -87,7 +87,7 @@ describe("the stream of a legacy call", () => {
   });
 });
 
-describe("a session that is gone", () => {
+describe("a session that the server has lost", () => {
   test.each(LEGACY)("is reopened, and the refused request is sent again (%s)", async (version) => {
     const events: ClientEvent[] = [];
     const { client, tap } = await lab.http("/mcp", {
@@ -100,7 +100,7 @@ describe("a session that is gone", () => {
     expect(await client.tools().all()).not.toHaveLength(0);
   });
 
-  test("is reopened once for all requests that meet it, and never for the second refusal of one", async () => {
+  test("is reopened once for all requests that need it, and never for the second refusal of a request", async () => {
     let [sessions, refused, answered] = [0, 0, 0];
     await using server = await scripted(async ({ method, headers, message }, response) => {
       if (message?.method === "initialize") {
@@ -124,7 +124,7 @@ describe("a session that is gone", () => {
     expect(sessions).toBe(2);
   });
 
-  test("and stays gone fails the request", async () => {
+  test("makes the request fail if it cannot be reopened", async () => {
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize")
         return result(response, message.id, initialized("2025-11-25"), { "mcp-session-id": "s" });
@@ -145,7 +145,7 @@ describe("a session that is gone", () => {
     ["idempotentHint", { idempotentHint: true }, 2],
     ["no hint", {}, 1],
     ["destructiveHint", { destructiveHint: true }, 1],
-  ])("while a call runs: a tool with %s", async (_, annotations, calls) => {
+  ])("repeats only safe calls that were running: a tool with %s", async (_, annotations, calls) => {
     let count = 0;
     await using server = await scripted(({ method, message }, response) => {
       if (message?.method === "initialize")
@@ -207,7 +207,7 @@ describe("a modern request whose connection breaks", () => {
     expect(kinds()).toEqual(["connected", "request-repeated", "request-repeated"]);
   });
 
-  test("is not sent again if it may have changed something", async () => {
+  test("is not sent again if it may have changed data", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return stream(response, ": hello\n\n");
@@ -230,7 +230,7 @@ describe("a server that declares the idempotency key", () => {
   test.each([
     ["in 2026-07-28", {}],
     ["in 2025-11-25", NEWEST_LEGACY],
-  ])("runs a call once, however often its connection breaks (%s)", async (name, options) => {
+  ])("runs a call once, however many times its connection breaks (%s)", async (name, options) => {
     const { client } = await join(proxy.url("/mcp"), options);
     let cuts = 0;
     const onProgress = () => {
@@ -243,7 +243,7 @@ describe("a server that declares the idempotency key", () => {
     expect(await client.callTool("runs", { key: name })).toMatchObject({ content: [{ text: "1" }] });
   });
 
-  test("gets one key for all attempts of a call, and another for the next", async () => {
+  test("gets one key for all attempts of a call, and another for the next call", async () => {
     const keys: unknown[] = [];
     await using server = await scripted(({ message }, response) => {
       const capabilities = { tools: {}, experimental: { "mcp-edge/idempotencyKey": {} } };
@@ -263,7 +263,7 @@ describe("a server that declares the idempotency key", () => {
     ]);
   });
 
-  test("gets no key for a tool with readOnlyHint that was listed or passed, and is repeated all the same", async () => {
+  test("gets no key for a tool with readOnlyHint that was listed or passed, and whose calls are repeated without it", async () => {
     const keyed: string[] = [];
     let calls = 0;
     await using server = await scripted(({ message }, response) => {
@@ -300,7 +300,7 @@ describe("the stream of changes", () => {
   test.each([
     ["a legacy session", NEWEST_LEGACY, undefined],
     ["a modern server", {}, "subscriptions/listen"],
-  ])("of %s is opened again, and what may have been missed is reported", async (_, options, method) => {
+  ])("is opened again for %s, and changes that may have been missed are reported", async (_, options, method) => {
     const updated: string[] = [];
     let toolChanges = 0;
     const { client, events } = await join(proxy.url("/mcp"), {
@@ -329,7 +329,7 @@ describe("the stream of changes", () => {
     await touchUntilHeard();
   });
 
-  test("that the server closes again and again is given up, with an event", async () => {
+  test("is abandoned with an event if the server closes it again and again", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") {
         return result(response, message.id, discovered(undefined, { tools: { listChanged: true } }));
@@ -344,7 +344,7 @@ describe("the stream of changes", () => {
   });
 });
 
-/** Answers with a stream that ends after its text. */
+/** Responds with a stream that ends after its text. */
 function stream(response: ServerResponse, text: string): void {
   response.writeHead(200, { "content-type": "text/event-stream" }).end(text);
 }

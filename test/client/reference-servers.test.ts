@@ -31,7 +31,7 @@ describe.each(KINDS)("server-everything over $name", ({ transport, start, path }
   const enter = async (origin: string | undefined, options: Partial<ClientOptions> = {}) =>
     join(origin === undefined ? overStdio("server-everything") : origin + path, options);
 
-  test("list, call, read, get, complete", async () => {
+  test("lists, calls, reads, gets prompts and completes", async () => {
     await using server = await start();
     const { client } = await enter(server?.origin);
     expect(client.server).toMatchObject({ transport, info: { name: "mcp-servers/everything" } });
@@ -49,7 +49,7 @@ describe.each(KINDS)("server-everything over $name", ({ transport, start, path }
     expect(await client.complete(reference, "department", "S")).toMatchObject({ values: ["Sales", "Support"] });
   });
 
-  test("forms, samples and roots are answered", async () => {
+  test("gets answers to forms, sampling requests and requests for roots", async () => {
     await using server = await start();
     const prompts: unknown[] = [];
     const { client } = await enter(server?.origin, {
@@ -68,7 +68,7 @@ describe.each(KINDS)("server-everything over $name", ({ transport, start, path }
     expect(textOf(await client.callTool("get-roots-list"))).toContain("file:///tmp");
   });
 
-  test("progress extends the time limit, and updates of a subscription arrive", async () => {
+  test("extends the time limit with progress, and sends updates of a subscription", async () => {
     await using server = await start();
     const updated: string[] = [];
     const { client } = await enter(server?.origin, { onResourceUpdated: (uri) => updated.push(uri) });
@@ -84,11 +84,11 @@ describe.each(KINDS)("server-everything over $name", ({ transport, start, path }
   });
 });
 
-test("server-everything: a call whose stream is cut is resumed, and the answer that was missed arrives", async () => {
+test("server-everything: a call whose stream is cut is resumed, and the missed result arrives", async () => {
   await using server = await startEverything("streamableHttp");
   await using proxy = await startProxy(server.origin);
   const { client, kinds } = await join(proxy.url("/mcp"));
-  // This server repeats what was missed, but sends nothing further on a resumed stream. So the call ends before the client
+  // This server repeats what was missed, but sends nothing more on a resumed stream. So the call ends before the client
   // has returned, which takes at least 125 ms.
   const onProgress = ({ progress }: { progress: number }) => {
     if (progress === 3) proxy.cut("rst");
@@ -98,7 +98,7 @@ test("server-everything: a call whose stream is cut is resumed, and the answer t
   expect(kinds().filter((kind) => kind === "stream-resumed")).toHaveLength(1);
 });
 
-describe("in a folder", () => {
+describe("official servers that use a folder", () => {
   let folder: string;
   beforeEach(async () => {
     // The server compares real paths.
@@ -106,7 +106,7 @@ describe("in a folder", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test("server-filesystem works in the roots of the client, and learns when they change", async () => {
+  test("server-filesystem works in the roots of the client, and is notified when they change", async () => {
     await writeFile(pathOf(folder, "a.txt"), "one");
     const { client } = await join(overStdio("server-filesystem", [tmpdir()]), {
       roots: [{ uri: pathToFileURL(folder).href }],
@@ -128,7 +128,7 @@ describe("in a folder", () => {
     ).toMatchObject({ code: "capability-missing" });
   });
 
-  test("server-memory keeps what is stored, also for the next client", async () => {
+  test("server-memory keeps stored data, even for the next client", async () => {
     const start = () => join(overStdio("server-memory", [], { MEMORY_FILE_PATH: pathOf(folder, "memory.jsonl") }));
     const { client: first } = await start();
     const entities = [{ name: "Ada", entityType: "person", observations: ["writes programs"] }];

@@ -18,7 +18,7 @@ async function join(server: Scripted, options: Partial<ClientOptions> = {}): Pro
   return (await enter(server.url, options)).client;
 }
 
-/** Starts a legacy server that numbers its sessions. What `answer` leaves undefined is answered as usual. */
+/** Starts a legacy server that numbers its sessions. Requests for which `answer` returns undefined are handled as usual. */
 function sessions(
   answer: (asked: Asked, response: ServerResponse, session: unknown) => unknown,
   faults?: RegExp,
@@ -72,7 +72,7 @@ describe("while a session is reopened", () => {
     expect(server.asked.filter((each) => each === "POST initialize")).toHaveLength(2);
   });
 
-  test("a question of the old session is answered in the old session", async () => {
+  test("a question of the old session gets its answer in the old session", async () => {
     const asked: ServerResponse[] = [];
     await using server = await sessions(({ message }, response, session) => {
       if (message?.params?.name === "ask") {
@@ -113,7 +113,7 @@ describe("facts that say modern", () => {
     expect(client.server.protocolVersion).toBe("2025-11-25");
   });
 
-  test("do not make a call run twice when a legacy server answers it with an error", async () => {
+  test("do not make a call run twice when a legacy server returns an error", async () => {
     await using server = await sessions(({ message }, response) =>
       message?.method === "tools/call" ? error(response, 200, message.id, -32603) : undefined,
     );
@@ -123,7 +123,7 @@ describe("facts that say modern", () => {
     expect(client.server.protocolVersion).toBe("2025-11-25");
   });
 
-  test("do not hide the answer to a call behind a failure to detect the era", async () => {
+  test("do not replace the error of a call by a failure to detect the era", async () => {
     await using server = await sessions(({ message }, response) => {
       if (message?.method === "server/discover") return response.writeHead(503).end();
       return message?.method === "tools/call" ? error(response, 200, message.id, -32603) : undefined;
@@ -136,7 +136,7 @@ describe("facts that say modern", () => {
     ["with -32022", 1, -32022, undefined],
     // Servers of older versions have no other id for a message that they did not read.
     ["without reading it", null, -32000, /id is null|\/id|-32000/],
-  ])("let a call that a legacy server refused %s be sent again", async (_, id, code, faults) => {
+  ])("allow repeating a call that a legacy server refused %s", async (_, id, code, faults) => {
     await using server = await sessions(({ message }, response, session) => {
       if (message?.method !== "tools/call" || session !== undefined) return undefined;
       return error(response, 400, id && message.id, code, { supported: ["2025-11-25"], requested: MODERN });
@@ -146,7 +146,7 @@ describe("facts that say modern", () => {
   });
 });
 
-test("a call runs once if a legacy server answers it with the code that modern servers use for headers", async () => {
+test("a call runs once if a legacy server returns the code that modern servers use for headers", async () => {
   await using server = await sessions(
     ({ message }, response) =>
       message?.method === "tools/call" ? error(response, 200, message.id, -32020) : undefined,
@@ -158,7 +158,7 @@ test("a call runs once if a legacy server answers it with the code that modern s
 });
 
 describe("connect()", () => {
-  test("ends when a stream of HTTP+SSE names no address in time, and closes the stream", async () => {
+  test("fails when a stream of HTTP+SSE names no address in time, and closes the stream", async () => {
     let open = 0;
     await using server = await scripted(({ method }, response) => {
       if (method !== "GET") return response.writeHead(400).end("bad");
@@ -173,7 +173,7 @@ describe("connect()", () => {
     await until("the stream is closed", () => open === 0);
   });
 
-  test("ends when notifications/initialized gets no response in time", async () => {
+  test("fails when notifications/initialized gets no response in time", async () => {
     await using server = await sessions(({ message }) => message?.method === "notifications/initialized" || undefined);
     await expect(join(server, { ...NEWEST_LEGACY, timeoutMs: 200 })).rejects.toMatchObject({ code: "timeout" });
     await until("the session is ended", () => server.asked.includes("DELETE"));
@@ -206,7 +206,7 @@ describe("close()", () => {
     expect(await long).toMatchObject({ code: "closed" });
   });
 
-  test("leaves no stream of HTTP+SSE open after a session could not be reopened", async () => {
+  test("does not leave a stream of HTTP+SSE open after a session could not be reopened", async () => {
     let [isGone, open, opened] = [false, 0, 0];
     await using server = await sessions(({ method, message }, response, session) => {
       if (message?.method === "tools/call") isGone = true;

@@ -24,10 +24,10 @@ async function errorOf(promise: Promise<unknown>): Promise<ClientError> {
   throw new Error("The promise did not reject.");
 }
 
-describe.each(PLACES)("in $name", (place) => {
+describe.each(PLACES)("a client in $name", (place) => {
   const isModern = place.version === MODERN;
 
-  test("name, version, capabilities and instructions of the server are known", async () => {
+  test("has the name, version, capabilities and instructions of the server", async () => {
     const { client } = await lab.visit(place);
     expect(client.server).toMatchObject({
       protocolVersion: place.version,
@@ -37,7 +37,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("a list is read by page, and as a whole", async () => {
+  test("reads a list by page, and as a whole", async () => {
     const { client } = await lab.visit(place);
     const first = await client.listTools();
     expect(first.tools.map(({ name }) => name)).toEqual(["add", "fail", "slow"]);
@@ -51,7 +51,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect((await client.resourceTemplates().all()).map((each) => each.uriTemplate)).toEqual(["db:///{table}"]);
   });
 
-  test("a tool is called by its name or as it was listed", async () => {
+  test("calls a tool by its name or as it was listed", async () => {
     const { client } = await lab.visit(place);
     const [add] = (await client.listTools()).tools;
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ type: "text", text: "3" }] });
@@ -59,7 +59,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(await client.callTool("fail")).toMatchObject({ isError: true, content: [{ text: "The city is unknown." }] });
   });
 
-  test("concurrent calls each get their own answer and their own progress", async () => {
+  test("gets the right result and progress for each of several concurrent calls", async () => {
     const { client } = await lab.visit(place);
     const seen: Progress[][] = [];
     const calls = [1, 2, 3].map((steps, index) => {
@@ -73,7 +73,7 @@ describe.each(PLACES)("in $name", (place) => {
     expect(seen[1]?.[0]).toEqual({ progress: 1, total: 2, ...message });
   });
 
-  test("a resource is read, a prompt is filled in, an argument is completed", async () => {
+  test("reads a resource, gets a prompt and completes an argument", async () => {
     const { client } = await lab.visit(place);
     expect((await client.readResource("test://notes/2")).contents).toMatchObject([{ text: "This is note 2." }]);
     const prompt = await client.getPrompt("explain", { language: "pyret" });
@@ -82,14 +82,14 @@ describe.each(PLACES)("in $name", (place) => {
     expect((await client.complete(reference, "language", "py")).values).toEqual(["python", "pyret"]);
   });
 
-  test("an error answer rejects with its code, message and data", async () => {
+  test("rejects an error response with its code, message and data", async () => {
     const { client } = await lab.visit(place);
     const error = await errorOf(client.readResource("test://nowhere"));
     expect(McpError.is(error)).toBe(true);
     expect(error).toMatchObject({ code: isModern ? -32602 : -32002, data: { uri: "test://nowhere" } });
   });
 
-  test("ping is answered, and names its replacement where it does not exist", async () => {
+  test("sends a ping, which names its replacement in versions without ping", async () => {
     const { client } = await lab.visit(place);
     if (!isModern) return expect(await client.ping()).toBeUndefined();
     const error = await errorOf(client.ping());
@@ -100,7 +100,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("any request and any notification can be sent", async () => {
+  test("can send any request and any notification", async () => {
     const { client } = await lab.visit(place);
     expect(await client.request("lab/echo", { word: "hello" })).toMatchObject({ echo: "hello" });
     expect(await errorOf(client.request("lab/unknown"))).toMatchObject({ code: -32601 });
@@ -112,7 +112,7 @@ describe.each(PLACES)("in $name", (place) => {
     });
   });
 
-  test("a call is cancelled by its signal, and its handler learns it", async () => {
+  test("cancels a call by its signal, and its handler is notified", async () => {
     const { client } = await lab.visit(place);
     const key = `cancel in ${place.name}`;
     const controller = new AbortController();
@@ -127,20 +127,20 @@ describe.each(PLACES)("in $name", (place) => {
     );
   });
 
-  test("a signal that has already aborted sends nothing", async () => {
+  test("sends nothing if the signal has already aborted", async () => {
     const { client } = await lab.visit(place);
     const signal = AbortSignal.abort("never");
     await expect(client.callTool("hold", { key: "never" }, { signal })).rejects.toBe("never");
     expect(await client.callTool("noted", { key: "never" })).toMatchObject({ content: [{ text: "nothing" }] });
   });
 
-  test("progress extends the time limit of a call without being asked for", async () => {
+  test("extends the time limit of a call by progress by default", async () => {
     const { client } = await lab.visit(place);
     const call = client.callTool("slow", { steps: 8, stepMs: 100 }, { timeoutMs: 500 });
     expect(await call).toMatchObject({ content: [{ text: "done" }] });
   });
 
-  test("without progress the time limit ends a call, and its handler learns it", async () => {
+  test("ends a call without progress after the time limit, and its handler is notified", async () => {
     const { client } = await lab.visit(place);
     const key = `timeout in ${place.name}`;
     const error = await errorOf(client.callTool("hold", { key }, { timeoutMs: 400 }));
@@ -150,26 +150,26 @@ describe.each(PLACES)("in $name", (place) => {
     );
   });
 
-  test("the total time limit ends a call in spite of its progress", async () => {
+  test("ends a call after the total time limit in spite of its progress", async () => {
     const { client } = await lab.visit(place);
     const call = client.callTool("slow", { steps: 50, stepMs: 40 }, { timeoutMs: 1_000, totalTimeoutMs: 300 });
     expect(await errorOf(call)).toMatchObject({ code: "total-timeout", source: "limit" });
   });
 
-  test("with resetTimeoutOnProgress: false progress does not extend the time limit", async () => {
+  test("does not extend the time limit by progress with resetTimeoutOnProgress: false", async () => {
     const { client } = await lab.visit(place);
     const options = { timeoutMs: 300, resetTimeoutOnProgress: false, onProgress: () => undefined };
     const error = await errorOf(client.callTool("slow", { steps: 50, stepMs: 40 }, options));
     expect(error).toMatchObject({ code: "timeout" });
   });
 
-  test("a request that the server has not declared fails before it is sent", async () => {
+  test("rejects a request that the server has not declared before it is sent", async () => {
     const { client } = await lab.visit(place);
     const method = isModern ? "logging/setLevel" : "subscriptions/listen";
     expect(await errorOf(client.request(method))).toMatchObject({ code: "method-missing", mayHaveRun: false });
   });
 
-  test("after close() requests reject, and pending ones as well", async () => {
+  test("rejects requests after close(), and pending requests as well", async () => {
     const { client } = await lab.visit(place);
     const { promise: started, resolve } = Promise.withResolvers<void>();
     const pending = errorOf(client.callTool("hold", { key: "closing" }, { onProgress: () => resolve() }));
@@ -180,14 +180,14 @@ describe.each(PLACES)("in $name", (place) => {
   });
 });
 
-describe("options", () => {
-  test("a misspelt option names the right one", async () => {
+describe("options of a client", () => {
+  test("cause an error with the right name if they are misspelt", async () => {
     await expect(lab.http("/mcp", { timeoutMS: 5 } as never)).rejects.toThrow('Did you mean "timeoutMs"?');
     const { client } = await lab.http();
     await expect(client.callTool("add", {}, { timeout: 5 } as never)).rejects.toThrow('"timeoutMs"');
   });
 
-  test("an own progress token is sent, and may be in use only once", async () => {
+  test("can set a progress token, which only one request can use at a time", async () => {
     const { client, tap } = await lab.http();
     const call = client.callTool("slow", { steps: 2, stepMs: 50 }, { progressToken: "mine" });
     await expect(client.callTool("add", {}, { progressToken: "mine" })).rejects.toThrow("another open request");
@@ -195,13 +195,13 @@ describe("options", () => {
     expect(tap?.exchanges.at(-1)?.requestBody).toContain('"progressToken":"mine"');
   });
 
-  test("without any use for progress no token is sent", async () => {
+  test("send no token if progress is not used", async () => {
     const { client, tap } = await lab.http("/mcp", { resetTimeoutOnProgress: false });
     await client.callTool("add", { a: 1, b: 1 });
     expect(tap?.exchanges.at(-1)?.requestBody).not.toContain("progressToken");
   });
 
-  test("headers are fixed or computed for each request, and cannot replace those of the protocol", async () => {
+  test("can set headers, fixed or computed for each request, but not the headers of the protocol", async () => {
     let count = 0;
     const headers = () => {
       count += 1;
@@ -214,7 +214,7 @@ describe("options", () => {
     expect(sent.at(-1)).toMatchObject({ "content-type": "application/json", "mcp-method": "tools/call" });
   });
 
-  test("an own fetch sees every request", async () => {
+  test("can set fetch, which gets every request", async () => {
     const seen: string[] = [];
     const record = (url: string, init: RequestInit) => {
       seen.push(String(JSON.parse(String(init.body)).method));
@@ -225,7 +225,7 @@ describe("options", () => {
     expect(seen).toEqual(["server/discover", "tools/call"]);
   });
 
-  test("a request has the headers that repeat its body", async () => {
+  test("do not affect the headers that repeat the body of a request", async () => {
     const { client, tap } = await lab.http();
     await client.readResource("test://notes/1");
     await client.tools().all();
@@ -235,7 +235,7 @@ describe("options", () => {
     expect(headers.at(-1)).toMatchObject({ "mcp-name": "regional", "mcp-param-region": "=?base64?WsO8cmljaA==?=" });
   });
 
-  test("a tool that was never listed is listed when the server misses a header", async () => {
+  test("are not needed for a tool that was never listed: it is listed when the server misses a header", async () => {
     const { client, tap } = await lab.http();
     const { content } = await client.callTool("regional", { region: "west" });
     expect(content).toMatchObject([{ text: "west" }]);
@@ -244,17 +244,17 @@ describe("options", () => {
     expect(methods).toEqual(["server/discover", "tools/call", ...lists, "tools/call"]);
   });
 
-  test("a listing ends with a warning after pagesMax pages", async () => {
+  test("limit a list to pagesMax pages, which ends with a warning", async () => {
     const warnings: string[] = [];
     const onEvent = (event: { type: string; message?: string }) => {
       if (event.type === "warning") warnings.push(String(event.message));
     };
     const { client } = await lab.http("/mcp", { pagesMax: 2, onEvent });
     expect(await client.tools().all()).toHaveLength(2 * PAGE_SIZE);
-    expect(warnings).toEqual(["A list was not read further: it has more than 2 pages (pagesMax)."]);
+    expect(warnings).toEqual(["A list was cut off: it has more than 2 pages (pagesMax)."]);
   });
 
-  test("setLevel reaches a modern server with each request", async () => {
+  test("include the level of setLevel, which a modern server gets with each request", async () => {
     const { client, tap } = await lab.http();
     await client.setLevel("warning");
     await client.callTool("add", { a: 1, b: 1 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => lab[Symbol.asyncDispose]());
 
 describe("connect() with a signal", () => {
-  test("rejects with the reason of the signal, also while the server is silent", async () => {
+  test("rejects with the reason of the signal, even while the server is silent", async () => {
     await using server = await scripted(() => undefined);
     const abort = new AbortController();
     const connecting = connect(server.url, { ...ME, signal: abort.signal });
@@ -32,7 +32,7 @@ describe("connect() with a signal", () => {
     expect(server.asked).toEqual([]);
   });
 
-  test("leaves a client that is connected alone", async () => {
+  test("does not affect a client that is connected", async () => {
     await using server = await scripted(({ message }, response) => {
       return result(response, message?.id, message?.method === "server/discover" ? discovered() : DONE);
     });
@@ -61,7 +61,7 @@ describe("callTool() with the option output", () => {
   });
 
   test.each([[{ sum: "3" }], [undefined]])(
-    "refuses %j, naming the place, as an answer to a call that has run",
+    "refuses %j as the result of a call that has run, naming the place",
     async (content) => {
       await using server = await structured(content);
       const { client } = await join(server.url);
@@ -69,23 +69,23 @@ describe("callTool() with the option output", () => {
         code: "answer-invalid",
         mayHaveRun: true,
         message: expect.stringContaining(
-          content ? "structuredContent/sum does not fit" : "structuredContent does not fit",
+          content ? "structuredContent/sum does not match" : "structuredContent does not match",
         ),
       });
     },
   );
 
-  test("returns the failure of a tool as it is", async () => {
+  test("returns the failure of a tool without validating it", async () => {
     await using server = await structured(undefined, { isError: true });
     const { client } = await join(server.url);
     expect(await client.callTool("add", {}, { output })).toMatchObject({ isError: true });
   });
 });
 
-describe("a token of an interrupted request", () => {
+describe("resume tokens of interrupted requests", () => {
   const LEGACY = { ...ME, protocolVersions: ["2025-11-25"] };
 
-  test("brings the answer to another client, with the progress in between, after the first one ended without a word", async () => {
+  test("a token gives another client the result, with the progress in between, after the first client was lost", async () => {
     const proxy = await startProxy(lab.worker.origin);
     const tokens: string[] = [];
     let isDead = false;
@@ -116,7 +116,7 @@ describe("a token of an interrupted request", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  test("of a session that has ended rejects as a call that may have run", async () => {
+  test("a token of a session that has ended rejects as a call that may have run", async () => {
     const { client } = await join(lab.url(), { protocolVersions: ["2025-11-25"] });
     const token = btoa(JSON.stringify([lab.url(), "2025-11-25", "unknown", 1, "tools/call", "1-1"]));
     await expect(client.resume(token)).rejects.toMatchObject({ code: "session-lost", mayHaveRun: true });
@@ -127,12 +127,12 @@ describe("a token of an interrupted request", () => {
     "x",
     btoa("[]"),
     btoa(JSON.stringify(["http://127.0.0.1:1/mcp", "2026-07-28", "s", 1, "tools/call", "e"])),
-  ])("that is %j is refused, and nothing is sent", async (token) => {
+  ])("the token %j is refused, and no request is sent", async (token) => {
     const { client } = await join(lab.url());
     await expect(client.resume(token)).rejects.toMatchObject({ code: "options-invalid" });
   });
 
-  test("of another server is refused, naming it", async () => {
+  test("a token of another server is refused, naming the server", async () => {
     const { client } = await join(lab.url());
     const token = btoa(JSON.stringify(["http://127.0.0.1:1/mcp", "2025-11-25", "s", 1, "tools/call", "e"]));
     await expect(client.resume(token)).rejects.toThrow("the token is for http://127.0.0.1:1/mcp");

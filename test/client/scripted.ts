@@ -1,5 +1,5 @@
 /**
- * A small HTTP server that answers as a test tells it to, for servers that ours would never be. Every message of both sides
+ * A small HTTP server that responds as a test requires, in ways in which our server never responds. Every message of both sides
  * is checked.
  */
 import { createServer, type ServerResponse } from "node:http";
@@ -87,7 +87,7 @@ export const DONE = { resultType: "complete", content: [] };
 /** The members that a modern result has which may be cached. */
 export const CACHED = { resultType: "complete", ttlMs: 0, cacheScope: "public" };
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function json(
   response: ServerResponse,
   status: number,
@@ -97,7 +97,7 @@ export function json(
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** Answers a request with a result. */
+/** Responds to a request with a result. */
 export function result(
   response: ServerResponse,
   id: unknown,
@@ -107,7 +107,7 @@ export function result(
   json(response, 200, { jsonrpc: "2.0", id, result: value }, headers);
 }
 
-/** Answers a request with an error. */
+/** Responds to a request with an error. */
 export function error(response: ServerResponse, status: number, id: unknown, code: number, data?: unknown): void {
   json(response, status, { jsonrpc: "2.0", id, error: { code, message: `error ${code}`, data } });
 }

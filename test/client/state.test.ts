@@ -37,7 +37,7 @@ async function enter(canReopen: () => boolean) {
 
 const FRESH = { resuming: [], requests: [], lastError: undefined };
 
-test("the state names the transport, the version, the last event, and the requests that are waiting with their age", async () => {
+test("the state of a client has the transport, the version, the last event, and the pending requests with their age", async () => {
   const { client } = await enter(() => true);
   expect(getConnectionState(client)).toEqual({
     ...FRESH,
@@ -60,7 +60,7 @@ test("the state names the transport, the version, the last event, and the reques
   });
 });
 
-test("the state says that the connection is being opened, opened again, and closed", async () => {
+test("the state of a client changes when the connection is being opened, opened again, and closed", async () => {
   let canReopen = true;
   const { client, ends, first } = await enter(() => canReopen);
   expect(first()).toMatchObject({ ...FRESH, phase: "connecting", transport: undefined, hasSession: false });
@@ -77,7 +77,7 @@ test("the state says that the connection is being opened, opened again, and clos
   expect(String(getConnectionState(client)?.lastError?.error)).toContain("no server is there");
 });
 
-test("the state says whether a session exists, and which stream is being resumed", async () => {
+test("the state of a client shows whether a session exists, and which stream is being resumed", async () => {
   await using server = await scripted(({ message, method }, response) => {
     if (message?.method === "initialize") {
       response.setHeader("mcp-session-id", "one");
@@ -105,7 +105,7 @@ test("the state says whether a session exists, and which stream is being resumed
   expect(getConnectionState(client)).toMatchObject({ phase: "closed", resuming: [] });
 });
 
-test("a closed client says so, and a client without trackState() has no state", async () => {
+test("the state of a closed client is closed, and a client without trackState() has no state", async () => {
   const { client } = await enter(() => true);
   await client.close();
   expect(getConnectionState(client)?.phase).toBe("closed");
@@ -116,7 +116,7 @@ test("a closed client says so, and a client without trackState() has no state", 
   expect(getConnectionState(other)).toBeUndefined();
 });
 
-test("a hook for events that throws disturbs neither the client nor the other hooks", async () => {
+test("a hook for events that throws affects neither the client nor the other hooks", async () => {
   const seen: string[] = [];
   const [serverEnd, clientEnd] = createPair();
   await serve(createServer(), serverEnd, { onError: () => undefined });

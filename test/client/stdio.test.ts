@@ -44,8 +44,8 @@ function isAlive(pid: number | undefined): boolean {
   }
 }
 
-describe.each([MODERN, ...LEGACY])("in %s", (version) => {
-  test("a server is started, called and ended in the orderly way", async () => {
+describe.each([MODERN, ...LEGACY])("a stdio server in %s", (version) => {
+  test("is started, called and ended in the normal way", async () => {
     const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
@@ -56,12 +56,12 @@ describe.each([MODERN, ...LEGACY])("in %s", (version) => {
   });
 });
 
-test("the newest version is chosen without being told", async () => {
+test("the newest version is chosen by default", async () => {
   const { client } = await start();
   expect(client.server.protocolVersion).toBe(MODERN);
 });
 
-test("the server gets the variables and the folder that it is given, and none of the client's secrets", async () => {
+test("a server gets the given variables and folder, and none of the client's secrets", async () => {
   process.env.CLIENT_SECRET = "hunter2";
   try {
     const { client } = await start([], { env: { OWN: "mine", HOME: undefined }, cwd: import.meta.dirname });
@@ -75,7 +75,7 @@ test("the server gets the variables and the folder that it is given, and none of
   }
 });
 
-test("standard error goes to the function that was given", async () => {
+test("standard error of a server is passed to the given function", async () => {
   let text = "";
   const stderr = (piece: string) => {
     text += piece;
@@ -85,13 +85,13 @@ test("standard error goes to the function that was given", async () => {
   await until("the text arrives", () => text.includes("something to log"));
 });
 
-test.each(["stubborn", "deaf"])("a %s server is ended by a signal", async (how) => {
+test.each(["stubborn", "deaf"])("a server that ignores its end (%s) is ended by a signal", async (how) => {
   const { client, transport } = await start([how], { shutdownMs: 200 });
   await client.close();
   expect(isAlive(transport.pid)).toBe(false);
 });
 
-test("a server that dies rejects the calls that wait for it, and says how it ended", async () => {
+test("a server that dies makes pending calls reject, and the error says how it ended", async () => {
   const { client, events } = await start([], {}, { reconnectsMax: 0 });
   await expect(client.callTool("crash")).rejects.toMatchObject({
     code: "closed",
@@ -109,10 +109,10 @@ test.each([
   ["process.exit(3)", "with exit code 3"],
   ["process.exit(0)", "with exit code 0"],
   ["process.kill(process.pid, 'SIGTERM')", "by SIGTERM"],
-])("a server that ends before it answers (%s) fails connect(), and the error says how it ended", async (code, how) => {
+])("connect() fails if the server ends first (%s), and the error says how", async (code, how) => {
   const connecting = connect(stdio({ command: NODE, args: ["-e", code] }), { ...ME, onEvent: () => undefined });
   await expect(connecting).rejects.toMatchObject({ code: "closed" });
-  await expect(connecting).rejects.toThrow(`server/discover was not answered. The server process ended ${how}.`);
+  await expect(connecting).rejects.toThrow(`server/discover got no response. The server process ended ${how}.`);
 });
 
 test("a server that is silent for readTimeoutMs is ended", async () => {
@@ -130,7 +130,7 @@ test("a server that falls silent after a message about the call is ended after r
 });
 
 test.each([MODERN, "2025-11-25"])(
-  "a server may be silent while nothing is waiting for it, also after a call was given up (%s)",
+  "a server may be silent while no request is pending, even after a call was abandoned (%s)",
   async (version) => {
     const options = { protocolVersions: [version], onToolsChanged: () => undefined };
     const { client, oracle, events } = await start([], { readTimeoutMs: PATIENCE_MS }, options);
@@ -153,7 +153,7 @@ test("a server may be silent while its question is being answered", async () => 
   oracle.expectClean();
 });
 
-test("a modern server that died is not asked again for its changes", async () => {
+test("a modern server that died gets no second request for its changes", async () => {
   const { client, events } = await start([], {}, { onToolsChanged: () => undefined, reconnectsMax: 0 });
   await client.callTool("change");
   await client.callTool("crash").catch(() => undefined);
@@ -162,12 +162,12 @@ test("a modern server that died is not asked again for its changes", async () =>
   expect(events.map(({ type }) => type)).not.toContain("stream-reconnecting");
 });
 
-test("a program that does not exist is an error that names it", async () => {
+test("a program that does not exist causes an error with its name", async () => {
   await expect(connect(stdio({ command: "no-such-program" }), ME)).rejects.toThrow(/no-such-program ENOENT/);
   await expect(connect(stdio({ command: "no-such-program" }), ME)).rejects.toMatchObject({ code: "unreachable" });
 });
 
-test("wrong options are named", () => {
+test("invalid options are refused by name", () => {
   expect(() => stdio({ command: "" })).toThrow("stdio(): command");
   expect(() => stdio({ command: "node", arg: [] } as never)).toThrow('"args"');
 });

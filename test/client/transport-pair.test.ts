@@ -40,7 +40,7 @@ describe("a pair of transports", () => {
     await client.close();
   });
 
-  test("may be replaced by the pair of the official SDK", async () => {
+  test("can be replaced by the pair of the official SDK", async () => {
     const [serverEnd, clientEnd] = InMemoryTransport.createLinkedPair();
     const served = await serve(createServer(), serverEnd as Parameters<typeof serve>[1], { onError: () => undefined });
     const client = await connect(clientEnd as ConnectTarget, ME);
@@ -49,7 +49,7 @@ describe("a pair of transports", () => {
     await served.close();
   });
 
-  test("keeps messages until the other end starts, in order, as copies", async () => {
+  test("keeps messages in order, as copies, until the other end starts", async () => {
     const [one, other] = createTransportPair();
     const received: unknown[] = [];
     const message = { ...PING, params: { list: [1] } };
@@ -68,7 +68,7 @@ describe("a pair of transports", () => {
     ]);
   });
 
-  test("closes both ends once, and refuses messages then and messages that are not valid, with onerror", async () => {
+  test("closes both ends once, and then refuses messages; invalid messages are refused with onerror", async () => {
     const [one, other] = createTransportPair();
     const events: string[] = [];
     one.onclose = () => events.push("one closed");

@@ -42,7 +42,7 @@ async function visit(options: Partial<ClientOptions>): Promise<Client> {
 
 const textOf = ({ content }: { readonly content: readonly unknown[] }) => (content[0] as { text: string }).text;
 
-test("a call is sent again when the server says that the user has visited all pages", async () => {
+test("a call is sent again when the server reports that the user has visited all pages", async () => {
   const pages: ElicitRequestURLParams[] = [];
   const completed: string[] = [];
   const client: Client = await visit({
@@ -62,7 +62,7 @@ test("a call is sent again when the server says that the user has visited all pa
   expect(completed.toSorted()).toEqual(pages.map(({ elicitationId }) => String(elicitationId)).toSorted());
 });
 
-test("a call is sent again when the user says that the pages are finished", async () => {
+test("a call is sent again when the user confirms that the pages are finished", async () => {
   const client: Client = await visit({
     onElicitUrl: async ({ elicitationId }, { finish }) => {
       await client.callTool("finish_silently", { id: elicitationId });
@@ -73,7 +73,7 @@ test("a call is sent again when the user says that the pages are finished", asyn
   expect(textOf(await client.callTool("sync", { key: crypto.randomUUID() }))).toBe("synchronised");
 });
 
-test("the time limit without progress of a call does not concern the visit, and a signal ends the wait", async () => {
+test("the time limit of a call without progress does not include the visit, and a signal ends the wait", async () => {
   const contexts: QuestionContext[] = [];
   const client = await visit({
     onElicitUrl: (_, context) => {
@@ -92,10 +92,10 @@ test("the time limit without progress of a call does not concern the visit, and 
   expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 });
 
-describe("a call that needs pages rejects with their addresses", () => {
+describe("a call that needs pages", () => {
   const urls = [{ url: "https://files.example/" }, { url: "https://mail.example/" }];
 
-  test("if there is no handler", async () => {
+  test("rejects with their addresses if there is no handler", async () => {
     const client = await visit({});
     const called = client.callTool("sync", { key: crypto.randomUUID() });
     const refused = await called.catch((reason: unknown) => reason);
@@ -103,7 +103,7 @@ describe("a call that needs pages rejects with their addresses", () => {
     expect(refused).toMatchObject({ name: "McpError", code: -32042 });
   });
 
-  test("if the user refuses one, and the handler of the other is told", async () => {
+  test("rejects with their addresses if the user refuses one page, and the handler of the other page is aborted", async () => {
     const contexts: QuestionContext[] = [];
     const client = await visit({
       onElicitUrl: ({ url }, context) => {
@@ -117,7 +117,7 @@ describe("a call that needs pages rejects with their addresses", () => {
   });
 });
 
-test("a handler that throws ends the call", async () => {
+test("a handler of pages that throws ends the call", async () => {
   const client = await visit({
     onElicitUrl: () => {
       throw new Error("There is no browser.");
@@ -127,7 +127,7 @@ test("a handler that throws ends the call", async () => {
   await expect(called).rejects.toMatchObject({ code: "question-failed", message: /There is no browser/ });
 });
 
-describe("a server that sends the error", () => {
+describe("a server that requires a visit", () => {
   const page = { mode: "url", url: "https://x.example/", message: "Visit.", elicitationId: "x" };
 
   function serve(data: unknown) {
@@ -149,7 +149,7 @@ describe("a server that sends the error", () => {
     },
   };
 
-  test("forever is asked roundsMax times", async () => {
+  test("is asked at most roundsMax times", async () => {
     await using server = await serve({ elicitations: [page] });
     const client = await connect(server.url, options);
     await expect(client.callTool("sync")).rejects.toMatchObject({ code: "rounds-max" });
@@ -157,7 +157,7 @@ describe("a server that sends the error", () => {
     await client.close();
   });
 
-  test("without a page gets no visit", async () => {
+  test("causes no visit without a page", async () => {
     await using server = await serve({ elicitations: [] });
     const client = await connect(server.url, options);
     const refused = await client.callTool("sync").catch((reason: unknown) => reason);

@@ -56,8 +56,8 @@ async function issuesOf(outputSchema: unknown, structuredContent: unknown): Prom
   return outcome instanceof OutputError ? outcome.issues : outcome;
 }
 
-describe.each(PLACES)("in $name", (place) => {
-  test("a result that fits reaches the caller, and a tool without an output schema is not checked", async () => {
+describe.each(PLACES)("validation in $name", (place) => {
+  test("passes on a result that matches, and does not check a tool without an output schema", async () => {
     const { client } = await lab.visit(place, { use: [validation()] });
     const measured = await client.callTool("measure", { value: 3 });
     if (place.version >= "2025-06-18") expect(measured.structuredContent).toEqual({ readings: [{ value: 3 }] });
@@ -65,14 +65,14 @@ describe.each(PLACES)("in $name", (place) => {
   });
 });
 
-describe("a result that does not fit", () => {
+describe("a result that does not match its schema", () => {
   const rows = {
     type: "object",
     properties: { rows: { type: "array", items: { type: "object", properties: { name: { type: "string" } } } } },
     required: ["rows"],
   };
 
-  test("is a typed error with the path, the tool and the result, and the tool has run", async () => {
+  test("causes a typed error with the path, the tool and the result, and the tool has run", async () => {
     const error = await call(rows, { rows: [{ name: "a" }, { name: 7 }] });
     expect(ClientError.is(error)).toBe(true);
     expect(error).toMatchObject({
@@ -86,19 +86,19 @@ describe("a result that does not fit", () => {
     expect(String(error)).toContain("structuredContent at /rows/1/name");
   });
 
-  test("names the path although its keys need escapes", async () => {
+  test("causes an error with the path even if its keys must be escaped", async () => {
     const schema = { additionalProperties: { type: "string" } };
     expect(await issuesOf(schema, { "a/b %ü": 1 })).toMatchObject([{ path: "/a~1b %ü" }]);
   });
 
-  test("names a property that the schema forbids", async () => {
+  test("causes an error with the property that the schema forbids", async () => {
     const closed = { properties: { a: true }, additionalProperties: false };
     expect(await issuesOf(closed, { a: 1, b: 2 })).toEqual([
       { path: "/b", message: "The schema allows nothing here." },
     ]);
   });
 
-  test("may be missing altogether, which is an error only where a schema was declared", async () => {
+  test("can be missing, which is an error only if a schema was declared", async () => {
     expect(await issuesOf(rows, undefined)).toEqual([{ path: "", message: "it is missing" }]);
     expect(await issuesOf(undefined, undefined)).toBe("fits");
   });
@@ -121,8 +121,8 @@ describe("a result that does not fit", () => {
   });
 });
 
-describe("the schemas", () => {
-  test("are listed once before the first call, however many calls there are, and not at all if they were listed", async () => {
+describe("output schemas", () => {
+  test("are listed once before the first call, however many calls there are, and not again if they were listed", async () => {
     const first = await serve({ type: "string" }, () => ({ structuredContent: "text" }));
     await Promise.all([1, 2, 3].map(() => first.client.callTool("any")));
     await first.client.callTool("unlisted");
@@ -135,7 +135,7 @@ describe("the schemas", () => {
     expect(second.server.asked.filter((each) => each === "POST tools/list")).toHaveLength(1);
   });
 
-  test("are of 2020-12 unless they name draft-07", async () => {
+  test("are schemas of 2020-12 unless they name draft-07", async () => {
     const tuple = { prefixItems: [{ type: "string" }] };
     expect(await issuesOf(tuple, [1])).toMatchObject([{ path: "/0" }]);
     const old = { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "string" }] };
@@ -146,7 +146,7 @@ describe("the schemas", () => {
     expect(await issuesOf(beside, { a: 1 })).toMatchObject([{ path: "/a" }]);
   });
 
-  test("may refer within themselves, also recursively, by anchor, by id and dynamically", async () => {
+  test("can contain references within themselves, including recursive, dynamic, by anchor and by id", async () => {
     const tree = {
       $id: "https://example.com/tree",
       $dynamicAnchor: "node",
@@ -183,7 +183,7 @@ describe("the schemas", () => {
     ["too many values", { enum: Array.from({ length: 10_001 }, (_, index) => index) }, "10000 values"],
     ["too much depth", deep(200), "deeper than 128"],
   ] as const;
-  test.each(unusable)("with %s refuse the call before it is sent", async (_, schema, text) => {
+  test.each(unusable)("make the client refuse the call with %s", async (_, schema, text) => {
     const { client, server } = await serve(schema, () => ({ structuredContent: 1 }));
     const error = await client.callTool("any").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "tool-invalid", source: "use", mayHaveRun: false });
@@ -192,18 +192,18 @@ describe("the schemas", () => {
     expect(server.asked.filter((each) => each.startsWith("GET"))).toEqual([]);
   });
 
-  test("that cannot be used are reported once, if the author prefers results that are not checked", async () => {
+  test("are reported once if they cannot be used and the author prefers unchecked results", async () => {
     const schema = { $ref: "http://127.0.0.1:9/schema.json" };
     const { client, events } = await serve(schema, () => ({ structuredContent: 1 }), { unusable: "warn" });
     expect((await client.callTool("any")).structuredContent).toBe(1);
     expect((await client.callTool("any")).structuredContent).toBe(1);
     const warnings = events.filter(({ type }) => type === "warning");
-    expect(warnings).toMatchObject([{ message: expect.stringContaining("Its results are not checked.") }]);
+    expect(warnings).toMatchObject([{ message: expect.stringContaining("Its results are not validated.") }]);
   });
 
-  test("that refer to themselves without end, or multiply the work, end in an error instead of a hang", async () => {
+  test("cause an error instead of a hang if they refer to themselves without end, or multiply the work", async () => {
     const endless = await issuesOf({ $ref: "#" }, 1);
-    expect(endless).toMatchObject([{ path: "", message: expect.stringContaining("could not be checked") }]);
+    expect(endless).toMatchObject([{ path: "", message: expect.stringContaining("could not be validated") }]);
     const both = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
     const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
     const $defs = Object.fromEntries(names.map((name, index) => [name, both(names[index + 1] ?? "end")]));
@@ -211,14 +211,14 @@ describe("the schemas", () => {
     expect(exponential).toMatchObject([{ path: "", message: expect.stringContaining("too expensive") }]);
   });
 
-  test("check a result with many values, however small their share of the work", async () => {
+  test("are checked for a result with many values, however small their share of the work", async () => {
     const schema = { type: "array", items: { $ref: "#/$defs/row" }, $defs: { row: { type: "integer" } } };
     const rows = Array.from({ length: 50_000 }, (_, index) => index);
     expect(await issuesOf(schema, rows)).toBe("fits");
     expect(await issuesOf(schema, [...rows, "x"])).toMatchObject([{ path: "/50000" }]);
   });
 
-  test("check a result that is nested too deep only as far as it is safe", async () => {
+  test("are checked only to a safe depth for a result that is nested too deep", async () => {
     const nested = JSON.parse(`${"[".repeat(900)}1${"]".repeat(900)}`) as unknown;
     expect(await issuesOf({ type: "array" }, nested)).toMatchObject([
       { path: "", message: expect.stringContaining("nested deeper than 128") },
@@ -226,6 +226,6 @@ describe("the schemas", () => {
   });
 });
 
-test("validation() refuses an option that it does not have", () => {
+test("validation() refuses an unknown option", () => {
   expect(() => validation({ unuseable: "warn" } as object)).toThrow('validation() has no option "unuseable".');
 });

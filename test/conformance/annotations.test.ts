@@ -4,7 +4,7 @@ import { KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import type { Members } from "../http/messages.ts";
 
-describe("annotations that a client would reject are refused when they are defined", () => {
+describe("the x-mcp-header annotation of a tool", () => {
   const define = (properties: Members) => () =>
     new McpServer({ name: "n", version: "1" }).tool(
       "t",
@@ -17,19 +17,19 @@ describe("annotations that a client would reject are refused when they are defin
     ["empty", { a: header("") }],
     ["with a space", { a: header("My Region") }],
     ["with a line break", { a: header("Region\r\nX: y") }],
-    ["not text", { a: header(1) }],
+    ["not a string", { a: header(1) }],
     ["of type number", { a: header("A", "number") }],
     ["of type array", { a: header("A", "array") }],
     ["without a type", { a: { "x-mcp-header": "A" } }],
-    ["twice, in different case", { a: header("Region"), b: header("REGION") }],
+    ["used twice, in different case", { a: header("Region"), b: header("REGION") }],
     ["under items", { a: { type: "array", items: header("A") } }],
     ["under oneOf", { a: { oneOf: [header("A")] } }],
     ["under $defs", { a: { $defs: { b: header("A") } } }],
-  ])("%s", (_, properties) => {
+  ])("is refused when the tool is defined if it is %s", (_, properties) => {
     expect(define(properties)).toThrow(KitError);
   });
 
-  test("a property that is merely named like the annotation is not one", () => {
+  test("is not required: a property that only has the name of the annotation is accepted", () => {
     expect(define({ "x-mcp-header": { type: "string" } })).not.toThrow();
   });
 });

@@ -5,7 +5,7 @@ import { Reading } from "../worker/client.ts";
 export interface AskedSession {
   /** The server's requests so far, in order. */
   readonly asked: readonly Members[];
-  /** Sends a request, answers the server's requests meanwhile, and returns the last message: the answer. */
+  /** Sends a request, answers the server's requests meanwhile, and returns the last message: the response. */
   request(method: string, params?: Members): Promise<Members>;
   notify(method: string): Promise<number>;
 }

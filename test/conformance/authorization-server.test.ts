@@ -25,12 +25,12 @@ async function codeFor(asked = KNOWN) {
 
 const redeem = (form: Record<string, string | undefined>, headers = {}) => postForm(url("/token"), form, headers);
 
-describe("metadata of the authorization server", () => {
-  test("PKCE is advertised, with S256 only, so that no client refuses", async () => {
+describe("the authorization server's metadata", () => {
+  test("advertises PKCE with S256 only, so that no client refuses", async () => {
     expect(await metadata()).toMatchObject({ code_challenge_methods_supported: ["S256"] });
   });
 
-  test("issuer equals the URL that the resource names, and every endpoint is below it", async () => {
+  test("has the issuer that the resource names, and every endpoint is under its URL", async () => {
     const resource = (await (await fetch(url("/.well-known/oauth-protected-resource/mcp"))).json()) as Members;
     const found = await metadata();
     expect(resource.authorization_servers).toEqual([found.issuer]);
@@ -39,7 +39,7 @@ describe("metadata of the authorization server", () => {
     }
   });
 
-  test("iss is announced, and sent with codes and with errors", async () => {
+  test("announces iss, which is sent with codes and with errors", async () => {
     expect(await metadata()).toMatchObject({ authorization_response_iss_parameter_supported: true });
     const { returned } = await codeFor();
     expect([returned.get("iss"), returned.get("state")]).toEqual([worker.origin, "state"]);
@@ -47,8 +47,8 @@ describe("metadata of the authorization server", () => {
   });
 });
 
-describe("authorization requests", () => {
-  test("PKCE: a request without S256 is refused, and a code needs its verifier", async () => {
+describe("an authorization request", () => {
+  test("is refused without S256 (PKCE), and a code needs its verifier", async () => {
     for (const code_challenge_method of ["plain", undefined]) {
       expect((await outcomeOf({ code_challenge_method })).client).toMatchObject({ error: "invalid_request" });
     }
@@ -56,7 +56,7 @@ describe("authorization requests", () => {
     expect((await redeem({ ...form, code_verifier: newVerifier() })).body).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("redirect limits: exact comparison, loopback ports, and no other scheme", async () => {
+  test("needs an exact redirect URI: only loopback ports may differ, and other schemes are refused", async () => {
     expect((await outcomeOf({ redirect_uri: "https://known.example/callback/" })).status).toBe(400);
     const refused = await register(worker.origin, { redirect_uris: ["javascript:alert(1)"] });
     expect(refused).toMatchObject({ error: "invalid_redirect_uri" });
@@ -65,7 +65,7 @@ describe("authorization requests", () => {
     expect((await outcomeOf(asked)).status).toBe(200);
   });
 
-  test("resource: a token is for the resource that was asked for, and no other is offered", async () => {
+  test("names the resource that the token is for, and another resource is refused", async () => {
     expect((await outcomeOf({ resource: "https://other.example/mcp" })).client).toMatchObject({
       error: "invalid_target",
     });
@@ -73,18 +73,18 @@ describe("authorization requests", () => {
     expect(await statusOf(access_token)).toBe(200);
   });
 
-  test("the host of the redirect URI is on the consent page", async () => {
+  test("shows the host of the redirect URI on the consent page", async () => {
     expect((await outcomeOf({ prompt: "consent" })).page).toContain('<strong class="host">known.example</strong>');
   });
 });
 
-describe("tokens", () => {
-  test("token answers are not stored by caches", async () => {
+describe("tokens of the authorization server", () => {
+  test("are returned in responses that caches do not store", async () => {
     const { headers } = await redeem((await codeFor()).form);
     expect([headers.get("Cache-Control"), headers.get("Content-Type")]).toEqual(["no-store", "application/json"]);
   });
 
-  test("refresh and rotation: a new token each time, and reuse of an old one ends the access", async () => {
+  test("are rotated: each refresh returns a new one, and reuse of an old one ends the access", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const { body: second } = await refresh(refresh_token);
     expect(second.refresh_token).not.toBe(refresh_token);
@@ -94,18 +94,18 @@ describe("tokens", () => {
     expect((await refresh(String(third.refresh_token))).body).toMatchObject({ error: "invalid_grant" });
   });
 
-  test("expiry: an access token that has expired gets 401, and its refresh token a new one", async () => {
+  test("expire: an access token is then refused with 401, and its refresh token gets a new one", async () => {
     const { access_token, refresh_token } = await signIn(worker.origin, KNOWN);
     await worker.advance(3_601_000);
     expect(await statusOf(access_token)).toBe(401);
     expect(await statusOf(String((await refresh(refresh_token)).body.access_token))).toBe(200);
   });
 
-  test("token passthrough: a token of the identity provider, or of another server, is refused", async () => {
+  test("are required: a token of the identity provider, or of another server, is refused (token passthrough)", async () => {
     expect([await statusOf("access-1"), await statusOf("eyJhbGciOiJub25lIn0.e30.")]).toEqual([401, 401]);
   });
 
-  test("step-up: 403 names all scopes that the call needs", async () => {
+  test("cause 403 without enough scopes, with all scopes that the call needs (step-up)", async () => {
     const { access_token } = await signIn(worker.origin, KNOWN);
     const response = await new ModernClient(url()).call("write", {}, { headers: bearer(access_token) });
     await response.body?.cancel();
@@ -116,7 +116,7 @@ describe("tokens", () => {
   });
 });
 
-describe("DPoP, authorization server and resource server", () => {
+describe("DPoP", () => {
   let own: SigningKey;
   let foreign: SigningKey;
   let later = 0;
@@ -137,14 +137,14 @@ describe("DPoP, authorization server and resource server", () => {
   });
   const boundToken = async () => String((await redeem((await codeFor()).form, await atToken())).body.access_token);
 
-  test("DPoP algorithms are announced by the authorization server and by the resource", async () => {
+  test("has the same algorithms in the metadata of the authorization server and of the resource", async () => {
     const resource = (await (await fetch(url("/.well-known/oauth-protected-resource/mcp"))).json()) as Members;
     const own = (await metadata()).dpop_signing_alg_values_supported;
     expect(own).toContain("ES256");
     expect(resource.dpop_signing_alg_values_supported).toEqual(own);
   });
 
-  test("DPoP proof: the token is bound, its type is DPoP, and it is refused as Bearer and with another key", async () => {
+  test("binds a token: its type is DPoP, and it is refused as a Bearer token or with another key", async () => {
     const { body } = await redeem((await codeFor()).form, await atToken());
     expect(body).toMatchObject({ token_type: "DPoP" });
     const token = String(body.access_token);
@@ -153,7 +153,7 @@ describe("DPoP, authorization server and resource server", () => {
     expect(await statusOf(token, "who", await atResource(token, foreign))).toBe(401);
   });
 
-  test.each([-3_600, 3_600])("DPoP iat that is %i s away is refused at both", async (away) => {
+  test.each([-3_600, 3_600])("refuses a proof with an iat %i s away, at both servers", async (away) => {
     const iat = nowS() + away;
     expect((await redeem((await codeFor()).form, await atToken(own, { iat }))).body).toMatchObject({
       error: "invalid_dpop_proof",
@@ -162,7 +162,7 @@ describe("DPoP, authorization server and resource server", () => {
     expect(await statusOf(token, "who", await atResource(token, own, { iat }))).toBe(401);
   });
 
-  test("DPoP replay: a proof works once at each", async () => {
+  test("accepts a proof only once at each of the two servers (replay)", async () => {
     const proof = await atToken();
     const { status, body } = await redeem((await codeFor()).form, proof);
     expect(status).toBe(200);
@@ -172,13 +172,13 @@ describe("DPoP, authorization server and resource server", () => {
     expect([await statusOf(token, "who", headers), await statusOf(token, "who", headers)]).toEqual([200, 401]);
   });
 
-  test("DPoP ath: a proof is for one access token", async () => {
+  test("refuses a proof for another access token (ath)", async () => {
     const [one, other] = [await boundToken(), await boundToken()];
     const headers = { ...(await atResource(other)), authorization: `DPoP ${one}` };
     expect(await statusOf(one, "who", headers)).toBe(401);
   });
 
-  test("DPoP htm and htu: a proof is for one method and one URL", async () => {
+  test("refuses a proof for another method or URL (htm and htu)", async () => {
     for (const claims of [{ htm: "GET" }, { htu: url() }]) {
       expect((await redeem((await codeFor()).form, await atToken(own, claims))).body).toMatchObject({
         error: "invalid_dpop_proof",
@@ -186,7 +186,7 @@ describe("DPoP, authorization server and resource server", () => {
     }
   });
 
-  test("DPoP code binding: a code for a key needs its proof", async () => {
+  test("requires the proof for a code that is bound to a key", async () => {
     const { form } = await codeFor({ ...KNOWN, dpop_jkt: await thumbprint(own) });
     expect((await redeem(form)).body).toMatchObject({ error: "invalid_grant" });
     expect((await redeem(form, await atToken(foreign))).body).toMatchObject({ error: "invalid_grant" });

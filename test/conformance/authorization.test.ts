@@ -31,8 +31,8 @@ setUp();
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-describe("PRM document", () => {
-  test("PRM document names the resource, the authorization server and the place of the token", async () => {
+describe("the protected resource metadata", () => {
+  test("names the resource, the authorization server and where the token is sent", async () => {
     expect(await read<Members>(`${WELL_KNOWN}/mcp`)).toMatchObject({
       resource: url(),
       authorization_servers: [issuer.url],
@@ -40,14 +40,14 @@ describe("PRM document", () => {
     });
   });
 
-  test("PRM path variants: root, with the path after it, and with the path before it", async () => {
+  test("is served at three paths: the root, with the path after it, and with the path before it", async () => {
     const documents = await Promise.all(
       [WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`].map((path) => read<Members>(path)),
     );
     expect(documents.map(({ resource }) => resource)).toEqual([url(), url(), url()]);
   });
 
-  test("PRM is served to every page, without a token", async () => {
+  test("is served to every web page, without a token", async () => {
     const response = await fetch(url(WELL_KNOWN), { headers: { Origin: "https://any.example" } });
     expect([response.status, response.headers.get("Access-Control-Allow-Origin")]).toEqual([200, "*"]);
   });
@@ -55,7 +55,7 @@ describe("PRM document", () => {
 
 describe("discovery routes", () => {
   test.each([WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`])(
-    "%s is public: every Origin may read it, without credentials, and with every method that changes nothing",
+    "%s can be read by every Origin, without credentials, and with every method that has no side effects",
     async (path) => {
       for (const origin of ["https://evil.example", "null", url()]) {
         for (const method of ["GET", "HEAD", "OPTIONS"]) {
@@ -71,7 +71,7 @@ describe("discovery routes", () => {
     },
   );
 
-  test("server/discover with an invalid Origin is 403, also with a valid token", async () => {
+  test("server/discover with an invalid Origin is refused with 403, even with a valid token", async () => {
     const client = new ModernClient(url());
     const headers = bearer(await tokenFor());
     expect((await client.request("server/discover", {}, { headers })).status).toBe(200);
@@ -84,47 +84,47 @@ describe("discovery routes", () => {
   });
 });
 
-describe("WWW-Authenticate", () => {
-  test("401 without a token: resource_metadata and scope, and no error", async () => {
+describe("a refusal with WWW-Authenticate", () => {
+  test("is 401 without a token, with resource_metadata and scope and without an error", async () => {
     expect(await refusalOf(undefined, "/scoped")).toEqual([
       401,
       `Bearer scope="read write", resource_metadata="${metadataUrl("/scoped")}"`,
     ]);
   });
 
-  test("401 with a token that is not accepted: error invalid_token", async () => {
+  test("is 401 for a token that is not accepted, with the error invalid_token", async () => {
     expect(await refusalOf("other")).toEqual([401, expect.stringContaining('error="invalid_token"')]);
   });
 
-  test("403 insufficient_scope: all scopes that the request needs", async () => {
+  test("is 403 for insufficient_scope, with all scopes that the request needs", async () => {
     expect(await refusalOf(await tokenFor("/scoped", { scope: "read" }), "/scoped")).toEqual([
       403,
       expect.stringMatching(/error="insufficient_scope".*scope="read write", resource_metadata="/),
     ]);
   });
 
-  test("scope: a broader scope includes a narrower one", async () => {
+  test("is not sent if a broader scope includes the required one", async () => {
     expect(await statusOf(await tokenFor("/scoped", { scope: "admin" }), "/scoped")).toBe(200);
   });
 });
 
-describe("checks of a token", () => {
-  test("a valid token is accepted", async () => {
+describe("a token", () => {
+  test("is accepted if it is valid", async () => {
     expect(await statusOf(await tokenFor())).toBe(200);
   });
 
   test.each<[string, Members]>([
     ["audience", { aud: "https://other.example/mcp" }],
-    ["audience that is missing", { aud: undefined }],
+    ["missing audience", { aud: undefined }],
     ["issuer", { iss: "https://other.example" }],
     ["expiry", { exp: 1 }],
-    ["expiry that is missing", { exp: undefined }],
-    ["time before which it is not valid", { nbf: 4_000_000_000 }],
-  ])("%s: 401", async (_, claims) => {
+    ["missing expiry", { exp: undefined }],
+    ["start of validity", { nbf: 4_000_000_000 }],
+  ])("is refused with 401 because of its %s", async (_, claims) => {
     expect(await statusOf(await tokenFor("/mcp", claims))).toBe(401);
   });
 
-  test("signature: 401 for another key, for none and for HMAC with the public key", async () => {
+  test("is refused with 401 if it is signed with another key, not at all, or by HMAC with the public key", async () => {
     const other = await newKey("ES256", "one");
     expect(await statusOf(await signJwt(other, claimsFor()))).toBe(401);
     const [head, body] = (await tokenFor()).split(".");
@@ -132,14 +132,14 @@ describe("checks of a token", () => {
     for (const alg of ["none", "HS256"]) expect(await statusOf(await tokenFor("/mcp", {}, key, { alg }))).toBe(401);
   });
 
-  test("token in the query: refused, even if the header has it too", async () => {
+  test("is refused in the query, even if the header has it too", async () => {
     const token = await tokenFor();
     const response = await fetch(url(`/mcp?access_token=${token}`), { method: "POST", headers: bearer(token) });
     await response.body?.cancel();
     expect(response.status).toBe(400);
   });
 
-  test("token passthrough: a token for another server is refused, and handlers never see the token", async () => {
+  test("is refused if it is for another server (token passthrough), and handlers never see it", async () => {
     expect(await statusOf(await tokenFor("/other"))).toBe(401);
     const token = await tokenFor();
     expect(JSON.stringify(await principalOf(token))).not.toContain(token.split(".")[2]);
@@ -149,7 +149,7 @@ describe("checks of a token", () => {
 describe("JWKS rotation", () => {
   beforeAll(() => advance(31));
 
-  test("JWKS rotation: a new key works at once, and a removed one no longer after ten minutes", async () => {
+  test("accepts a new key at once, and refuses a removed key after ten minutes", async () => {
     expect(await statusOf(await tokenFor())).toBe(200);
     const next = await newKey("ES256", "two");
     issuer.published = [next.jwk];
@@ -159,7 +159,7 @@ describe("JWKS rotation", () => {
   });
 });
 
-test("bound tokens: a token with a key is refused where no proof is verified", async () => {
+test("a token that is bound to a key is refused by a server that does not verify proofs", async () => {
   const response = await who(await tokenFor("/mcp", { cnf: { jkt: "key" } }));
   await response.body?.cancel();
   expect(response.status).toBe(401);

@@ -25,13 +25,13 @@ function send(message: unknown, headers: Headers, endpoint?: Endpoint): Promise<
 const ping = (id: string | number) => request("ping", undefined, id);
 const pong = (id: string | number) => ({ jsonrpc: "2.0", id, result: {} });
 
-/** The answers to a batch, sorted by id. */
+/** The responses to a batch, sorted by id. */
 function byId(messages: readonly Members[]): Members[] {
   return messages.filter(({ id }) => id !== undefined).toSorted((a, b) => `${a.id}`.localeCompare(`${b.id}`));
 }
 
-describe("2025-03-26 batches in", () => {
-  test("2025-03-26 batches: each request is answered, and no notification", async () => {
+describe("batches to a server of 2025-03-26", () => {
+  test("a batch gets a response to each request, but not to notifications", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), notification("notifications/initialized"), request("no/such", {}, "b"), ping(3)];
     const { status, contentType, messages } = await readAnswer(session.send(batch));
@@ -40,7 +40,7 @@ describe("2025-03-26 batches in", () => {
     expect(messages).toHaveLength(3);
   });
 
-  test("2025-03-26 batches of only notifications or only responses are 202 without a body", async () => {
+  test("a batch of only notifications or only responses gets 202 without a body", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const cancel = notification("notifications/cancelled", { requestId: "none" });
     const response = await session.send([notification("notifications/initialized"), cancel]);
@@ -49,7 +49,7 @@ describe("2025-03-26 batches in", () => {
     expect([answered.status, await answered.text()]).toEqual([202, ""]);
   });
 
-  test("2025-03-26 batches: a batch of responses answers several questions", async () => {
+  test("a batch of responses answers several questions", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const calls = [
       await session.stream("ask", { key: newKey() }, 1),
@@ -73,7 +73,7 @@ describe("2025-03-26 batches in", () => {
     ["with only initialize", [initialize(OLD, 1)], 400],
     ["without members", [], 400],
     ["that repeats an id", [ping(1), ping(1)], 400],
-  ])("2025-03-26 batch %s is refused with 400 -32600 and opens no session", async (_, batch, status) => {
+  ])("a batch %s is rejected with 400 -32600, and opens no session", async (_, batch, status) => {
     for (const headers of [{}, { "mcp-protocol-version": OLD }]) {
       const answer = await send(batch, headers);
       expect([answer.status, answer.messages]).toMatchObject([status, [{ error: { code: -32600 } }]]);
@@ -81,7 +81,7 @@ describe("2025-03-26 batches in", () => {
     }
   });
 
-  test("2025-03-26 batches: an invalid member gets its own error, the others are served", async () => {
+  test("a batch with an invalid member gets an error for that member, and the other members are served", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), 5, { jsonrpc: "1.0", id: "x", method: "ping" }, [ping("nested")], ping("b")];
     const answer = await send(batch, session.headers);
@@ -108,8 +108,8 @@ async function batchStream(session: Session, batch: readonly Members[]): Promise
   return stream;
 }
 
-describe("2025-03-26 batches out", () => {
-  test("2025-03-26 batches out: one stream carries the progress of all calls, and each answer once", async () => {
+describe("responses to a batch in 2025-03-26", () => {
+  test("are on one stream with the progress of all calls, each response once", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -124,7 +124,7 @@ describe("2025-03-26 batches out", () => {
     expect(stream.messages).toHaveLength(7);
   });
 
-  test("2025-03-26 batches out: the stream of a batch can be resumed where it was cut, without loss or repeats", async () => {
+  test("can be resumed where the stream was cut, without loss or repeats", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -136,7 +136,7 @@ describe("2025-03-26 batches out", () => {
     expect(all).toHaveLength(7);
   });
 
-  test("2025-03-26 batches out: after the object was lost, each open request of the batch gets an error", async () => {
+  test("are errors for each open request if the object was lost", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -150,8 +150,8 @@ describe("2025-03-26 batches out", () => {
   });
 });
 
-describe("no version header", () => {
-  test("no version header ⇒ 2025-03-26: without a session a batch is served, with a later header it is not", async () => {
+describe("a request without a version header", () => {
+  test("is treated as 2025-03-26: without a session a batch is served, but with a later header it is refused", async () => {
     for (const endpoint of ["plain", "full"] as const) {
       const bare = await send([ping(1), ping(2)], {}, endpoint);
       expect([bare.status, bare.messages]).toEqual([200, [[pong(1), pong(2)]]]);
@@ -160,7 +160,7 @@ describe("no version header", () => {
     }
   });
 
-  test("no version header in a session ⇒ the negotiated version", async () => {
+  test("has the negotiated version if it belongs to a session", async () => {
     const batches: Record<string, number> = {};
     for (const version of LEGACY_VERSIONS) {
       const session = await Session.open(await lab.url(), { version });
@@ -172,9 +172,9 @@ describe("no version header", () => {
   });
 });
 
-describe("2025-06-18", () => {
+describe("the header MCP-Protocol-Version since 2025-06-18", () => {
   test.each(["2024-11-05", "2025-06-18", "2025-11-25"])(
-    "%s: batches are rejected, and nothing in them runs",
+    "makes %s refuse batches, and none of their members runs",
     async (version) => {
       const session = await Session.open(await lab.url(), { version });
       const key = newKey();
@@ -188,7 +188,7 @@ describe("2025-06-18", () => {
   );
 
   test.each(["2025-06-18", "2025-11-25"])(
-    "%s: later requests are served with and without the header",
+    "is optional in a session: in %s later requests are served with and without it",
     async (version) => {
       const session = await Session.open(await lab.url(), { version });
       expect((await session.request("tools/list")).status).toBe(200);
@@ -198,7 +198,7 @@ describe("2025-06-18", () => {
   );
 
   test.each(["garbage", "1.0", "2025-13-45", "2099-01-01", "2025-06-18x", "2025-06-18, 2025-11-25"])(
-    "unsupported header value %s is 400 for POST, GET and DELETE, and has no effect",
+    "causes 400 for POST, GET and DELETE with the unsupported value %s, without side effects",
     async (value) => {
       const session = await Session.open(await lab.url(), { version: "2025-06-18" });
       const headers = { "mcp-session-id": session.id, "mcp-protocol-version": value };
@@ -214,8 +214,8 @@ describe("2025-06-18", () => {
   );
 });
 
-describe("version fall-back in initialize", () => {
-  test.each(LEGACY_VERSIONS)("version fall-back: the requested version %s is served", async (version) => {
+describe("version negotiation in initialize", () => {
+  test.each(LEGACY_VERSIONS)("serves the requested version %s", async (version) => {
     for (const endpoint of ["full", "plain"] as const) {
       const { status, messages } = await send(initialize(version), {}, endpoint);
       expect([status, messages]).toMatchObject([200, [{ id: 1, result: { protocolVersion: version } }]]);
@@ -223,7 +223,7 @@ describe("version fall-back in initialize", () => {
   });
 
   test.each(["2023-01-01", "2099-01-01", "1.0.0", "2024-11-04", "2026-07-28", "", "latest"])(
-    "version fall-back: %j is unknown or older, and the newest version is offered",
+    "offers the newest version if the requested version is %j, which is unknown or older",
     async (version) => {
       for (const endpoint of ["full", "plain"] as const) {
         const { status, messages } = await send(initialize(version), {}, endpoint);
@@ -233,7 +233,7 @@ describe("version fall-back in initialize", () => {
   );
 
   test.each([[undefined], [null], [20251125], [["2025-11-25"]]])(
-    "version fall-back: %j is not a version, and the request is refused as malformed",
+    "refuses the request as malformed if its version is %j, which is not a version",
     async (version) => {
       const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: "c", version: "1" } };
       const { messages, headers } = await send(request("initialize", params, 1), {});

@@ -1,4 +1,4 @@
-/** The list of client scenarios is complete: a scenario that nobody runs would look like one that passes. */
+/** The list of client scenarios is complete: a scenario that is not run would look like a scenario that passes. */
 import { expect, test } from "vitest";
 import { CLIENT_SCENARIOS, missingClientScenarios } from "../../scripts/official-client-suite.ts";
 

@@ -40,8 +40,8 @@ function errorOf(answer: Answer): Members {
 
 const SESSIONLESS = { "mcp-session-id": undefined };
 
-describe("modern-only server", () => {
-  test.each(LEGACY_VERSIONS)("modern-only server names its versions to initialize of %s", async (version) => {
+describe("a modern-only server", () => {
+  test.each(LEGACY_VERSIONS)("refuses initialize of %s, naming its versions", async (version) => {
     const answer = await send(initialize(version, 5), {}, "modern");
     expect([answer.status, only(answer)]).toMatchObject([400, { jsonrpc: "2.0", id: 5 }]);
     // versioning: it SHOULD name the versions in any error it returns to an initialize, because a user reads the text.
@@ -49,11 +49,11 @@ describe("modern-only server", () => {
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("modern-only server serves a request of the version that it names", async () => {
+  test("serves a request of the version that it names", async () => {
     expect(await readAnswer(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
   });
 
-  test("modern-only server refuses other legacy requests, and a legacy version with -32022", async () => {
+  test("refuses other legacy requests, and a legacy version with -32022", async () => {
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY }, "modern");
     expect(lone.status).toBe(400);
     const params = { _meta: meta({ [PROTOCOL_VERSION_KEY]: NEWEST_LEGACY }) };
@@ -66,9 +66,9 @@ describe("modern-only server", () => {
   });
 });
 
-describe("GET and DELETE are 405", () => {
+describe("GET and DELETE of modern clients", () => {
   test.each(["GET", "DELETE"])(
-    "%s is 405 at a modern-only server, with and without session headers",
+    "return 405 at a modern-only server: %s with and without session headers",
     async (method) => {
       for (const headers of [
         {},
@@ -84,7 +84,7 @@ describe("GET and DELETE are 405", () => {
   );
 
   test.each(["GET", "DELETE"])(
-    "%s of a modern client is 405 at a dual-era server, and does not affect sessions",
+    "return 405 at a dual-era server, and do not affect any of its sessions: %s",
     async (method) => {
       const session = await Session.open(await lab.url());
       for (const id of [undefined, session.id]) {
@@ -98,7 +98,7 @@ describe("GET and DELETE are 405", () => {
 });
 
 describe("Mcp-Session-Id and Last-Event-ID", () => {
-  test.each(["garbage", "", "live", "deleted"])("Mcp-Session-Id (%s) is ignored and not echoed", async (kind) => {
+  test.each(["garbage", "", "live", "deleted"])("Mcp-Session-Id (%s) is ignored and not returned", async (kind) => {
     const session = await Session.open(await lab.url());
     if (kind === "deleted") await session.delete();
     const id = kind === "live" || kind === "deleted" ? session.id : kind;
@@ -128,7 +128,7 @@ describe("Mcp-Session-Id and Last-Event-ID", () => {
 });
 
 describe("requests of one era in the other", () => {
-  test("modern request inside a legacy session is served statelessly and does not affect the session", async () => {
+  test("a modern request inside a legacy session is served statelessly and does not affect the session", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-06-18" });
     const message = requestOf("modern", "tools/list", {}, "modern");
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": session.id } }));
@@ -138,7 +138,7 @@ describe("requests of one era in the other", () => {
     expect(messages[0]?.result).not.toHaveProperty("resultType");
   });
 
-  test("modern request inside a legacy session does not use the state of the session", async () => {
+  test("a modern request inside a legacy session does not use the state of the session", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const message = requestOf("modern", "tools/call", { name: "whoami" });
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": alice.id } }));
@@ -147,7 +147,7 @@ describe("requests of one era in the other", () => {
   });
 
   test.each(["ping", "logging/setLevel", "resources/subscribe", "initialize"])(
-    "legacy method %s in modern form is an unknown method, even inside a session",
+    "the legacy method %s is unknown in modern form, even inside a session",
     async (method) => {
       const session = await Session.open(await lab.url());
       const params: Members = {
@@ -166,7 +166,7 @@ describe("requests of one era in the other", () => {
   );
 
   test.each(["server/discover", "subscriptions/listen"])(
-    "modern method %s in a legacy session is -32601",
+    "the modern method %s in a legacy session is rejected with -32601",
     async (method) => {
       const session = await Session.open(await lab.url());
       const { status, messages } = await readAnswer(session.request(method, {}, 4));
@@ -174,7 +174,7 @@ describe("requests of one era in the other", () => {
     },
   );
 
-  test("the reverse: a legacy request without its session is 400 while a modern client is served", async () => {
+  test("a legacy request without its session returns 400 while a modern client is served", async () => {
     const modern = new ModernClient(await lab.url());
     expect(await readAnswer(modern.call("which"))).toMatchObject({ text: "full" });
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY });
@@ -184,7 +184,7 @@ describe("requests of one era in the other", () => {
 });
 
 describe("headers and body of different eras", () => {
-  test("2026 header without _meta is 400 -32602, in a session and outside", async () => {
+  test("a 2026-07-28 header without _meta is rejected with 400 -32602, inside and outside of a session", async () => {
     const session = await Session.open(await lab.url());
     for (const id of [undefined, session.id]) {
       for (const params of [undefined, {}, { _meta: {} }, { _meta: { progressToken: 1 } }]) {
@@ -195,7 +195,7 @@ describe("headers and body of different eras", () => {
     }
   });
 
-  test("2026 header with a _meta that lacks one field is refused, naming the field", async () => {
+  test("a 2026-07-28 header with a _meta that lacks one field is refused, naming the field", async () => {
     for (const key of [PROTOCOL_VERSION_KEY, CAPABILITIES_KEY]) {
       const message = request("tools/list", { _meta: meta({ [key]: undefined }) }, 6);
       const answer = await send(message, standardHeaders(message));
@@ -204,7 +204,7 @@ describe("headers and body of different eras", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)("legacy header %s with modern _meta is 400 -32020, even in a session", async (version) => {
+  test.each(LEGACY_VERSIONS)("a %s header with modern _meta causes 400 -32020, even in a session", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const message = requestOf("modern", "tools/list", {}, 8);
     for (const id of [undefined, session.id]) {
@@ -214,7 +214,7 @@ describe("headers and body of different eras", () => {
     }
   });
 
-  test("no header with modern _meta is 400 -32020, because the body determines the era", async () => {
+  test("modern _meta without a header is rejected with 400 -32020, because the body determines the era", async () => {
     const message = requestOf("modern", "tools/list", {}, 8);
     const answer = await send(message, { ...standardHeaders(message), "mcp-protocol-version": undefined });
     expect([answer.status, errorOf(answer).code]).toEqual([400, -32020]);
@@ -226,18 +226,18 @@ describe("headers and body of different eras", () => {
     expect(answer.headers["mcp-session-id"]).toMatch(/^[\x21-\x7e]+$/);
   });
 
-  test("initialize with the 2026 header and no _meta is refused as a modern request and opens nothing", async () => {
+  test("initialize with the 2026-07-28 header and no _meta is refused as a modern request and does not open a session", async () => {
     const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-protocol-version": MODERN_VERSION });
     expect([answer.status, errorOf(answer).code]).toEqual([400, -32602]);
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("initialize that requests 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
+  test("initialize that requests 2026-07-28 in the legacy form returns the newest legacy version", async () => {
     const answer = await send(initialize(MODERN_VERSION, 1), {});
     expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
   });
 
-  test("an unserved modern version is 400 -32022 and lists the modern versions only", async () => {
+  test("a modern version that is not served is rejected with 400 -32022 and a list of the modern versions only", async () => {
     const message = request("tools/list", { _meta: meta({ [PROTOCOL_VERSION_KEY]: "2099-01-01" }) }, 9);
     const answer = await send(message, {
       ...standardHeaders(message),
@@ -252,8 +252,8 @@ describe("headers and body of different eras", () => {
   });
 });
 
-describe("interleaved eras under load", () => {
-  test("interleaved eras under load: each of 120 requests is answered in its own era and version", async () => {
+describe("requests of both eras at the same time", () => {
+  test("get responses of their own era and version, all 120 of them", async () => {
     const url = await lab.url();
     const sessions = await Promise.all(LEGACY_VERSIONS.map((version) => Session.open(url, { version })));
     const modern = new ModernClient(url);
@@ -281,7 +281,7 @@ describe("interleaved eras under load", () => {
     }
   });
 
-  test("interleaved eras under load: errors of one era do not reach the other", async () => {
+  test("do not affect each other if they cause errors", async () => {
     const url = await lab.url();
     const session = await Session.open(url);
     const modern = new ModernClient(url);

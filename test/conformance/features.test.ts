@@ -42,7 +42,7 @@ describe.each(VERSIONS)("completion in %s", (version) => {
     expect(completion).toMatchObject({ values: ["cities", "countries"] });
   });
 
-  test("the variables already chosen reach the completer", async () => {
+  test("the chosen values of other variables reach the completer", async () => {
     const context = { arguments: { table: "cities" } };
     const [without, withContext] = [
       await complete(template, "column", ""),
@@ -52,14 +52,14 @@ describe.each(VERSIONS)("completion in %s", (version) => {
     if (withContext) expect(resultOf(withContext).completion).toMatchObject({ values: ["cities.name", "cities.id"] });
   });
 
-  test("a prompt's argument is completed in the same way, and never with more than a hundred values", async () => {
+  test("an argument of a prompt is completed in the same way, with at most a hundred values", async () => {
     const { completion } = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "150"));
     expect(completion).toEqual({ values: Array.from({ length: 100 }, (_, n) => `${n}`), total: 150, hasMore: true });
     const whole = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "100"));
     expect(whole.completion).toMatchObject({ total: 100, hasMore: false });
   });
 
-  test("an unknown reference is -32602", async () => {
+  test("an unknown reference is rejected with -32602", async () => {
     for (const ref of [
       { type: "ref/resource", uri: "db://{absent}" },
       { type: "ref/prompt", name: "absent" },
@@ -71,16 +71,16 @@ describe.each(VERSIONS)("completion in %s", (version) => {
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
-/** The levels of the log messages that came before the answer. */
+/** The levels of the log messages that came before the response. */
 function levelsOf(messages: readonly Members[]): unknown[] {
   return messages
     .filter(({ method }) => method === "notifications/message")
     .map(({ params }) => (params as Members).level);
 }
 
-describe("the logging threshold", () => {
+describe("the logging level", () => {
   test.each(LEGACY.flatMap((version) => LEVELS.map((level) => [version, level] as const)))(
-    "in a session of %s: %s and more severe levels, until it is set again",
+    "is set in a session of %s: %s and more severe levels are sent until it is set again",
     async (version, level) => {
       const client = await LegacyClient.open(tap.url, { version });
       expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual([]);
@@ -91,21 +91,21 @@ describe("the logging threshold", () => {
     },
   );
 
-  test("of one session does not apply to another", async () => {
+  test("does not apply to another session", async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(loud.request("logging/setLevel", { level: "debug" }));
     expect(levelsOf((await readAnswer(silent.call("zebra"))).messages)).toEqual([]);
     expect(levelsOf((await readAnswer(loud.call("zebra"))).messages)).toEqual(LEVELS);
   });
 
-  test.each(LEVELS)("in 2026-07-28 applies to its request only: %s", async (level) => {
+  test.each(LEVELS)("applies to its request only in 2026-07-28: %s", async (level) => {
     const call = (meta: Members) => modern(tap.url, "tools/call", { name: "zebra", arguments: {} }, { meta });
     expect(levelsOf((await call({ [LEVEL]: level })).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
     const after = await call({});
     expect([after.contentType, levelsOf(after.messages)]).toEqual(["application/json", []]);
   });
 
-  test("an invalid level is -32602 and the previous one still applies", async () => {
+  test("is not changed by an invalid level, which is rejected with -32602", async () => {
     const bad = ["verbose", "", "ERROR", "warn", 3, null, ["error"]];
     const headers = { [DELIBERATELY_BAD]: "1" };
     const session = await LegacyClient.open(tap.url);
@@ -125,7 +125,7 @@ describe("the logging threshold", () => {
 
 describe.each(VERSIONS)("progress in %s", (version) => {
   test.each([0, "", "token", -3])(
-    "with the token %j increases strictly and stops at the end",
+    "increases strictly with the token %j and stops at the end",
     async (progressToken) => {
       const client = await clientOf(version, tap.url);
       const { messages } = await readAnswer(client.call("climb", {}, { id: "climb", progressToken }));
@@ -138,12 +138,12 @@ describe.each(VERSIONS)("progress in %s", (version) => {
       expect(new Set(progress.map(({ params }) => (params as Members).progressToken))).toEqual(
         new Set([progressToken]),
       );
-      // The handler reports 3 to 999 after its result; the answer is the last message nevertheless.
+      // The handler reports 3 to 999 after its result; the response is the last message nevertheless.
       expect(messages.at(-1)).toMatchObject({ id: "climb", result: { content: [{ text: "climbed" }] } });
     },
   );
 
-  test("without a token none is sent", async () => {
+  test("is not sent without a token", async () => {
     const client = await clientOf(version, tap.url);
     const answer = await readAnswer(client.call("climb"));
     expect([answer.contentType, answer.messages.length]).toEqual(["application/json", 1]);
@@ -178,7 +178,7 @@ describe("sampling with tools", () => {
     ["2025-06-18", { sampling: {} }],
     ["2025-03-26", { sampling: {} }],
     ["2024-11-05", { sampling: {} }],
-  ])("a client of %s with %j is not asked; the call fails", async (version, capabilities) => {
+  ])("a client of %s with %j is not asked, and the call fails", async (version, capabilities) => {
     const session = await openAsked(tap.url, version, capabilities, answer);
     const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
     expect(answered).toMatchObject({ result: { isError: true } });
@@ -202,7 +202,7 @@ describe.each(LEGACY)("roots in %s", (version) => {
     expect(new Set(session.asked.map(({ id }) => id)).size).toBe(2);
   });
 
-  test("a client that did not declare them is not asked", async () => {
+  test("are not requested from a client that did not declare them", async () => {
     const session = await openAsked(tap.url, version, { sampling: {} }, () => ({ roots: [] }));
     const answered = await session.request("tools/call", { name: "roots", arguments: {} });
     expect(answered).toMatchObject({ result: { isError: true } });

@@ -13,8 +13,8 @@ const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as con
 const client = async (version: (typeof VERSIONS)[number], at: "full" | "quick" = "full"): Promise<Client> =>
   clientOf(version, await lab.url(at));
 
-describe.each(VERSIONS)("keep-alive and headers (%s)", (version) => {
-  test("keep-alive comment lines are sent while a call is silent, and a parser ignores them", async () => {
+describe.each(VERSIONS)("a stream (%s)", (version) => {
+  test("sends keep-alive comment lines while a call is silent, and a parser ignores them", async () => {
     const key = newKey();
     const reading = new Reading(await (await client(version, "quick")).call("hold", { key }));
     await reading.has("three comments", ({ comments }) => comments.length >= 3);
@@ -27,7 +27,7 @@ describe.each(VERSIONS)("keep-alive and headers (%s)", (version) => {
       expect(block).toMatch(/^(:[^\n]*|((id|event|data|retry):[^\n]*\n?)*)$/);
   });
 
-  test("X-Accel-Buffering is no, and a stream must not be cached or transformed", async () => {
+  test("has X-Accel-Buffering: no, and must not be cached or transformed", async () => {
     const response = await (await client(version)).call("emit_twice", {}, { progressToken: 1 });
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
     expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -36,7 +36,7 @@ describe.each(VERSIONS)("keep-alive and headers (%s)", (version) => {
     await response.text();
   });
 
-  test("CR, CRLF, BOM and line breaks in a message are preserved, with one line of data per event", async () => {
+  test("preserves CR, CRLF, BOM and line breaks in a message, with one line of data per event", async () => {
     const { raw, messages, text } = await readAnswer((await client(version)).call("awkward", {}, { progressToken: 1 }));
     expect(text).toBe(AWKWARD);
     expect(messages[0]).toMatchObject({ params: { message: AWKWARD } });
@@ -53,8 +53,8 @@ describe.each(VERSIONS)("keep-alive and headers (%s)", (version) => {
   });
 });
 
-describe("keep-alive of other streams", () => {
-  test("keep-alive comment lines are sent on a GET stream, whose headers forbid buffering", async () => {
+describe("keep-alive comment lines", () => {
+  test("are sent on a GET stream, whose headers forbid buffering", async () => {
     const session = await Session.open(await lab.url("quick"));
     const stream = await session.get();
     expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
@@ -63,7 +63,7 @@ describe("keep-alive of other streams", () => {
     stream.cut();
   });
 
-  test("keep-alive comment lines are sent on a resumed stream", async () => {
+  test("are sent on a resumed stream", async () => {
     const session = await Session.open(await lab.url("quick"));
     const key = newKey();
     const stream = await session.stream("count", { key, before: 1, after: 0 });
@@ -98,8 +98,8 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-describe("stream closes after the response", () => {
-  test.each(VERSIONS)("stream closes after the response, which is its last message (%s)", async (version) => {
+describe("the end of a stream", () => {
+  test.each(VERSIONS)("follows the response, which is its last message (%s)", async (version) => {
     const session = version === "2026-07-28" ? undefined : await Session.open(await lab.url(), { version });
     const params = { name: "emit_twice", arguments: {}, _meta: { progressToken: "p" } };
     const meta = requestOf("modern", "x").params;
@@ -121,8 +121,8 @@ const EVENTS = 60;
 /** Together far more than all buffers between server and client hold. */
 const SIZE = 100_000;
 
-describe("back-pressure and slow readers", () => {
-  test("slow readers of a session miss nothing: every event arrives once and in order, and then the result", async () => {
+describe("slow readers", () => {
+  test("a reader of a session gets every event once and in order, and then the result", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta: { progressToken: 1 } };
@@ -138,7 +138,7 @@ describe("back-pressure and slow readers", () => {
     expect(messages).toHaveLength(EVENTS + 1);
   });
 
-  test("slow readers of 2026-07-28 get the result, and strictly increasing progress", async () => {
+  test("a reader in 2026-07-28 gets the result, and strictly increasing progress", async () => {
     const key = newKey();
     const meta = requestOf("modern", "x").params;
     const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: 1 };
@@ -155,7 +155,7 @@ describe("back-pressure and slow readers", () => {
     expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
   });
 
-  test("a large answer arrives completely on a stream, and again when it is resumed", async () => {
+  test("a large result arrives completely, and again when the stream is resumed", async () => {
     const session = await Session.open(await lab.url());
     const size = 1_500_000;
     const stream = await (await session.stream("bulk", { key: newKey(), size }, "large")).end();
@@ -166,7 +166,7 @@ describe("back-pressure and slow readers", () => {
     }
   });
 
-  test("an answer larger than a row arrives completely, and again when it is resumed", async () => {
+  test("a result larger than a row arrives completely, and again when the stream is resumed", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
     const resumed = await (await session.get(stream.events[0]?.id)).end();
@@ -175,7 +175,7 @@ describe("back-pressure and slow readers", () => {
     }
   });
 
-  test("events of one turn that are together larger than a row all arrive", async () => {
+  test("all events of one turn that are together larger than a row arrive", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
     expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));

@@ -59,17 +59,17 @@ describe("Mcp-Name in Base64 form", () => {
     ["prompts/get", { name: " padded " }, " padded "],
     ["prompts/get", { name: "=?base64?literal?=" }, "=?base64?literal?="],
     ["resources/read", { uri: "test://many/%E2%98%83" }, "test://many/%E2%98%83"],
-  ] as const)("%s of %j is served", async (method, params, name) => {
+  ] as const)("is accepted in %s of %j", async (method, params, name) => {
     expectServed(await exchange(method, params, { "mcp-name": base64(name) }));
   });
 
-  test.each(NAMED)("%s of %j is refused with the Base64 of another name", async (method, params, name) => {
+  test.each(NAMED)("must not have the name of another target in %s of %j", async (method, params, name) => {
     for (const other of [`${name}x`, name.toUpperCase(), ` ${name}`, `${name}\n`, ""]) {
       expectMismatch(await exchange(method, params, { "mcp-name": base64(other) }), /Mcp-Name/i);
     }
   });
 
-  test.each(NAMED)("%s of %j is refused when the Base64 is not valid", async (method, params, name) => {
+  test.each(NAMED)("must be valid Base64 in %s of %j", async (method, params, name) => {
     const coded = Buffer.from(name).toString("base64");
     const url = Buffer.from("???>>>").toString("base64url");
     for (const value of [
@@ -88,8 +88,8 @@ describe("Mcp-Name in Base64 form", () => {
   });
 });
 
-describe("sentinel-looking plain values", () => {
-  test("a name that looks encoded is decoded, so it does not match when sent unencoded", async () => {
+describe("a value that looks encoded", () => {
+  test("is decoded, so a name does not match it when sent unencoded", async () => {
     const name = "=?base64?literal?=";
     expectMismatch(await exchange("prompts/get", { name }, { "mcp-name": name }));
     const region = "=?base64?SGVsbG8=?=";
@@ -99,14 +99,14 @@ describe("sentinel-looking plain values", () => {
   });
 
   test.each(["=?base64?half", "half?=", "=?BASE64?SGVsbG8=?=", "=?utf-8?SGVsbG8=?=", "a=?base64?SGVsbG8=?="])(
-    "%s lacks the prefix or the suffix and is taken literally",
+    "is taken literally without the exact prefix or suffix: %s",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
       expectMismatch(await call({ region: "Hello" }, { region }));
     },
   );
 
-  test("a prompt whose name has only the prefix is sent literally", async () => {
+  test("is sent literally as a prompt name that has only the prefix", async () => {
     expectServed(await exchange("prompts/get", { name: "=?base64?half" }));
   });
 });
@@ -118,25 +118,25 @@ describe("Mcp-Param for an integer", () => {
     [0, ["0", "0.0"]],
     [Number.MAX_SAFE_INTEGER, ["9007199254740991"]],
     [Number.MIN_SAFE_INTEGER, ["-9007199254740991"]],
-  ])("%d is compared as a number: %j", async (count, headers) => {
+  ])("matches %d, compared as a number: %j", async (count, headers) => {
     for (const header of headers) expectCalled(await call({ count }, { count: header }), { count });
   });
 
   test.each(["43", "42.5", "42abc", "4 2", "4_2", "0x2a", "4.2e1", "", "forty-two", "NaN", "true", base64("43")])(
-    "42 is not %j",
+    "does not match 42 if it is %j",
     async (header) => {
       expectMismatch(await call({ count: 42 }, { count: header }), /Mcp-Param-Count/i);
     },
   );
 
-  test("the last digit of a large number counts", async () => {
+  test("does not match if only the last digit of a large number differs", async () => {
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740990" }));
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740993" }));
   });
 });
 
 describe("Mcp-Param for a boolean", () => {
-  test.each([true, false])("%j is the word in lower case, plain or in Base64", async (dry) => {
+  test.each([true, false])("must be the lower-case word %j, plain or in Base64", async (dry) => {
     expectCalled(await call({ dry }, { "dry-run": String(dry) }), { dry });
     expectCalled(await call({ dry }, { "dry-run": base64(String(dry)) }), { dry });
     for (const header of [String(!dry), String(dry).toUpperCase(), dry ? "1" : "0", dry ? "yes" : "", '"true"']) {
@@ -145,9 +145,9 @@ describe("Mcp-Param for a boolean", () => {
   });
 });
 
-describe("Mcp-Param for a text", () => {
+describe("Mcp-Param for a string", () => {
   test.each(["us-west1", "a b", "a\tb", "a, b", "%E2%98%83", '"quoted"', "\\", ""])(
-    "%j is sent unchanged",
+    "can be sent unchanged: %j",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
     },
@@ -163,41 +163,41 @@ describe("Mcp-Param for a text", () => {
     "",
     "é",
     "e\u0301",
-  ])("%j is sent in Base64", async (region) => {
+  ])("can be sent in Base64: %j", async (region) => {
     expectCalled(await call({ region }, { region: base64(region) }), { region });
   });
 
   test.each(["us-west2", "US-WEST1", "us-west1x", "us-west", "us-west1,", "", base64("us-west2"), base64("us-west1 ")])(
-    "us-west1 is not %j",
+    "does not match us-west1 if it is %j",
     async (header) => {
       expectMismatch(await call({ region: "us-west1" }, { region: header }), /Mcp-Param-Region/i);
     },
   );
 
-  test("the header's name is compared case-insensitively", async () => {
+  test("is found whatever the case of the header's name", async () => {
     const headers = { "MCP-PARAM-REGION": "a", "mCp-PaRaM-cOuNt": "1" };
     const params = { name: "annotated", arguments: { region: "a", count: 1 } };
     expectServed(await exchange("tools/call", params, headers));
   });
 });
 
-describe("null or absent", () => {
+describe("Mcp-Param for a value that is null or absent", () => {
   test.each([{}, { free: 1 }, { place: {} }, { place: { at: {} } }, { Region: "named like it" }])(
-    "%j: the header is not expected",
+    "is not expected for %j",
     async (args) => {
       expectCalled(await call(args), args);
     },
   );
 
   test.each([{ region: null }, { count: null }, { dry: null }, { place: null }, { place: { city: null } }])(
-    "%j: the header is not expected; validation decides",
+    "is not expected, and validation decides about the call: %j",
     async (args) => {
       const { status, messages } = await call(args);
       expect([status, messages]).toMatchObject([200, [{ id: "sent", result: { isError: true } }]]);
     },
   );
 
-  test("without arguments no header is expected", async () => {
+  test("is not expected if there are no arguments", async () => {
     expectServed(await exchange("tools/call", { name: "annotated" }));
   });
 
@@ -207,7 +207,7 @@ describe("null or absent", () => {
     [{ region: null }, { region: "" }],
     [{ place: {} }, { city: "Oslo" }],
     [{ city: "Oslo" }, { city: "Oslo" }],
-  ])("a header without a value in the body matches nothing: %j with %j", async (args, headers) => {
+  ])("is a mismatch if it is sent nevertheless: %j with %j", async (args, headers) => {
     expectMismatch(await call(args, headers));
   });
 
@@ -218,22 +218,22 @@ describe("null or absent", () => {
     [{ region: "" }, {}, /Mcp-Param-Region/i],
     [{ region: "a", count: 1 }, { region: "a" }, /Mcp-Param-Count/i],
     [{ place: { city: "Oslo" } }, {}, /Mcp-Param-City/i],
-  ])("a value in the body without its header: %j with %j", async (args, headers, naming) => {
+  ])("is required for any other value: %j with %j", async (args, headers, naming) => {
     expectMismatch(await call(args, headers), naming);
   });
 });
 
-describe("a nested property path", () => {
+describe("Mcp-Param for a nested property", () => {
   const args = { place: { city: "Oslo", at: { "floor.no/1": 3 } } };
 
-  test("the value at exactly that path is compared", async () => {
+  test("is compared with the value at exactly that path", async () => {
     expectCalled(await call(args, { city: "Oslo", floor: "3" }), args);
     expectMismatch(await call(args, { city: "Rome", floor: "3" }), /Mcp-Param-City/i);
     expectMismatch(await call(args, { city: "Oslo", floor: "4" }), /Mcp-Param-Floor/i);
     expectMismatch(await call(args, { city: "Oslo" }), /Mcp-Param-Floor/i);
   });
 
-  test("the same name elsewhere is not", async () => {
+  test("is not compared with a property of the same name elsewhere", async () => {
     const elsewhere = { city: "Rome", place: { city: "Oslo" }, free: { city: "Bern" } };
     expectCalled(await call(elsewhere, { city: "Oslo" }), elsewhere);
     expectMismatch(await call(elsewhere, { city: "Rome" }));
@@ -241,17 +241,17 @@ describe("a nested property path", () => {
 });
 
 describe("unexpected headers", () => {
-  test("an unknown Mcp-Param-* is ignored, whatever it says", async () => {
+  test("are ignored if they are unknown Mcp-Param-* headers, whatever their value", async () => {
     const unknown = { tenant: "x", "region-2": "=?base64?***?=", regio: "a", "": "a" };
     expectCalled(await call({ region: "a" }, { ...unknown, region: "a" }), { region: "a" });
   });
 
-  test("a superfluous header is ignored by a tool without annotations", async () => {
+  test("are ignored by a tool without annotations", async () => {
     const stale = { region: "stale", count: "NaN", city: "=?base64?***?=" };
     expectCalled(await call({ region: "b" }, stale, "plain"), { region: "b" });
   });
 
-  test("legacy requests have no such headers, so nothing is compared", async () => {
+  test("are ignored in legacy requests, in which no such header is compared", async () => {
     const params = { name: "annotated", arguments: { region: "a" } };
     const headers = { "mcp-session-id": undefined, "mcp-name": "other", "mcp-method": "x", "mcp-param-region": "b" };
     const ask = post("legacy", { message: requestOf("legacy", "tools/call", params, "sent"), headers });
@@ -261,23 +261,26 @@ describe("unexpected headers", () => {
   });
 });
 
-describe("duplicated headers", () => {
+describe("a duplicated header", () => {
   test.each<[string, Headers]>([
-    ["Mcp-Param twice the same", { "mcp-param-region": ["a", "a"] }],
-    ["Mcp-Param right and wrong", { "mcp-param-region": ["a", "b"] }],
+    ["Mcp-Param with one value twice", { "mcp-param-region": ["a", "a"] }],
+    ["Mcp-Param with a correct and a wrong value", { "mcp-param-region": ["a", "b"] }],
     ["Mcp-Param in two spellings", { "mcp-param-region": "a", "MCP-PARAM-REGION": "b" }],
-    ["Mcp-Name right and wrong", { "mcp-param-region": "a", "mcp-name": ["annotated", "plain"] }],
-    ["Mcp-Name twice the same", { "mcp-param-region": "a", "mcp-name": ["annotated", "annotated"] }],
-    ["Mcp-Method right and wrong", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/list"] }],
-    ["Mcp-Method twice the same", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/call"] }],
-  ])("%s", async (_, headers) => {
+    ["Mcp-Name with a correct and a wrong value", { "mcp-param-region": "a", "mcp-name": ["annotated", "plain"] }],
+    ["Mcp-Name with one value twice", { "mcp-param-region": "a", "mcp-name": ["annotated", "annotated"] }],
+    [
+      "Mcp-Method with a correct and a wrong value",
+      { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/list"] },
+    ],
+    ["Mcp-Method with one value twice", { "mcp-param-region": "a", "mcp-method": ["tools/call", "tools/call"] }],
+  ])("is refused: %s", async (_, headers) => {
     expectMismatch(await exchange("tools/call", { name: "annotated", arguments: { region: "a" } }, headers));
   });
 });
 
-describe("invalid characters", () => {
+describe("a header with invalid characters", () => {
   test.each(["größe", "\u00a0", "a\u0080b", "ÿ"])(
-    "bytes beyond ASCII are refused, even if the body has them: %j",
+    "is refused if it has bytes outside of ASCII, even if the body has them too: %j",
     async (text) => {
       // Node sends these as one byte each; the same characters in UTF-8 are bytes beyond ASCII as well.
       for (const header of [text, Buffer.from(text).toString("latin1")]) {
@@ -288,22 +291,22 @@ describe("invalid characters", () => {
   );
 
   test.each(["=?base64?SGVsbG8?=", "=?base64?SGVs bG8=?=", "=?base64?SGVsbG8-?=", "=?base64?/w==?="])(
-    "invalid Base64: %s",
+    "is refused if its Base64 is invalid: %s",
     async (region) => {
       expectMismatch(await call({ region: "Hello" }, { region }), /Mcp-Param-Region/i);
     },
   );
 });
 
-describe("missing MCP-Protocol-Version", () => {
+describe("a request without MCP-Protocol-Version", () => {
   test.each([["server/discover", {}, ""], ["tools/list", {}, ""], ...NAMED] as const)(
-    "%s %j is refused",
+    "is refused if it is modern: %s %j",
     async (method, params) => {
       expectMismatch(await exchange(method, params, { "mcp-protocol-version": undefined }), /MCP-Protocol-Version/i);
     },
   );
 
-  test("initialize, whose clients do not know the header, is served", async () => {
+  test("is served if it is initialize, whose clients do not send the header", async () => {
     const ask = post("legacy", {
       message: initialize("2025-06-18", "sent"),
       headers: { "mcp-session-id": undefined, "mcp-protocol-version": undefined },
@@ -314,26 +317,26 @@ describe("missing MCP-Protocol-Version", () => {
   });
 });
 
-describe("prompts/get and resources/read behave like tools/call", () => {
-  test.each(NAMED)("%s of %j: Mcp-Name missing, empty, wrong or in another case", async (method, params, name) => {
+describe("a header that does not match the body", () => {
+  test.each(NAMED)("is refused if it is Mcp-Name, in %s of %j", async (method, params, name) => {
     for (const header of [undefined, "", `${name}x`, name.slice(1), name.toUpperCase(), `${name}, ${name}`]) {
       expectMismatch(await exchange(method, params, { "mcp-name": header }), /Mcp-Name/i);
     }
   });
 
-  test.each(NAMED)("%s of %j: Mcp-Method missing, wrong or in another case", async (method, params) => {
+  test.each(NAMED)("is refused if it is Mcp-Method, in %s of %j", async (method, params) => {
     for (const header of [undefined, "", "tools/list", method.toUpperCase(), ` /${method}`, base64(method)]) {
       expectMismatch(await exchange(method, params, { "mcp-method": header }), /Mcp-Method/i);
     }
   });
 
-  test("a resource is compared by its literal URI, not by its meaning", async () => {
+  test("is refused even if both name the same resource: URIs are compared literally", async () => {
     for (const header of ["test://many/☃", "TEST://many/%E2%98%83", "test://many/%e2%98%83"].map(base64)) {
       expectMismatch(await exchange("resources/read", { uri: "test://many/%E2%98%83" }, { "mcp-name": header }));
     }
   });
 
-  test("the mismatch takes precedence over the unknown name", async () => {
+  test("is refused as a mismatch before the name is found to be unknown", async () => {
     const answer = await exchange("prompts/get", { name: "absent" }, { "mcp-name": "simple" });
     expectMismatch(answer, /Mcp-Name/i);
   });

@@ -38,8 +38,8 @@ function call(name: string, args: Members = {}, more: Members = {}, options: Mod
   return modern(tap.url, "tools/call", { name, arguments: args, ...more }, { capabilities: ABLE, ...options });
 }
 
-describe("the result that asks", () => {
-  test("has each question under its key, is not complete, and carries no content and no cache hints", async () => {
+describe("the result input_required", () => {
+  test("has each question under its key, is not complete, and contains no content or cache hints", async () => {
     const answer = await ask(["form", "roots", "sample"], {}, { id: 0 });
     expect(answer).toMatchObject({ status: 200, messages: [{ id: 0 }] });
     const { _meta, ...result } = resultOf(answer);
@@ -63,7 +63,7 @@ describe("the result that asks", () => {
     });
   });
 
-  test("inputRequests without requestState: the answers alone continue the request", async () => {
+  test("can have inputRequests without requestState: the answers alone continue the request", async () => {
     const first = resultOf(await ask(["form"]));
     expect(first).not.toHaveProperty("requestState");
     const again = await ask(["form"], { inputResponses: { form: ada } });
@@ -71,14 +71,14 @@ describe("the result that asks", () => {
     expect(resultOf(again).resultType).toBe("complete");
   });
 
-  test("requestState without inputRequests: a retry with the state alone continues the request", async () => {
+  test("can have requestState without inputRequests: a retry with the state alone continues the request", async () => {
     const { requestState, ...first } = resultOf(await call("state_only"));
     expect(first.resultType).toBe("input_required");
     expect(first).not.toHaveProperty("inputRequests");
     expect(await call("state_only", {}, { requestState })).toMatchObject({ text: "first round" });
   });
 
-  test("every round has the answers and the state of the previous one", async () => {
+  test("gives every round the answers and the state of the previous round", async () => {
     let more: Members = {};
     for (const key of ["q0", "q1", "q2"]) {
       const round = resultOf(await call("three_rounds", {}, more));
@@ -88,7 +88,7 @@ describe("the result that asks", () => {
     expect(await call("three_rounds", {}, more)).toMatchObject({ text: "answers of the last round: q2" });
   });
 
-  test("missing answers are asked for again; unknown ones are ignored", async () => {
+  test("is sent again for missing answers, and unknown answers are ignored", async () => {
     const first = resultOf(await ask(["form", "roots"]));
     const again = resultOf(await ask(["form", "roots"], { inputResponses: { form: ada, other: ada } }));
     expect(again).toMatchObject({ resultType: "input_required" });
@@ -97,7 +97,7 @@ describe("the result that asks", () => {
     expect(await ask(["form", "roots"], { inputResponses })).toMatchObject({ status: 200, text: expect.any(String) });
   });
 
-  test("a prompt asks like a tool", async () => {
+  test("is also sent for a prompt", async () => {
     const params = { name: "book", arguments: { value: "Oslo" } };
     const { requestState, ...first } = resultOf(await modern(tap.url, "prompts/get", params, { capabilities: ABLE }));
     expect(first).toMatchObject({
@@ -117,7 +117,7 @@ describe("the result that asks", () => {
       { ref: { type: "ref/prompt", name: "completed" }, argument: { name: "value", value: "" } },
     ],
     ["a list", "resources/list", {}],
-  ])("%s never asks, whatever its author returns", async (_, method, params) => {
+  ])("is not sent for %s, whatever its author returns", async (_, method, params) => {
     const answer = await modern(tap.url, method, params, { capabilities: ABLE });
     expect(answer.raw).not.toContain("input_required");
     expect(answer.raw).not.toContain("elicitation/create");
@@ -160,12 +160,12 @@ async function elicited(
   return JSON.parse((content as { text: string }[])[0]?.text ?? "");
 }
 
-describe("answers to a form asked in the middle of a request (2025-11-25)", () => {
-  test("decline and cancel are values", async () => {
+describe("answers to a form in the middle of a request (2025-11-25)", () => {
+  test("decline and cancel are returned as values", async () => {
     for (const action of ["decline", "cancel"]) expect(await elicited(() => ({ action }))).toEqual({ action });
   });
 
-  test("an error is a distinct kind of error, with the client's message", async () => {
+  test("an error becomes a distinct error with the client's message", async () => {
     const refuse = () => {
       throw new Error("the user is asleep");
     };
@@ -178,7 +178,7 @@ describe("answers to a form asked in the middle of a request (2025-11-25)", () =
 
   // Invalid content is asked for again, because a person may have mistyped; a malformed answer is not.
   test.each<[string, Json, number]>([
-    ["a text for a number", { action: "accept", content: { age: "7" } }, 4],
+    ["a string for a number", { action: "accept", content: { age: "7" } }, 4],
     ["a fraction", { action: "accept", content: { age: 7.5 } }, 4],
     ["below the minimum", { action: "accept", content: { age: -1 } }, 4],
     ["without a required property", { action: "accept", content: {} }, 4],
@@ -195,7 +195,7 @@ describe("answers to a form asked in the middle of a request (2025-11-25)", () =
   });
 });
 
-describe("only declared capabilities are used", () => {
+describe("questions and declared capabilities", () => {
   const FORM = { elicitation: { form: {} } };
   const URL_MODE = { elicitation: { url: {} } };
   test.each<[string, Members, Members]>([
@@ -211,7 +211,7 @@ describe("only declared capabilities are used", () => {
     ["sample_tools", { sampling: {} }, { sampling: { tools: {} } }],
     ["sample_tools", { sampling: { context: {} } }, { sampling: { tools: {} } }],
     ["sample_context", { sampling: { tools: {} } }, { sampling: { context: {} } }],
-  ])("%s asked of %j: 400 -32021 with the missing capability", async (which, capabilities, requiredCapabilities) => {
+  ])("%s with %j is rejected with -32021", async (which, capabilities, requiredCapabilities) => {
     const answer = await ask([which], {}, { capabilities, id: "gated" });
     expect(answer).toMatchObject({ status: 400, messages: [{ id: "gated" }] });
     expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities } });
@@ -227,12 +227,12 @@ describe("only declared capabilities are used", () => {
     ["sample", { sampling: {} }],
     ["sample_tools", { sampling: { tools: {} } }],
     ["sample_context", { sampling: { context: {} } }],
-  ])("%s asked of %j: input_required", async (which, capabilities) => {
+  ])("%s with the capabilities %j is sent in input_required", async (which, capabilities) => {
     const result = resultOf(await ask([which], {}, { capabilities }));
     expect(Object.keys(result.inputRequests as Members)).toEqual([which]);
   });
 
-  test("if one of several questions cannot be asked, only that one is named, and none is sent", async () => {
+  test("if one of several questions cannot be asked, only its capability is named, and no question is sent", async () => {
     const answer = await ask(["form", "roots", "sample"], {}, { capabilities: { elicitation: {}, sampling: {} } });
     expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
     expect(errorOf(answer).data).toEqual({ requiredCapabilities: { roots: {} } });
@@ -251,7 +251,7 @@ describe("only declared capabilities are used", () => {
   });
 });
 
-test("parallel calls: each state continues its own call and no other", async () => {
+test("in parallel calls each state continues only its own call", async () => {
   const values = Array.from({ length: 10 }, (_, index) => index);
   const firsts = await Promise.all(values.map((value) => call("book", { value })));
   const states = firsts.map((each) => resultOf(each).requestState);

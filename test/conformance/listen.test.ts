@@ -19,7 +19,7 @@ import {
 const lab = listenLab();
 const { open, publish, publishAll } = lab;
 
-describe("the acknowledged subset", () => {
+describe("the acknowledgement", () => {
   test.each([
     ["tools", { toolsListChanged: true }, [TOOLS]],
     ["prompts", { promptsListChanged: true }, [PROMPTS]],
@@ -58,15 +58,15 @@ describe("the acknowledged subset", () => {
   });
 });
 
-describe("an unknown or empty filter", () => {
+describe("unusual filters", () => {
   test.each([
     ["empty", {}],
     ["a list without URIs", { resourceSubscriptions: [] }],
     [
-      "everything false",
+      "false in all members",
       { toolsListChanged: false, promptsListChanged: false, resourcesListChanged: false, resourceSubscriptions: [] },
     ],
-  ])("%s: acknowledged as empty, and nothing is sent", async (_, filter) => {
+  ])("a filter that is %s is acknowledged as empty, and has no notifications", async (_, filter) => {
     const [asker, control] = [await open(filter), await open(EVERYTHING)];
     const acknowledged = Object.values(asker.acknowledged as object).flat();
     expect(acknowledged.filter(Boolean)).toEqual([]);
@@ -76,7 +76,7 @@ describe("an unknown or empty filter", () => {
     expect(asker.reading.isOver).toBe(false);
   });
 
-  test("an unknown member is omitted from the acknowledgement and has no effect", async () => {
+  test("a filter with an unknown member is acknowledged without it, and the member has no effect", async () => {
     const asker = await open({ weatherChanged: true, logsChanged: ["1"], promptsListChanged: true });
     expect(asker.acknowledged).toEqual({ promptsListChanged: true });
     await publishAll(await open(EVERYTHING));
@@ -88,10 +88,10 @@ describe("an unknown or empty filter", () => {
     ["absent", undefined],
     ["null", null],
     ["a list", []],
-    ["a text", "toolsListChanged"],
+    ["a string", "toolsListChanged"],
     ["URIs as a text", { resourceSubscriptions: "test://a" }],
     ["URIs that are numbers", { resourceSubscriptions: [1] }],
-  ])("%s: -32602 with the id, and no stream stays open", async (_, filter) => {
+  ])("a filter that is %s is rejected with -32602 and the id, without a stream", async (_, filter) => {
     const client = new ModernClient(lab.tap.url);
     const headers = { [DELIBERATELY_BAD]: "1" };
     const answer = await readAnswer(
@@ -101,8 +101,8 @@ describe("an unknown or empty filter", () => {
   });
 });
 
-describe("subscriptionId equals the request id", () => {
-  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("even if it is %j", async (id) => {
+describe("subscriptionId", () => {
+  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("equals the request id %j", async (id) => {
     const listener = await open(EVERYTHING, id);
     await publishAll(listener);
     expect(listener.messages[0]).toEqual({
@@ -114,8 +114,8 @@ describe("subscriptionId equals the request id", () => {
   });
 });
 
-describe("resourceSubscriptions", () => {
-  test("an update contains its URI and reaches only its subscribers", async () => {
+describe("a subscription to a resource", () => {
+  test("gets an update with its URI, which reaches only its subscribers", async () => {
     const [a, b] = [
       await open({ resourceSubscriptions: ["test://a"] }),
       await open({ resourceSubscriptions: ["test://b"] }),
@@ -133,7 +133,7 @@ describe("resourceSubscriptions", () => {
     expect(b.messages.slice(1)).toEqual([update("test://b")]);
   });
 
-  test("an update is matched by the whole URI, not by prefix or case, and in any equivalent spelling", async () => {
+  test("matches an update by the whole URI in any equivalent spelling, but not by prefix or case", async () => {
     const asker = await open({ resourceSubscriptions: ["test://many/a"] });
     for (const uri of ["test://many/A", "test://many/", "test://many/ab", "test://many/a%2F"]) await publish(uri);
     // RFC 3986, section 6.2.2: the scheme in any case, and escapes of unreserved characters.
@@ -146,7 +146,7 @@ describe("resourceSubscriptions", () => {
     expect(asker.notifications).toEqual(spellings);
   });
 
-  test("a filter too large to be stored with a socket still admits only its URIs", async () => {
+  test("gets only updates of its URIs even with a filter too large to be stored with a socket", async () => {
     const uris = Array.from({ length: 900 }, (_, index) => `test://many/${"x".repeat(40)}-${index}`);
     const asker = await open({ resourceSubscriptions: uris });
     expect(asker.acknowledged).toEqual({ resourceSubscriptions: uris });
@@ -158,7 +158,7 @@ describe("resourceSubscriptions", () => {
     expect(asker.notifications).toEqual([uris[899]]);
   });
 
-  test("a URI that is requested twice is notified once", async () => {
+  test("gets one notification for a URI that is requested twice", async () => {
     const asker = await open({ resourceSubscriptions: ["test://a", "test://a"] });
     await publish("test://a");
     await asker.hears("test://a");
@@ -167,8 +167,8 @@ describe("resourceSubscriptions", () => {
   });
 });
 
-describe("several concurrent streams", () => {
-  test("each carries its own id and its own kinds", async () => {
+describe("each of several concurrent streams", () => {
+  test("has its own id and its own kinds", async () => {
     const filters = [{ toolsListChanged: true }, { promptsListChanged: true }, { resourceSubscriptions: ["test://a"] }];
     const streams = await Promise.all(filters.map((filter, index) => open(filter, index)));
     const control = await open(EVERYTHING);
@@ -182,7 +182,7 @@ describe("several concurrent streams", () => {
     ]);
   });
 
-  test("two clients with the same id both get notifications, and the end of one does not affect the other", async () => {
+  test("gets notifications even if two clients use the same id, and the end of one does not affect the other", async () => {
     const [left, right] = [await open({ toolsListChanged: true }, 1), await open(EVERYTHING, 1)];
     await publish("tools");
     await Promise.all([left.hears(TOOLS), right.hears(TOOLS)]);

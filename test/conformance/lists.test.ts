@@ -67,7 +67,7 @@ async function pages(list: List, open: () => Promise<Client>): Promise<Members[]
   return all;
 }
 
-describe("over HTTP", () => {
+describe("lists over HTTP", () => {
   beforeEach(async () => {
     tap = await startHttpTap(`${worker.origin}/mcp`);
   });
@@ -77,7 +77,7 @@ describe("over HTTP", () => {
   });
 
   describe.each(VERSIONS)("pagination in %s", (version) => {
-    test.each(LISTS)("$method: its cursors lead through all entries, in order and once", async (list) => {
+    test.each(LISTS)("$method: cursors lead through all entries, in order and once", async (list) => {
       const all = await pages(list, () => clientOf(version, tap.url));
       expect(all.flatMap((each) => keysOf(each, list))).toEqual(list.all);
       expect(all.map((each) => keysOf(each, list).length)).toEqual(
@@ -86,7 +86,7 @@ describe("over HTTP", () => {
       expect(all.at(-1)).not.toHaveProperty("nextCursor");
     });
 
-    test.each(LISTS)("$method: an invalid cursor is -32602", async (list) => {
+    test.each(LISTS)("$method: an invalid cursor is rejected with -32602", async (list) => {
       const client = await clientOf(version, tap.url);
       const { nextCursor } = await page(client, list);
       const own = String(nextCursor);
@@ -104,21 +104,21 @@ describe("over HTTP", () => {
     });
   });
 
-  test.each(LISTS)("$method: cacheScope is the same on all pages, and ttlMs is an integer", async (list) => {
+  test.each(LISTS)("have the same cacheScope on all pages and an integer ttlMs: $method", async (list) => {
     const all = await pages(list, () => clientOf("2026-07-28", tap.url));
     const scope = list.method === "tools/list" ? "public" : "private";
     expect(all.map(({ cacheScope }) => cacheScope)).toEqual(all.map(() => scope));
     for (const { ttlMs } of all) expect(Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0).toBe(true);
   });
 
-  test.each(LISTS)("$method: the order is the same each time and on each connection", async (list) => {
+  test.each(LISTS)("have the same order each time and on each connection: $method", async (list) => {
     const asked = Array.from({ length: 12 }, () => page(new ModernClient(tap.url), list));
     const results = await Promise.all(asked);
     expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
     expect(keysOf(results[0] ?? {}, list)).toEqual(list.all.slice(0, 2));
   });
 
-  test("lists do not depend on the client's name, its capabilities, or its earlier requests", async () => {
+  test("do not depend on the client's name, its capabilities, or its earlier requests", async () => {
     for (const list of LISTS) {
       const before = resultOf(await modern(tap.url, list.method));
       await modern(tap.url, "tools/call", { name: "echo", arguments: { text: "so" } });
@@ -138,7 +138,7 @@ describe("over HTTP", () => {
     }
   });
 
-  test("the list of a session does not depend on another session or on its own calls", async () => {
+  test("do not depend on another session or on calls of their own session", async () => {
     const [used, fresh] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await readAnswer(used.call("echo", { text: "so" }));
     await readAnswer(used.request("logging/setLevel", { level: "debug" }));
@@ -146,7 +146,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
+describe.each(ALL_VERSIONS)("list entries in %s", (version) => {
   afterEach(closePeers);
 
   const hasTitle = version >= "2025-06-18";
@@ -181,7 +181,7 @@ describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
     return first ?? {};
   }
 
-  test("a tool: title, annotations, _meta and the descriptions of its properties", async () => {
+  test("contain title, annotations, _meta and the descriptions of properties for a tool", async () => {
     const annotations = { title: "Hint title", readOnlyHint: true, destructiveHint: false, openWorldHint: false };
     const tool = await firstOf("tools/list", "tools");
     expect(tool).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
     expect([Object.hasOwn(tool, "title"), Object.hasOwn(tool, "_meta")]).toEqual([hasTitle, hasTitle]);
   });
 
-  test("a prompt and its arguments", async () => {
+  test("contain the arguments for a prompt", async () => {
     const argument = { name: "n", description: "An n", required: true, ...(hasTitle ? { title: "N" } : {}) };
     expect(await firstOf("prompts/list", "prompts")).toEqual({
       name: "p",
@@ -208,7 +208,7 @@ describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
   const lastModified = version >= "2025-06-18" ? { lastModified: "2026-01-01T00:00:00Z" } : {};
   const annotations = { audience: ["user"], priority: 0.5, ...lastModified };
 
-  test("a resource", async () => {
+  test("contain all members for a resource", async () => {
     const { size, ...resource } = await firstOf("resources/list", "resources");
     expect(resource).toEqual({
       uri: "test://r",
@@ -223,7 +223,7 @@ describe.each(ALL_VERSIONS)("the members of entries in %s", (version) => {
     if (hasTitle) expect(size).toBe(3);
   });
 
-  test("templates are listed separately from resources", async () => {
+  test("contain all members for a template, in a separate list", async () => {
     expect(await firstOf("resources/templates/list", "resourceTemplates")).toEqual({
       uriTemplate: "test://{x}",
       name: "x",

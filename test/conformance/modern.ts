@@ -25,7 +25,7 @@ export interface ModernOptions {
 
 let ids = 0;
 
-/** Sends a request and reads the answer to its end. */
+/** Sends a request and reads the response to its end. */
 export function modern(
   url: string,
   method: string,
@@ -49,14 +49,14 @@ export function modern(
   return readAnswer(fetch(url, { method: "POST", headers: lines, body: JSON.stringify(message) }));
 }
 
-/** Returns the result of an answer. @throws {Error} with the answer if it has none. */
+/** Returns the result of a response. @throws {Error} with the response if it has none. */
 export function resultOf({ messages, raw }: ReadAnswer): Members {
   const result = messages.at(-1)?.result;
   if (isMembers(result)) return result;
   throw new Error(`no result: ${raw}`);
 }
 
-/** Returns the error of an answer. @throws {Error} with the answer if it has none. */
+/** Returns the error of a response. @throws {Error} with the response if it has none. */
 export function errorOf({ messages, raw }: ReadAnswer): Members {
   const error = messages.at(-1)?.error;
   if (isMembers(error)) return error;

@@ -15,7 +15,7 @@ import { setUp, url, worker } from "../worker/authorizing.ts";
 
 setUp();
 
-/** A port that nobody uses. */
+/** A port that is not used. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -37,7 +37,7 @@ function linkOf(suite: ChildProcessWithoutNullStreams): Promise<string> {
   });
 }
 
-test("the official scenarios for authorization servers are clean: metadata, and the grant of a code", async () => {
+test("the official scenarios for authorization servers pass without warnings: metadata, and the grant of a code", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const port = await freePort();

@@ -16,22 +16,22 @@ import { runScenario } from "./client-scenarios.ts";
 
 const SCENARIOS = EVERY_CLIENT_SCENARIO.filter(([, name]) => !name.startsWith("auth/"));
 
-describe.each(RUNTIMES)("the client on %s", (runtime) => {
+describe.each(RUNTIMES)("our client on %s", (runtime) => {
   let results: readonly ClientScenario[];
   beforeAll(async () => {
     results = await runClientSuite(runtime, SCENARIOS);
   }, 600_000);
 
-  test.each(SCENARIOS)("%s %s succeeds without failure and warning, and the client exits with 0", (version, name) => {
+  test.each(SCENARIOS)("passes %s %s without failures and warnings, and exits with 0", (version, name) => {
     const found = results.find((result) => result.version === version && result.name === name);
     expect(found && isCleanRun(found), found?.output).toBe(true);
   });
 });
 
-test("a scenario that the suite does not know is not clean", async () => {
+test("a scenario that the suite does not have does not count as passed", async () => {
   expect((await run("2025-11-25", "no-such-scenario")).exitCode).not.toBe(0);
 });
 
-test("a scenario that the client does not know fails", async () => {
+test("a scenario that the client does not implement fails", async () => {
   await expect(runScenario("no-such-scenario", "http://127.0.0.1:1/mcp", {})).rejects.toThrow("unknown scenario");
 });

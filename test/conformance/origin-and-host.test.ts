@@ -43,7 +43,7 @@ async function served(ask: Ask, endpoint?: Endpoint): Promise<void> {
   expectServed(await lab.send(ask, endpoint));
 }
 
-describe.each(ERAS)("Origin alone (%s)", (era) => {
+describe.each(ERAS)("the header Origin (%s)", (era) => {
   test.each([
     "https://evil.example",
     "http://evil.example",
@@ -54,20 +54,20 @@ describe.each(ERAS)("Origin alone (%s)", (era) => {
     "file://",
     "chrome-extension://abcdefgh",
     "javascript:alert(1)",
-  ])("Origin alone: %j is 403", async (origin) => {
+  ])("is refused with 403 if it is %j", async (origin) => {
     await refused(right(era, { origin }));
   });
 
-  test("null is 403 even on a local server, in any case", async () => {
+  test("is refused with 403 if it is null, even on a local server and in any case", async () => {
     for (const origin of ["null", "NULL", "Null"]) await refused(right(era, { origin }));
   });
 
-  test("absent Origin is allowed", async () => {
+  test("may be absent", async () => {
     await served(right(era));
     await served(right(era), "listed");
   });
 
-  test("own origin is allowed and gets CORS headers", async () => {
+  test("is allowed if it is the server's own, with CORS headers", async () => {
     const { origin } = lab.worker;
     const answer = await lab.send(right(era, { origin }));
     expectServed(answer);
@@ -75,7 +75,7 @@ describe.each(ERAS)("Origin alone (%s)", (era) => {
     expect(answer.headers.vary).toMatch(/\borigin\b/i);
   });
 
-  test("two Origin headers are 403, even if one of them is allowed", async () => {
+  test("is refused with 403 if it is sent twice, even if one of the two is allowed", async () => {
     await refused(right(era, { origin: [lab.worker.origin, "https://evil.example"] }));
     await refused(right(era, { origin: ["https://evil.example", lab.worker.origin] }));
   });
@@ -95,27 +95,27 @@ describe.each(ERAS)("Origin alone (%s)", (era) => {
     "http://[::1].evil.example",
     "http://[::ffff:8.8.8.8]",
     "http://128.0.0.1",
-  ])("sub-domain tricks: %s is 403", async (origin) => {
+  ])("is refused with 403 if it only looks like a loopback address: %s", async (origin) => {
     await refused(right(era, { origin }));
   });
 
   test.each(["http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:6274", "https://localhost"])(
-    "IPv6 and other loopback pages may call a loopback server: %s",
+    "is allowed on a loopback server if it is a loopback page: %s",
     async (origin) => {
       await served(right(era, { origin }));
     },
   );
 
   test.each(["http://[::2]:6274", "http://[2001:db8::1]", "http://[fe80::1]", "http://[::1", "http://::1:6274"])(
-    "IPv6 that is not loopback, or not an address: %s is 403",
+    "is refused with 403 if it is an IPv6 address that is not loopback or not valid: %s",
     async (origin) => {
       await refused(right(era, { origin }));
     },
   );
 });
 
-describe.each(ERAS)("allow-list (%s)", (era) => {
-  test("allow-list: a listed origin is allowed, whatever the case of scheme and host", async () => {
+describe.each(ERAS)("an allow-list of origins (%s)", (era) => {
+  test("allows a listed origin, whatever the case of scheme and host", async () => {
     for (const origin of ["https://app.example.com", "HTTPS://App.Example.COM", "https://app.example.com:443"]) {
       await served(right(era, { origin }), "listed");
     }
@@ -134,18 +134,18 @@ describe.each(ERAS)("allow-list (%s)", (era) => {
     ["the host without a scheme", "app.example.com"],
     ["null", "null"],
     ["a list", "https://app.example.com, https://evil.example"],
-  ])("scheme or port differences and others: %s is 403", async (_, origin) => {
+  ])("refuses an origin that differs in %s with 403", async (_, origin) => {
     await refused(right(era, { origin }), "listed");
   });
 
-  test("allow-list: a loopback page may not call a public host", async () => {
+  test("does not allow a loopback page to call a public host", async () => {
     await refused(right(era, { host: "mcp.example.com", origin: "http://localhost:3000" }), "listed");
     await refused(right(era, { host: "mcp.example.com", origin: "null" }), "listed");
     await served(right(era, { host: "mcp.example.com", origin: "https://app.example.com" }), "listed");
   });
 });
 
-describe.each(ERAS)("Host alone (%s)", (era) => {
+describe.each(ERAS)("the header Host (%s)", (era) => {
   test.each([
     "evil.example",
     "evil.example:80",
@@ -158,7 +158,7 @@ describe.each(ERAS)("Host alone (%s)", (era) => {
     "0.0.0.0",
     "[2001:db8::1]",
     "mcp.example.com",
-  ])("Host alone: %s is 403 if a browser may have sent the request", async (host) => {
+  ])("is refused with 403 if it is %s and a browser may have sent the request", async (host) => {
     await refused(right(era, { host, origin: `http://${host}` }));
     const headers = { host, accept: "text/event-stream" };
     for (const method of ["GET", "HEAD", "OPTIONS"]) {
@@ -166,21 +166,21 @@ describe.each(ERAS)("Host alone (%s)", (era) => {
     }
   });
 
-  test("a POST without Origin does not come from a browser, so it is served whatever its Host", async () => {
+  test("is not checked on a POST without Origin, which does not come from a browser", async () => {
     for (const host of ["mcp.example.com", "evil.example:80", "10.0.0.1", "[2001:db8::1]"]) {
       await served(right(era, { host }));
     }
     await refused(right(era, { host: "evil.example", origin: "null" }));
   });
 
-  test("Host alone: loopback names are allowed, in any case, with and without a port", async () => {
+  test("is allowed if it is a loopback name, in any case, with and without a port", async () => {
     const { port } = new URL(lab.worker.origin);
     for (const host of ["localhost", `localhost:${port}`, "LOCALHOST", "127.0.0.1", `[::1]:${port}`, "[::1]"]) {
       await served(right(era, { host }));
     }
   });
 
-  test("Host alone: an allow-list allows the listed hosts, not their sub-domains or relatives", async () => {
+  test("is allowed if the allow-list has this host, but not if it is a sub-domain or a similar name", async () => {
     for (const host of ["mcp.example.com", "MCP.Example.com", "mcp.example.com:8080"]) {
       await served(right(era, { host }), "listed");
     }
@@ -189,12 +189,12 @@ describe.each(ERAS)("Host alone (%s)", (era) => {
     }
   });
 
-  test("Host and Origin of one malicious page, as DNS rebinding sends them, are 403", async () => {
+  test("is refused with 403 if it is a malicious page's, like its Origin, as DNS rebinding sends them", async () => {
     const host = `evil.example:${new URL(lab.worker.origin).port}`;
     await refused(right(era, { host, origin: `http://${host}` }));
   });
 
-  test("Host and Origin: forwarding headers do not make a page allowed", async () => {
+  test("is not replaced by forwarding headers, and neither is Origin", async () => {
     const forwarded = { "x-forwarded-host": "localhost", "x-forwarded-for": "127.0.0.1", forwarded: "host=localhost" };
     await refused(right(era, { host: "evil.example", origin: "http://evil.example", ...forwarded }));
     const get = { host: "evil.example", accept: "text/event-stream", ...forwarded };
@@ -205,9 +205,9 @@ describe.each(ERAS)("Host alone (%s)", (era) => {
   });
 });
 
-describe("other methods", () => {
+describe("methods other than POST", () => {
   test.each(["GET", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH"])(
-    "%s with an invalid Origin is 403",
+    "return 403 for an invalid Origin: %s",
     async (method) => {
       const headers = { origin: "https://evil.example", accept: "text/event-stream" };
       const answer = await lab.send({ method, headers });
@@ -217,7 +217,7 @@ describe("other methods", () => {
     },
   );
 
-  test("DELETE without Origin does not come from a browser: its Host is not checked, its session is", async () => {
+  test("need no Origin: DELETE without it does not come from a browser, and only its session is checked", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const remove = async (id: string, more: Headers = {}) => {
       const headers = { host: "mcp.example.com", "mcp-session-id": id, ...more };
@@ -228,12 +228,12 @@ describe("other methods", () => {
     expect(await remove(session.id)).toBe(204);
   });
 
-  test.each(["GET", "OPTIONS", "HEAD"])("%s to an invalid Host is 403", async (method) => {
+  test.each(["GET", "OPTIONS", "HEAD"])("return 403 for an invalid Host: %s", async (method) => {
     const answer = await lab.send({ method, headers: { host: "evil.example", accept: "text/event-stream" } });
     expect(answer.status).toBe(403);
   });
 
-  test("GET and DELETE of a live session with an invalid Origin are 403 and have no effect", async () => {
+  test("return 403 for a live session with an invalid Origin, without side effects", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const headers = { "mcp-session-id": session.id, origin: "https://evil.example", accept: "text/event-stream" };
     expect((await lab.send({ method: "GET", headers })).status).toBe(403);
@@ -244,7 +244,7 @@ describe("other methods", () => {
     local.cut();
   });
 
-  test("OPTIONS of an allowed page lists what it may send; of another page, nothing", async () => {
+  test("list in OPTIONS what an allowed page may send, and nothing for another page", async () => {
     const asked = { "access-control-request-method": "POST", "access-control-request-headers": "mcp-method" };
     const good = await lab.send(
       { method: "OPTIONS", headers: { ...asked, origin: "https://app.example.com" } },
@@ -258,7 +258,7 @@ describe("other methods", () => {
     expect(Object.keys(bad.headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
   });
 
-  test("an invalid Origin is 403 before anything else of the request is checked", async () => {
+  test("return 403 for an invalid Origin before anything else of the request is checked", async () => {
     const origin = "https://evil.example";
     for (const ask of [
       { method: "POST", headers: { origin, "content-type": "text/plain" }, body: "not JSON" },

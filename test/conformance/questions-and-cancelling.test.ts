@@ -36,20 +36,20 @@ async function textOf(stream: Cuttable): Promise<unknown> {
   return isMembers(block) ? block.text : undefined;
 }
 
-/** Expects the answer to a client's response: 202 without a body. */
+/** Expects the HTTP response to a client's response: 202 without a body. */
 async function accepted(response: Response): Promise<void> {
   expect([response.status, await response.text()]).toEqual([202, ""]);
 }
 
-describe("responses of server requests", () => {
-  test.each(VERSIONS)("a response arrives on another POST: 202, and the call continues (%s)", async (version) => {
+describe("responses of a client to requests of the server", () => {
+  test.each(VERSIONS)("a response on another POST gets 202, and the call continues (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("a response that is an error reaches the handler as an error", async () => {
+  test("an error response reaches the handler as an error", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "no roots today" } }));
@@ -65,7 +65,7 @@ describe("responses of server requests", () => {
     expect([await textOf(first.stream), await textOf(second.stream)]).toEqual(["file:///first", "file:///second"]);
   });
 
-  test("a response that is sent twice counts once, and neither is refused", async () => {
+  test("a response that is sent twice counts once, and both get 202", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
@@ -83,7 +83,7 @@ describe("responses of server requests", () => {
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("a response after the connection was lost reaches the call, whose result is on the resumed stream", async () => {
+  test("a response reaches the call even if the connection was lost, and the result is on the resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "lost");
     stream.cut();
@@ -104,7 +104,7 @@ describe("responses of server requests", () => {
     expect(resumed.messages).toHaveLength(1);
   });
 
-  test("server-request timeouts: handler and client are notified, and a late response has no effect", async () => {
+  test("a response that comes too late has no effect, and handler and client are notified of the timeout", async () => {
     const session = await Session.open(await lab.url("short"));
     const { stream, id } = await asked(session);
     expect(await textOf(stream)).toMatch(/^no answer: /);
@@ -116,14 +116,14 @@ describe("responses of server requests", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("a client without the capability is not asked, and the handler gets an error at once", async () => {
+  test("no response is awaited from a client without the capability, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url(), { capabilities: {} });
     const { messages, text } = await readAnswer(session.call("ask", { key: newKey() }));
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
 
-  test("a client that accepts only JSON cannot be asked, and the handler gets an error at once", async () => {
+  test("no response is awaited from a client that accepts only JSON, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url());
     const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
     const { contentType, messages, text } = await readAnswer(session.send(message, { accept: "application/json" }));
@@ -137,7 +137,7 @@ function cancel(requestId: string | number): Members {
 }
 
 describe("notifications/cancelled", () => {
-  test.each(VERSIONS)("notifications/cancelled aborts the handler, and no message follows (%s)", async (version) => {
+  test.each(VERSIONS)("aborts the handler, and no message follows (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("emit_and_hold", { key }, id);
@@ -148,7 +148,7 @@ describe("notifications/cancelled", () => {
     expect(stream.messages).toHaveLength(1);
   });
 
-  test("notifications/cancelled: later messages of the handler are not sent, not even on a resumed stream", async () => {
+  test("suppresses later messages of the handler, even on a resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 1, after: 5 }, id);
@@ -163,7 +163,7 @@ describe("notifications/cancelled", () => {
     expect(resumed.messages).toEqual([]);
   });
 
-  test("notifications/cancelled for an unknown or finished request, or malformed, is accepted without effect", async () => {
+  test("has no effect for an unknown or finished request, or if it is malformed", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     expect((await readAnswer(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
@@ -176,7 +176,7 @@ describe("notifications/cancelled", () => {
     expect(await textOf(running)).toBe(key);
   });
 
-  test("notifications/cancelled affects only its own session, and distinguishes the number 1 from the string", async () => {
+  test("affects only its own session, and distinguishes the number 1 from the string", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const key = newKey();
     const streams = await Promise.all([
@@ -192,7 +192,7 @@ describe("notifications/cancelled", () => {
     expect(streams[0].messages.filter((message) => "id" in message)).toEqual([]);
   });
 
-  test("notifications/cancelled reaches a call whose connection is lost", async () => {
+  test("reaches a call whose connection is lost", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("emit_and_hold", { key }, id);
@@ -202,7 +202,7 @@ describe("notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("notifications/cancelled ends a response that is not a stream yet, without an answer", async () => {
+  test("ends a response that is not a stream yet, without a message", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const pending = session.call("hold", { key }, id);
@@ -212,7 +212,7 @@ describe("notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("notifications/cancelled of one member of a batch does not affect the others' answers", async () => {
+  test("does not affect other members of a batch", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-03-26" });
     const key = newKey();
     const hold = request("tools/call", { name: "hold", arguments: { key } }, "held");
@@ -222,7 +222,7 @@ describe("notifications/cancelled", () => {
     expect((await readAnswer(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
   });
 
-  test("notifications/cancelled ends a call that waits for an answer, and cancels its question", async () => {
+  test("ends a call that waits for an answer, and cancels its question", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "asks");
     await accepted(await session.send(cancel("asks")));
@@ -243,8 +243,8 @@ async function departed(start: (signal: AbortSignal) => Promise<Response>, key: 
   cutter.abort();
 }
 
-describe("disconnecting", () => {
-  test.each(VERSIONS)("disconnect is not cancel in %s: the handler finishes, and the result waits", async (version) => {
+describe("a client that disconnects", () => {
+  test.each(VERSIONS)("does not cancel its call in %s: the result is kept for it", async (version) => {
     const session = await Session.open(await lab.url("quick"), { version });
     const [key, witness, id] = [newKey(), newKey(), newKey()];
     const stream = await session.stream("emit_and_hold", { key }, id);
@@ -262,7 +262,7 @@ describe("disconnecting", () => {
     expect(resumed.messages).toMatchObject([{ id }]);
   });
 
-  test("disconnect is cancel in 2026-07-28: only the handler of that request is aborted", async () => {
+  test("cancels its request in 2026-07-28: only the handler of that request is aborted", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const [gone, stays] = [newKey(), newKey()];
     const staying = readAnswer(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
@@ -273,12 +273,12 @@ describe("disconnecting", () => {
     await lab.tool("release", { key: stays });
     const { messages, text } = await staying;
     expect(text).toBe(stays);
-    // No further messages: nothing of the cancelled request appears on the other stream.
+    // No more messages: nothing of the cancelled request appears on the other stream.
     expect(JSON.stringify(messages)).not.toContain(gone);
     expect(messages).toHaveLength(2);
   });
 
-  test("disconnect is cancel in 2026-07-28 even before the first byte", async () => {
+  test("cancels its request in 2026-07-28 even before the first byte", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     const cutter = new AbortController();
@@ -289,7 +289,7 @@ describe("disconnecting", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("disconnect is cancel in 2026-07-28: the stream cannot be resumed", async () => {
+  test("cannot resume the stream in 2026-07-28", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     await departed((signal) => modern.call("emit_and_hold", { key }, { progressToken: 1, signal }), key);

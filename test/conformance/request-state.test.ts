@@ -62,7 +62,7 @@ function expectAccepted(answer: ReadAnswer, value: unknown = "Oslo"): void {
   expect(JSON.parse(answer.text ?? "null")).toEqual({ value, answer: ada, state: "secret state of book" });
 }
 
-describe.each(FORMS)("the integrity of requestState, of a handler that asks $form", (form) => {
+describe.each(FORMS)("the requestState of a handler that asks $form", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -71,7 +71,7 @@ describe.each(FORMS)("the integrity of requestState, of a handler that asks $for
     oracle.expectClean();
   });
 
-  test("it is returned intact, and reveals nothing to its holder", async () => {
+  test("is returned intact, and reveals nothing to its holder", async () => {
     const state = await stateOf();
     for (const encoding of ["base64url", "base64", "latin1"] as const) {
       expect(Buffer.from(state, encoding).toString("latin1")).not.toMatch(/secret|Oslo|book/);
@@ -79,11 +79,11 @@ describe.each(FORMS)("the integrity of requestState, of a handler that asks $for
     expectAccepted(await book({ value: "Oslo" }, state));
   });
 
-  test("two of the same request differ", async () => {
+  test("is different for two equal requests", async () => {
     expect(await stateOf()).not.toBe(await stateOf());
   });
 
-  test("any changed character is refused", async () => {
+  test("is refused if any character is changed", async () => {
     const state = await stateOf();
     const places = [...state].map((_, index) => index).filter((index) => index % 7 === 0 || index === state.length - 1);
     const changed = places.map((at) => `${state.slice(0, at)}${state[at] === "A" ? "Q" : "A"}${state.slice(at + 1)}`);
@@ -91,7 +91,7 @@ describe.each(FORMS)("the integrity of requestState, of a handler that asks $for
     for (const answer of answers) expectRefused(answer);
   });
 
-  test("another encoding of the same bytes is refused: a state has exactly one text", async () => {
+  test("is refused in another encoding of the same bytes: a state has exactly one representation", async () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const states = await Promise.all([names.book, names.other].map((name) => stateOf({}, { name })));
     const respelled = states.flatMap((state, index) => {
@@ -112,25 +112,25 @@ describe.each(FORMS)("the integrity of requestState, of a handler that asks $for
     ["empty", () => ""],
     ["without its last character", (state) => state.slice(0, -1)],
     ["without its last byte", (state) => state.slice(0, -2)],
-    ["half", (state) => state.slice(0, state.length / 2)],
+    ["cut in half", (state) => state.slice(0, state.length / 2)],
     ["without its first character", (state) => state.slice(1)],
     ["with an additional character", (state) => `${state}A`],
-    ["twice", (state) => state + state],
+    ["repeated", (state) => state + state],
     ["with white space around it", (state) => ` ${state}\n`],
     ["in capitals", (state) => state.toUpperCase()],
     ["the plain text", () => "secret state of book"],
     ["with a character outside of its alphabet", (state) => `${state.slice(0, -1)}☃`],
     ["with a zero character", (state) => `${state}\u0000`],
-    ["long", (state) => state.padEnd(50_000, "A")],
-  ])("%s: refused", async (_, change) => {
+    ["very long", (state) => state.padEnd(50_000, "A")],
+  ])("is refused if it is %s", async (_, change) => {
     expectRefused(await book({ value: "Oslo" }, change(await stateOf())));
   });
 
-  test.each([null, 0, 1, true, [], {}, ["a"]])("%j instead of a string: refused", async (requestState) => {
+  test.each([null, 0, 1, true, [], {}, ["a"]])("is refused if it is %j", async (requestState) => {
     expectRefused(await book({ value: "Oslo" }, requestState, { bad: true }));
   });
 
-  test("every refusal has the same text", async () => {
+  test("is refused with the same message in all cases", async () => {
     const state = await stateOf();
     const answers = [
       await book({ value: "Oslo" }, `${state}A`),
@@ -142,7 +142,7 @@ describe.each(FORMS)("the integrity of requestState, of a handler that asks $for
   });
 });
 
-describe.each(FORMS)("the binding of requestState, of a handler that asks $form", (form) => {
+describe.each(FORMS)("the binding of requestState, of a handler that asks $form,", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -155,18 +155,18 @@ describe.each(FORMS)("the binding of requestState, of a handler that asks $form"
     ["of one user, presented by another", "alice", "bob"],
     ["of a user, presented anonymously", "alice", undefined],
     ["of an anonymous caller, presented by a user", undefined, "bob"],
-  ])("the principal: %s", async (_, owner, presenter) => {
+  ])("covers the principal: the state is refused if it is %s", async (_, owner, presenter) => {
     const as = (token: string | undefined): ModernOptions => (token === undefined ? {} : { token });
     const state = await stateOf({ value: "Oslo" }, as(owner));
     expectRefused(await book({ value: "Oslo" }, state, as(presenter)));
     expectAccepted(await book({ value: "Oslo" }, state, as(owner)));
   });
 
-  test("the tool", async () => {
+  test("covers the tool: the state is refused for another tool", async () => {
     expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: names.other }));
   });
 
-  test("the method: a prompt of the same name, and the reverse", async () => {
+  test("covers the method: the state is refused for a prompt of the same name, and the reverse", async () => {
     const state = await stateOf();
     const params = { name: names.book, arguments: { value: "Oslo" } };
     const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
@@ -176,26 +176,26 @@ describe.each(FORMS)("the binding of requestState, of a handler that asks $form"
   });
 
   test.each<[string, unknown, unknown]>([
-    ["another text", "Oslo", "Rome"],
+    ["another string", "Oslo", "Rome"],
     ["another case", "Oslo", "oslo"],
-    ["a number instead of text", "1", 1],
+    ["a number instead of a string", "1", 1],
     ["null instead of an absent value", undefined, null],
     ["false instead of null", null, false],
     ["an additional member", { a: 1 }, { a: 1, b: 2 }],
     ["a missing member", { a: 1, b: 2 }, { a: 1 }],
     ["another order in a list", [1, 2], [2, 1]],
-    ["deep inside", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
-  ])("the arguments: %s", async (_, before, after) => {
+    ["a nested change", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
+  ])("covers the arguments: the state is refused with %s", async (_, before, after) => {
     expectRefused(await book({ value: after }, await stateOf({ value: before })));
   });
 
-  test("the arguments, not their order: members in another order are the same request", async () => {
+  test("covers the arguments but not their order: the state is accepted if the members have another order", async () => {
     const state = await stateOf({ value: { a: 1, b: { c: 2, d: 3 } } });
     const answer = await book({ value: { b: { d: 3, c: 2 }, a: 1 } }, state);
     expectAccepted(answer, { a: 1, b: { c: 2, d: 3 } });
   });
 
-  test("not the id, the connection or the client's name: the retry is a separate request", async () => {
+  test("covers neither the id, the connection nor the client's name: the retry is a separate request", async () => {
     const state = await stateOf({ value: "Oslo" }, { id: 1 });
     const clientInfo = { name: "another", version: "2.0.0" };
     const other = { id: "two", meta: { "io.modelcontextprotocol/clientInfo": clientInfo } };
@@ -203,8 +203,8 @@ describe.each(FORMS)("the binding of requestState, of a handler that asks $form"
   });
 });
 
-describe("replay", () => {
-  test("when presented again it gives only what it contains, because the server keeps nothing", async () => {
+describe("a replayed requestState", () => {
+  test("gives only what it contains, because the server does not store anything", async () => {
     const state = await stateOf();
     const retry = (inputResponses: Members) =>
       modern(
@@ -221,7 +221,7 @@ describe("replay", () => {
     oracle.expectClean();
   });
 
-  test("a state of an earlier round continues at that round, whatever came after", async () => {
+  test("continues at its own round, whatever came after", async () => {
     const call = async (more: Members) =>
       resultOf(await modern(tap.url, "tools/call", { name: "three_rounds", arguments: {}, ...more }, ABLE));
     const first = await call({});
@@ -233,7 +233,7 @@ describe("replay", () => {
   });
 });
 
-test("key rotation: the first key of the list seals, all of them open, and no other key does", async () => {
+test("with several keys the first one seals, all of them open, and no other key does (key rotation)", async () => {
   const started: Workerd[] = [];
   const taps: HttpTap[] = [];
   const serve = async (keys: string): Promise<string> => {
@@ -258,7 +258,7 @@ test("key rotation: the first key of the list seals, all of them open, and no ot
   }
 });
 
-test("kill -9 between the rounds has no effect: the state contains everything", async () => {
+test("kill -9 between the rounds has no effect, because the state contains everything", async () => {
   const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
   const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
   try {
@@ -275,7 +275,7 @@ test("kill -9 between the rounds has no effect: the state contains everything", 
   }
 });
 
-test.each(["explicit", "straight"])("expiry: valid within the hour, refused after it (%s)", async (name) => {
+test.each(["explicit", "straight"])("is accepted for an hour, and refused after it (%s)", async (name) => {
   const question = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
   const server = new McpServer({ name: "expiring", version: "1.0.0" });
   server.tool("explicit", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
@@ -299,7 +299,7 @@ test.each(["explicit", "straight"])("expiry: valid within the hour, refused afte
   }
 });
 
-test("key rotation: the state of a replayed handler opens with the keys of the list and with no other", async () => {
+test("the state of a replayed handler opens with the keys of the list and with no other key (key rotation)", async () => {
   const server = new McpServer({ name: "rotating", version: "1.0.0" });
   let steps = 0;
   server.tool("ask", {}, async (_, ctx) => {

@@ -49,7 +49,7 @@ const VALUES: readonly [string, unknown, Schema][] = [
   ["an object", { a: [1, { b: null }] }, { type: "object" }],
   ["an array", [1, "two", null], { type: "array" }],
   ["an empty array", [], { type: "array" }],
-  ["a text", "plain", { type: "string" }],
+  ["a string", "plain", { type: "string" }],
   ["an empty text", "", { type: "string" }],
   ["a number", 1.5, { type: "number" }],
   ["zero", 0, { type: "integer" }],
@@ -59,7 +59,7 @@ const VALUES: readonly [string, unknown, Schema][] = [
 ];
 
 describe("structuredContent", () => {
-  test.each(VALUES)("may be any JSON value in 2026-07-28: %s", async (_, value, output) => {
+  test.each(VALUES)("can be any JSON value in 2026-07-28: %s", async (_, value, output) => {
     const { call, tool } = await serve(MODERN_VERSION, { output }, () => value);
     expect(tool.outputSchema).toMatchObject(output);
     const result = await call();
@@ -83,7 +83,7 @@ describe("structuredContent", () => {
     },
   );
 
-  test.each(["2024-11-05", "2025-03-26"])("does not exist in %s, where the text contains it", async (version) => {
+  test.each(["2024-11-05", "2025-03-26"])("does not exist in %s: its JSON is sent as text", async (version) => {
     const { call, tool } = await serve(version, { output: { type: "object" } }, () => ({ a: 1 }));
     const result = await call();
     expect([Object.hasOwn(result, "structuredContent"), Object.hasOwn(tool, "outputSchema")]).toEqual([false, false]);
@@ -91,10 +91,10 @@ describe("structuredContent", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("schemas are enforced in both directions in %s", (version) => {
+describe.each(ALL_VERSIONS)("validation in %s", (version) => {
   const output: Schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 
-  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])("an invalid result %j is not sent", async (value) => {
+  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])("prevents sending the invalid result %j", async (value) => {
     const { call, reports } = await serve(version, { output }, () => value);
     const result = await call();
     expect(result.isError).toBe(true);
@@ -102,7 +102,7 @@ describe.each(ALL_VERSIONS)("schemas are enforced in both directions in %s", (ve
     expect(reports).toHaveLength(1);
   });
 
-  test("an invalid argument is a tool error naming it, and the handler does not run", async () => {
+  test("makes an invalid argument a tool error naming it, and the handler does not run", async () => {
     let runs = 0;
     const input: Schema = {
       type: "object",
@@ -127,19 +127,19 @@ describe.each(ALL_VERSIONS)("schemas are enforced in both directions in %s", (ve
     expect(textOf(await call({ city: "Oslo", days: 1 }))).toBe("ran");
   });
 
-  test.each([null, [], "text", 1])("arguments that are %j make a malformed request: -32602", async (args) => {
+  test.each([null, [], "text", 1])("rejects arguments of %j as malformed with -32602", async (args) => {
     const { peer } = await serve(version, {}, () => "ran");
     const answer = await peer.request("tools/call", { name: "t", arguments: args }, undefined, { bad: true });
     expect(errorOf(answer).code).toBe(-32602);
   });
 });
 
-describe("schema dialects and bounds", () => {
+describe("schemas", () => {
   const define = (schema: Schema) => () =>
     new McpServer({ name: "s", version: "1" }).tool("t", { input: jsonSchema(schema) }, () => "");
 
   test.each(["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema#", "urn:own", ""])(
-    "the dialect %j is refused when it is defined, naming it",
+    "the dialect %j is refused when a tool is defined, naming the dialect",
     ($schema) => {
       expect(define({ $schema, type: "object" })).toThrow(KitError);
     },
@@ -162,13 +162,13 @@ describe("schema dialects and bounds", () => {
   );
 
   test.each(["https://example.com/schema.json", "http://127.0.0.1:1/x", "other.json#/a", "file:///etc/passwd"])(
-    "a $ref to %s is not fetched but refused",
+    "a $ref to %s is refused, and nothing is fetched",
     ($ref) => {
       expect(define({ type: "object", properties: { a: { $ref } } })).toThrow(KitError);
     },
   );
 
-  test("a recursive schema neither overflows nor hangs", async () => {
+  test("a recursive schema neither overflows the stack nor hangs", async () => {
     const tree: Schema = { type: "object", properties: { child: { $ref: "#" }, n: { type: "integer" } } };
     const { call } = await serve(MODERN_VERSION, { input: tree }, () => "ran");
     let deep: Json = { n: 1 };
@@ -180,7 +180,7 @@ describe("schema dialects and bounds", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("error codes in %s", (version) => {
+describe.each(ALL_VERSIONS)("the error code in %s", (version) => {
   const notFound = version === MODERN_VERSION ? -32602 : -32002;
 
   async function open() {
@@ -192,7 +192,7 @@ describe.each(ALL_VERSIONS)("error codes in %s", (version) => {
     return openPeer(server, version);
   }
 
-  test("an unknown tool and an unknown prompt are -32602 and named", async () => {
+  test("is -32602 for an unknown tool or prompt, which the error names", async () => {
     const peer = await open();
     for (const method of ["tools/call", "prompts/get"]) {
       for (const name of ["absent", "T", "t ", "__proto__", "constructor", ""]) {
@@ -202,20 +202,20 @@ describe.each(ALL_VERSIONS)("error codes in %s", (version) => {
     }
   });
 
-  test("a prompt without a required argument is -32602 and names the argument", async () => {
+  test("is -32602 for a prompt without a required argument, which the error names", async () => {
     const error = errorOf(await (await open()).request("prompts/get", { name: "p" }));
     expect([error.code, error.message]).toEqual([-32602, expect.stringContaining("needed")]);
   });
 
   test.each(["test://absent", "test://t/1", "test://R", "other:x"])(
-    "an unknown resource has its version's code and its URI: %s",
+    "depends on the version for an unknown resource, whose URI the error has: %s",
     async (uri) => {
       const error = errorOf(await (await open()).request("resources/read", { uri }));
       expect(error).toMatchObject({ code: notFound, data: { uri } });
     },
   );
 
-  test("the kit's own errors never have a reserved or retired code", async () => {
+  test("is never a reserved or retired code in the kit's own errors", async () => {
     const peer = await open();
     const asked: [string, Json][] = [
       ["tools/call", { name: "absent" }],
@@ -249,7 +249,7 @@ describe("resource links", () => {
   );
 
   test.each(["2024-11-05", "2025-03-26"])(
-    "are not content of %s, whose client gets the URI as text",
+    "are sent as text with the URI in %s, which has no links",
     async (version) => {
       const { call } = await serve(version, {}, () => [link]);
       const { content } = await call();
@@ -267,7 +267,7 @@ describe("_meta and trace context", () => {
   };
   const own = { "com.example/key": { a: 1 }, "com.example.mcp/key": 2, plain: 3, "a_b.c-d": [4] };
 
-  test.each(ALL_VERSIONS)("the _meta of a request reaches the handler unchanged in %s", async (version) => {
+  test.each(ALL_VERSIONS)("reach the handler of a request unchanged in %s", async (version) => {
     let seen: unknown;
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, (_, ctx) => {
@@ -283,7 +283,7 @@ describe("_meta and trace context", () => {
   });
 
   test.each([{ traceparent: "" }, { traceparent: "garbage" }, { tracestate: "=,=" }, { baggage: "\u0000" }])(
-    "a malformed trace context %j does not fail the call",
+    "do not make a call fail if they are malformed: %j",
     async (meta) => {
       const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "ran");
       const peer = await openPeer(server, MODERN_VERSION);
@@ -293,7 +293,7 @@ describe("_meta and trace context", () => {
     },
   );
 
-  test("every modern result names its server under the reserved key, beside the author's keys", async () => {
+  test("contain the server's name under the reserved key in every modern result, beside the author's keys", async () => {
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, () => ({ content: [], _meta: own }));
     const peer = await openPeer(server, MODERN_VERSION);
@@ -304,7 +304,7 @@ describe("_meta and trace context", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)("the reserved keys of 2026-07-28 are not sent to %s", async (version) => {
+  test.each(LEGACY_VERSIONS)("are sent to %s without the reserved keys of 2026-07-28", async (version) => {
     const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "");
     const peer = await openPeer(server, version);
     await peer.request("tools/call", { name: "t" });

@@ -30,8 +30,8 @@ async function interrupted(session: Session, key: string, id = newKey()): Promis
   return stream;
 }
 
-describe.each(VERSIONS)("replay order (%s)", (version) => {
-  test("replay order: resuming after each event of a finished stream repeats the later ones byte for byte", async () => {
+describe.each(VERSIONS)("a resumed stream (%s)", (version) => {
+  test("repeats the events after the given one byte for byte, for each event of a finished stream", async () => {
     const session = await Session.open(await lab.url(), { version });
     const stream = await finished(session);
     const frames = framesOf(stream);
@@ -44,7 +44,7 @@ describe.each(VERSIONS)("replay order (%s)", (version) => {
     }
   });
 
-  test("replay order: missed events come first, then new ones, then the answer and the end", async () => {
+  test("carries missed events first, then new ones, then the response and the end", async () => {
     const session = await Session.open(await lab.url(), { version });
     const [key, id] = [newKey(), newKey()];
     const stream = await interrupted(session, key, id);
@@ -57,7 +57,7 @@ describe.each(VERSIONS)("replay order (%s)", (version) => {
     expect(resumed.messages).toHaveLength(3);
   });
 
-  test("unique ids per session: no two events of any stream share an id, and all ids are short visible ASCII", async () => {
+  test("has event ids that are unique in its session, and short visible ASCII", async () => {
     const session = await Session.open(await lab.url(), { version });
     const standalone = [await session.get(), await session.get()];
     const calls = await Promise.all(Array.from({ length: 5 }, () => finished(session)));
@@ -68,7 +68,7 @@ describe.each(VERSIONS)("replay order (%s)", (version) => {
     for (const stream of standalone) stream.cut();
   });
 
-  test("no cross-stream replay: a resumed call carries nothing of a concurrent call", async () => {
+  test("carries no event of a concurrent call", async () => {
     const session = await Session.open(await lab.url(), { version });
     const [key, left, right] = [newKey(), newKey(), newKey()];
     const streams = await Promise.all([interrupted(session, key, left), interrupted(session, key, right)]);
@@ -85,8 +85,8 @@ describe.each(VERSIONS)("replay order (%s)", (version) => {
   });
 });
 
-describe("unknown or garbage event id", () => {
-  test("an invalid event id is 400, and does not affect the session", async () => {
+describe("invalid event ids", () => {
+  test("an invalid event id is refused with 400, and does not affect the session", async () => {
     const session = await Session.open(await lab.url());
     const known = framesOf(await finished(session))[0]?.id ?? "";
     const garbage = [
@@ -109,14 +109,14 @@ describe("unknown or garbage event id", () => {
     expect((await session.get(known)).status).toBe(200);
   });
 
-  test("an event id of another session is 400, and replays nothing", async () => {
+  test("an event id of another session is refused with 400, and nothing is replayed", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const stream = await finished(own);
     for (const { id } of stream.events) expect((await other.get(id)).status).toBe(400);
     expect((await own.get(stream.events[0]?.id)).status).toBe(200);
   });
 
-  test("event ids of a deleted session are 404, like every request of it", async () => {
+  test("an event id of a deleted session is refused with 404, like every request of the session", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await session.delete();
@@ -129,8 +129,8 @@ function encodeLatin1(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-describe("replay after restart", () => {
-  test("replay after restart: a finished stream is complete", async () => {
+describe("replay after a restart", () => {
+  test("is complete for a finished stream", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await lab.worker.killAndRestart();
@@ -138,7 +138,7 @@ describe("replay after restart", () => {
     expect(framesOf(resumed)).toEqual(framesOf(stream));
   });
 
-  test("replay after restart: a call that was lost with its object ends with an error after its earlier events", async () => {
+  test("ends a call that was lost with its object with an error after its earlier events", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 3, after: 1 }, id);
@@ -155,7 +155,7 @@ describe("replay after restart", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("unique ids per session: ids after a restart differ from those before", async () => {
+  test("is followed by event ids that differ from those before", async () => {
     const session = await Session.open(await lab.url());
     const before = cursorsOf(await finished(session));
     await lab.worker.killAndRestart();
@@ -165,8 +165,8 @@ describe("replay after restart", () => {
   });
 });
 
-describe("GET-stream resume", () => {
-  test("GET-stream resume: the stream continues after the cursor and carries no call's answer", async () => {
+describe("a resumed GET stream", () => {
+  test("continues after the cursor and does not carry results of calls", async () => {
     const session = await Session.open(await lab.url());
     await session.request("resources/subscribe", { uri: "test://watched" });
     const first = await session.get();
@@ -185,7 +185,7 @@ describe("GET-stream resume", () => {
     resumed.cut();
   });
 
-  test("GET-stream resume: an update between the two streams is sent on the second one", async () => {
+  test("carries an update that was sent between the two streams", async () => {
     const session = await Session.open(await lab.url());
     await session.request("resources/subscribe", { uri: "test://watched" });
     const first = await session.get();
@@ -200,8 +200,8 @@ describe("GET-stream resume", () => {
   });
 });
 
-describe("duplicate delivery", () => {
-  test("duplicate delivery: when a stream is resumed while the old connection is open, the answer is sent on one of them", async () => {
+describe("each event", () => {
+  test("is sent on only one connection when a stream is resumed while the old connection is open", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const old = await session.stream("count", { key, before: 2, after: 1 }, id);
@@ -217,7 +217,7 @@ describe("duplicate delivery", () => {
     expect(old.messages).toHaveLength(2);
   });
 
-  test("duplicate delivery: a client that is cut off after each event gets every event once and in order", async () => {
+  test("reaches a client that is cut off after each event once and in order", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     const seen: string[] = [];
@@ -232,7 +232,7 @@ describe("duplicate delivery", () => {
     expect(seen).toEqual(framesOf(stream).map(({ data }) => data));
   });
 
-  test("duplicate delivery: of six that resume at once one gets the rest, and the others end without it", async () => {
+  test("is sent on only one of six streams that resume at once, and the other five end without it", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const old = await interrupted(session, key, id);
@@ -244,7 +244,7 @@ describe("duplicate delivery", () => {
     expect(resumed.flatMap(({ messages }) => messages)).toMatchObject([{ params: { progress: 3 } }, { id }]);
   });
 
-  test("duplicate delivery: a burst that is cut off repeatedly arrives once and in order", async () => {
+  test("arrives once and in order in a burst that is cut off repeatedly", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const seen: unknown[] = [];
@@ -260,8 +260,8 @@ describe("duplicate delivery", () => {
   });
 });
 
-describe("retention limits", () => {
-  test("retention limits: after the last event there is nothing to resume: 405, never 404 or an empty 200", async () => {
+describe("the retention limit", () => {
+  test("makes resuming after the last event return 405, never 404 or an empty 200", async () => {
     const session = await Session.open(await lab.url());
     const last = cursorsOf(await finished(session)).at(-1);
     const resumed = await session.get(last);
@@ -270,7 +270,7 @@ describe("retention limits", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("retention limits: an expired stream is 405, and does not affect its session", async () => {
+  test("makes resuming an expired stream return 405, and does not affect its session", async () => {
     const session = await Session.open(await lab.url("short"));
     const [first] = cursorsOf(await finished(session));
     await until("the stream is forgotten", async () => {
@@ -283,8 +283,8 @@ describe("retention limits", () => {
   });
 });
 
-describe("retry and priming", () => {
-  test("priming: a stream of 2025-11-25 begins with an event with an id and empty data", async () => {
+describe("priming and retry", () => {
+  test("a stream of 2025-11-25 begins with an event that has an id and empty data (priming)", async () => {
     const session = await Session.open(await lab.url());
     const call = await finished(session);
     const standalone = await session.get();
@@ -299,14 +299,14 @@ describe("retry and priming", () => {
     standalone.cut();
   });
 
-  test.each(["2025-03-26", "2025-06-18"])("priming: none in %s, whose clients parse empty data", async (version) => {
+  test.each(["2025-03-26", "2025-06-18"])("no priming is sent in %s, whose clients parse it", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const call = await finished(session);
     const resumed = await (await session.get(cursorsOf(call)[0])).end();
     for (const { events } of [call, resumed]) expect(events.map(({ data }) => data)).not.toContain("");
   });
 
-  test("retry: is sent before the server ends a connection, after an event with an id, and the call continues", async () => {
+  test("retry is sent before the server ends a connection, after an event with an id, and the call continues", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await (await session.stream("part", { key, retry: 1234 }, id)).end();
@@ -319,7 +319,7 @@ describe("retry and priming", () => {
     expect(resumed.messages).toMatchObject([{ id, result: { content: [{ text: key }] } }]);
   });
 
-  test("retry: a stream whose connection the server ended can be resumed after the answer, too", async () => {
+  test("a stream whose connection the server ended can be resumed even after the response", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await (await session.stream("part", { key, retry: 1 }, "polled")).end();
@@ -333,7 +333,7 @@ describe("retry and priming", () => {
     expect(last?.messages).toMatchObject([{ id: "polled", result: { content: [{ text: key }] } }]);
   });
 
-  test("retry: the connection of a client before 2025-11-25 is not ended; its answer is sent on the stream", async () => {
+  test("the connection of a client before 2025-11-25 is not ended, and its response is sent on the stream", async () => {
     const session = await Session.open(await lab.url("quick"), { version: "2025-06-18" });
     const key = newKey();
     const stream = await session.stream("part", { key, retry: 1 }, "stays");
@@ -343,7 +343,7 @@ describe("retry and priming", () => {
   });
 });
 
-test("a POST with Last-Event-ID is a new request and resumes nothing", async () => {
+test("a POST with Last-Event-ID is a new request and does not resume a stream", async () => {
   const session = await Session.open(await lab.url());
   const stream = await finished(session);
   const headers = { "last-event-id": cursorsOf(stream)[0] };

@@ -7,14 +7,14 @@ import { type Cuttable, eventsOf, newKey, Session, useLab, WRONG } from "./suppo
 
 const lab = useLab();
 
-/** Returns the error of an answer. */
+/** Returns the error of a response. */
 async function errorOf(response: Response): Promise<Members> {
   const message: unknown = await response.json();
   return isMembers(message) && isMembers(message.error) ? message.error : {};
 }
 
-describe("missing session", () => {
-  test("missing session is 400, for POST, GET and DELETE", async () => {
+describe("a request without a session", () => {
+  test("returns 400 for POST, GET and DELETE", async () => {
     const url = await lab.url();
     const lost = (await Session.open(url)).with({ "mcp-session-id": undefined });
     const posted = await lost.send(request("tools/list", undefined, 1), WRONG);
@@ -24,14 +24,14 @@ describe("missing session", () => {
     expect((await lost.delete()).status).toBe(400);
   });
 
-  test("missing session is 400 for a notification, which starts nothing", async () => {
+  test("returns 400 for a notification, which has no effect", async () => {
     const lost = (await Session.open(await lab.url(), { silent: true })).with({ "mcp-session-id": undefined });
     expect((await lost.send(notification("notifications/initialized"), WRONG)).status).toBe(400);
   });
 });
 
-describe("unknown session", () => {
-  test.each(["garbage", "0", "x".repeat(128), "x".repeat(5_000)])("unknown session %# is 404", async (id) => {
+describe("a request with an unknown session", () => {
+  test.each(["garbage", "0", "x".repeat(128), "x".repeat(5_000)])("returns 404 (%#)", async (id) => {
     const unknown = (await Session.open(await lab.url())).with({ "mcp-session-id": id });
     const posted = await unknown.request("tools/list");
     expect([posted.status, (await errorOf(posted)).code]).toEqual([404, -32600]);
@@ -39,7 +39,7 @@ describe("unknown session", () => {
     expect((await unknown.delete()).status).toBe(404);
   });
 
-  test("a client can initialize again after the 404 and gets another session id", async () => {
+  test("returns 404, and the client can initialize again and gets another session id", async () => {
     const url = await lab.url();
     const first = await Session.open(url);
     expect((await first.delete()).ok).toBe(true);
@@ -51,15 +51,15 @@ describe("unknown session", () => {
   });
 });
 
-describe("session id", () => {
-  test.each(LEGACY_VERSIONS)("session id of %s is visible ASCII and unique", async (version) => {
+describe("a session id", () => {
+  test.each(LEGACY_VERSIONS)("is visible ASCII and unique in %s", async (version) => {
     const url = await lab.url();
     const sessions = await Promise.all(Array.from({ length: 10 }, () => Session.open(url, { version })));
     for (const { id } of sessions) expect(id).toMatch(/^[\x21-\x7e]{16,256}$/);
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
   });
 
-  test("session id guessing: ids close to a real one are refused, and the real one stays valid", async () => {
+  test("cannot be guessed: ids close to a real one are refused, and the real one stays valid", async () => {
     const session = await Session.open(await lab.url());
     const { id } = session;
     const swapped = (at: number): string => {
@@ -74,7 +74,7 @@ describe("session id", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("use by another principal is 404 for POST, GET, DELETE and resume, and has no effect", async () => {
+  test("causes 404 for another principal for POST, GET, DELETE and resuming, without side effects", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const own = await alice.stream("count", { key: newKey(), before: 1, after: 0 });
     await own.has("an event with an id", ({ raw }) => eventsOf(raw).some(({ id }) => id !== undefined));
@@ -90,8 +90,8 @@ describe("session id", () => {
   });
 });
 
-describe("before and beside initialized", () => {
-  test.each(LEGACY_VERSIONS)("requests before initialized are answered (%s)", async (version) => {
+describe("a new session", () => {
+  test.each(LEGACY_VERSIONS)("serves requests before notifications/initialized (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version, silent: true });
     expect(await readAnswer(session.request("ping", undefined, 0))).toMatchObject({
       messages: [{ id: 0, result: {} }],
@@ -100,7 +100,7 @@ describe("before and beside initialized", () => {
     expect([status, messages[0]]).toMatchObject([200, { id: "early", result: { tools: expect.anything() } }]);
   });
 
-  test("concurrent initialise: each gets its own session, even with the same request id", async () => {
+  test("is opened by each of two concurrent initialize requests, even with the same request id", async () => {
     const url = await lab.url("full");
     const sessions = await Promise.all(Array.from({ length: 8 }, () => Session.open(url, { silent: true })));
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(8);
@@ -109,7 +109,7 @@ describe("before and beside initialized", () => {
     for (const other of others) expect((await other.request("ping")).status).toBe(200);
   });
 
-  test("initialise within a session is refused, and the session does not change", async () => {
+  test("refuses another initialize and does not change", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-06-18" });
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
     const again = await session.send(request("initialize", params, 9), WRONG);
@@ -122,7 +122,7 @@ describe("before and beside initialized", () => {
 });
 
 describe("DELETE while calls are running", () => {
-  test("DELETE while calls are running ends their streams, and the session is gone for every method", async () => {
+  test("ends their streams, and the session is gone for every method", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const call = await session.stream("count", { key, before: 1, after: 0 }, id);
@@ -141,7 +141,7 @@ describe("DELETE while calls are running", () => {
     expect(outcomes.map((message) => message.id)).toEqual([id]);
   });
 
-  test("DELETE while calls are running does not affect calls of other sessions", async () => {
+  test("does not affect calls of other sessions", async () => {
     const url = await lab.url();
     const [left, right] = [await Session.open(url), await Session.open(url)];
     const key = newKey();
@@ -182,21 +182,21 @@ async function touchUntilHeard(streams: readonly Cuttable[]): Promise<void> {
   });
 }
 
-describe("standalone streams", () => {
-  test.each(LEGACY_VERSIONS)("a GET stream is an event stream that stays open and silent (%s)", async (version) => {
+describe("a GET stream", () => {
+  test.each(LEGACY_VERSIONS)("is an event stream that stays open and silent (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const stream = await session.get();
     expect(stream.status).toBe(200);
     expect(stream.response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
     expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
-    // A call's answer is sent on its own POST, never here.
+    // The result of a call is sent on its own POST, never here.
     expect(await readAnswer(session.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
     expect(stream.messages).toEqual([]);
     expect(stream.isOver).toBe(false);
     stream.cut();
   });
 
-  test("two GET streams: both are served, with their own cursors, and each message is sent on only one", async () => {
+  test("can be one of two, with their own cursors, and each message is sent on only one", async () => {
     const session = await watcher();
     const [left, right] = [await session.get(), await session.get()];
     expect([left.status, right.status]).toEqual([200, 200]);
@@ -208,7 +208,7 @@ describe("standalone streams", () => {
     right.cut();
   });
 
-  test("no broadcast of one message on two streams: a call's stream carries nothing of a GET stream", async () => {
+  test("does not carry messages of a call's stream, and the reverse", async () => {
     const session = await watcher();
     const streams = [await session.get(), await session.get()];
     const key = newKey();
@@ -221,7 +221,7 @@ describe("standalone streams", () => {
     for (const stream of streams) stream.cut();
   });
 
-  test("one GET stream of many: the fifth ends the oldest, and the others continue", async () => {
+  test("is ended when it is the oldest of five, and the other four continue", async () => {
     const session = await watcher();
     const streams: Cuttable[] = [];
     for (let n = 0; n < 5; n += 1) streams.push(await session.get());
@@ -236,7 +236,7 @@ describe("standalone streams", () => {
     expect(streams[0]?.messages).toEqual([]);
   });
 
-  test("a session gets no notifications that it did not subscribe to", async () => {
+  test("does not carry notifications that the session did not subscribe to", async () => {
     const [session, other] = [await watcher(), await Session.open(await lab.url())];
     const [subscribed, silent] = [await session.get(), await other.get()];
     for (let round = 0; round < 3; round += 1) await touchUntilHeard([subscribed]);
@@ -244,15 +244,15 @@ describe("standalone streams", () => {
     for (const stream of [subscribed, silent]) stream.cut();
   });
 
-  test("GET streams require an Accept that allows an event stream", async () => {
+  test("requires an Accept that allows an event stream", async () => {
     const session = await Session.open(await lab.url());
     expect((await session.get(undefined, { accept: "application/json" })).status).toBe(406);
     expect((await session.get(undefined, { accept: "*/*" })).status).toBe(200);
   });
 });
 
-describe("restart", () => {
-  test("a session survives a restart: it can be used, stays subscribed, and a deleted one stays deleted", async () => {
+describe("a restart", () => {
+  test("keeps a session usable and subscribed, and a deleted session stays deleted", async () => {
     const [silent, subscribed] = [await Session.open(await lab.url(), { silent: true }), await watcher()];
     const [levelled, deleted] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     expect(await readAnswer(levelled.request("ping"))).toMatchObject({ status: 200 });
@@ -268,7 +268,7 @@ describe("restart", () => {
     stream.cut();
   });
 
-  test("a modern call needs no session, before and after a restart", async () => {
+  test("does not affect a modern call, which needs no session", async () => {
     expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
     await lab.worker.killAndRestart();
     expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });

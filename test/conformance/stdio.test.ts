@@ -52,8 +52,8 @@ function textOf(message: Message | undefined): unknown {
   return block?.text;
 }
 
-describe.concurrent("stdio framing", () => {
-  test("stdio newline framing: one message per line, each line terminated, however the input was chunked", async () => {
+describe.concurrent("framing on stdio", () => {
+  test("has one message per line, each line terminated, however the input was chunked", async () => {
     const pings = [1, 2, 3, 4].map((id) => request("ping", undefined, id));
     const { messages, lines } = await run(async (child, next) => {
       await open(child, next);
@@ -67,7 +67,7 @@ describe.concurrent("stdio framing", () => {
     expect(lines).toHaveLength(5);
   });
 
-  test("stdio embedded newline: none in the output, whatever the text", async () => {
+  test("has no line break inside a message in the output, whatever the message", async () => {
     const text = "one\ntwo\r\nthree\u2028four\u2029five\\n";
     const { lines, messages } = await run(async (child, next) => {
       await open(child, next);
@@ -79,7 +79,7 @@ describe.concurrent("stdio framing", () => {
     expect(textOf(messages.find(({ id }) => id === 2))).toBe(AWKWARD);
   });
 
-  test("stdio embedded newline in the input ends a message: both parts are invalid JSON, the next message is served", async () => {
+  test("treats a line break in the input as the end of a message: both parts are invalid JSON, the next message is served", async () => {
     const { messages } = await run((child) => {
       child.stdin.write('{"jsonrpc":"2.0","id":1,\n"method":"ping"}\n');
       say(child, request("ping", undefined, 2));
@@ -88,7 +88,7 @@ describe.concurrent("stdio framing", () => {
     for (const message of messages.slice(0, 2)) expect(message).not.toHaveProperty("id");
   });
 
-  test("stdio UTF-8 that is split across chunks is joined", async () => {
+  test("joins UTF-8 that is split across chunks", async () => {
     const text = "Zürich 東京 🌧";
     const { messages } = await run(async (child, next) => {
       await open(child, next);
@@ -99,7 +99,7 @@ describe.concurrent("stdio framing", () => {
     expect(textOf(messages[1])).toBe(text);
   });
 
-  test("stdio ids that are null, fractional or missing are -32600 without an id; 0 and the empty string are valid", async () => {
+  test("rejects ids that are null, fractional or missing with -32600 without an id; 0 and the empty string are valid", async () => {
     const bad = [null, 1.5, {}, true, []];
     const { messages } = await run((child) => {
       say(child, ...[...bad, 0, ""].map((id) => request("ping", undefined, id)));
@@ -109,8 +109,8 @@ describe.concurrent("stdio framing", () => {
   });
 });
 
-describe.concurrent("stdio purity", () => {
-  test("stdio stdout purity: handlers' console output goes to standard error; standard output has only messages", async () => {
+describe.concurrent("standard output", () => {
+  test("has only messages; handlers' console output goes to standard error", async () => {
     const { lines, stderr, messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "noisy"));
@@ -123,8 +123,8 @@ describe.concurrent("stdio purity", () => {
   });
 });
 
-describe.concurrent("stdio probe", () => {
-  test("stdio probe by server/discover is answered before any handshake, and either era may follow", async () => {
+describe.concurrent("a probe on stdio", () => {
+  test("can be server/discover before initialize, and either era may follow", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe"));
       expect(await next()).toMatchObject({ id: "probe", result: { supportedVersions: ["2026-07-28"] } });
@@ -139,7 +139,7 @@ describe.concurrent("stdio probe", () => {
     expect(messages.find(({ id }) => id === "legacy")?.result).not.toHaveProperty("resultType");
   });
 
-  test("stdio probe of a version that is not served is -32022 with the served versions", async () => {
+  test("is rejected with -32022 and the served versions for a version that is not served", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe", { [PROTOCOL_VERSION_KEY]: "2099-01-01" }));
       await next();
@@ -149,7 +149,7 @@ describe.concurrent("stdio probe", () => {
     expect(messages[0]).toMatchObject({ id: "probe", error: { code: -32022, data } });
   });
 
-  test("modern-only server over stdio names its versions to initialize of any version", async () => {
+  test("is refused by a modern-only server if it is initialize, naming the server's versions", async () => {
     const asked = LEGACY_VERSIONS.map((version) => initialize(version, version));
     const { messages, code } = await run((child) => say(child, ...asked), "stdio-modern");
     const named = { message: expect.stringContaining("2026-07-28") };
@@ -158,8 +158,8 @@ describe.concurrent("stdio probe", () => {
   });
 });
 
-describe.concurrent("stdio shutdown", () => {
-  test("stdio shutdown: it answers everything and exits with 0 when its input ends", async () => {
+describe.concurrent("a server on stdio", () => {
+  test("sends all responses and exits with 0 when its input ends", async () => {
     const { code, signal, messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, ...[1, 2, 3].map((id) => call(id, "echo", { text: `${id}` })));
@@ -168,15 +168,15 @@ describe.concurrent("stdio shutdown", () => {
     expect(messages.slice(1).map(textOf).toSorted()).toEqual(["1", "2", "3"]);
   });
 
-  test("stdio shutdown without any input exits with 0 and writes nothing", async () => {
+  test("exits with 0 and writes nothing if there is no input", async () => {
     const { code, lines } = await runChild(join(import.meta.dirname, "fixtures/stdio.ts"), () => undefined);
     expect([code, lines]).toEqual([0, []]);
   });
 });
 
-describe.concurrent("stdio notifications/cancelled", () => {
+describe.concurrent("notifications/cancelled on stdio", () => {
   test.each(["2024-11-05", "2025-11-25"])(
-    "stdio notifications/cancelled stops the handler; no message follows (%s)",
+    "stops the handler of the request, and no message follows in %s",
     async (version) => {
       const { messages, stderr } = await run(async (child, next) => {
         await open(child, next, version);
@@ -190,7 +190,7 @@ describe.concurrent("stdio notifications/cancelled", () => {
     },
   );
 
-  test("stdio notifications/cancelled also cancels a modern request", async () => {
+  test("also cancels a modern request", async () => {
     const { messages, stderr } = await run(async (child, next) => {
       say(child, modern("tools/call", { name: "wait", arguments: {} }, "w", { progressToken: "t" }));
       expect(await next()).toMatchObject({ method: "notifications/progress", params: { progress: 1 } });
@@ -201,7 +201,7 @@ describe.concurrent("stdio notifications/cancelled", () => {
     expect(messages.slice(1).map(({ id }) => id)).toEqual(["after"]);
   });
 
-  test("stdio notifications/cancelled for an unknown or finished request, or malformed, is not answered", async () => {
+  test("gets no response for an unknown or finished request, or if it is malformed", async () => {
     const { messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "echo", { text: "over" }));
@@ -214,7 +214,7 @@ describe.concurrent("stdio notifications/cancelled", () => {
     expect(messages.slice(1).map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test('stdio notifications/cancelled distinguishes the id 1 from the id "1"', async () => {
+  test('distinguishes the id 1 from the id "1"', async () => {
     const { messages, stderr } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "wait", {}, { _meta: { progressToken: 1 } }), call("1", "echo", { text: "text" }));

@@ -21,8 +21,8 @@ import { errorOf, modern, resultOf } from "./modern.ts";
 const lab = listenLab();
 const { open, publish, publishAll, watched, deed } = lab;
 
-describe("a graceful closure", () => {
-  test.each([0, "s"])("answers the request with its id and subscriptionId %j, and ends the stream", async (id) => {
+describe("a listen stream that is closed gracefully", () => {
+  test.each([0, "s"])("ends with the response to its request, with the subscriptionId %j", async (id) => {
     const listener = await open(EVERYTHING, id);
     await publishAll(listener);
     await deed("retire");
@@ -35,7 +35,7 @@ describe("a graceful closure", () => {
     expect(lab.tap.exchanges.at(-1)).toMatchObject({ complete: true });
   });
 
-  test("releases what the stream held, and the client can listen again", async () => {
+  test("releases its resources, and the client can listen again", async () => {
     const uri = "test://many/graceful";
     const listener = await open({ resourceSubscriptions: [uri] });
     await deed("retire");
@@ -49,8 +49,8 @@ describe("a graceful closure", () => {
   });
 });
 
-describe("a client that disconnects releases what it held", () => {
-  test("its resources are no longer watched, those of others still are", async () => {
+describe("a listen stream whose client disconnects", () => {
+  test("releases its resources, and resources of other clients are still watched", async () => {
     const uris = ["test://many/leaver-1", "test://many/leaver-2"];
     const leaver = await open({ resourceSubscriptions: uris });
     const stayer = await open({ resourceSubscriptions: ["test://many/stayer"] });
@@ -67,7 +67,7 @@ describe("a client that disconnects releases what it held", () => {
     await stayer.hears("test://many/stayer");
   });
 
-  test("even if it disconnects before the acknowledgement, or together with many others", async () => {
+  test("releases its resources even before the acknowledgement, and together with many others", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `test://many/crowd-${index}`);
     const crowd = names.map(async (uri, index) => {
       const leave = new AbortController();
@@ -86,8 +86,8 @@ describe("a client that disconnects releases what it held", () => {
   });
 });
 
-describe("no messages of other requests", () => {
-  test("no progress and no log messages are sent on it, whatever it requests", async () => {
+describe("a listen stream", () => {
+  test("carries no progress and no log messages, whatever the client requests", async () => {
     const _meta = { progressToken: "token", "io.modelcontextprotocol/logLevel": "debug" };
     const leave = new AbortController();
     const listener = new Listener(await listen(lab.tap.url, EVERYTHING, "token", leave.signal, _meta), leave);
@@ -103,7 +103,7 @@ describe("no messages of other requests", () => {
     expect(listener.messages.map(({ method }) => method)).toEqual([ACKNOWLEDGED, TOOLS]);
   });
 
-  test("no request is sent on it, and no answer to another", async () => {
+  test("carries no requests and no responses to other requests", async () => {
     const listener = await open(EVERYTHING, 1);
     const client = new ModernClient(lab.tap.url);
     expect((await readAnswer(client.call("publish", { subject: "tools" }, { id: 1 }))).text).toBe("published");
@@ -113,14 +113,14 @@ describe("no messages of other requests", () => {
 });
 
 describe("delivery across isolates and Durable Objects", () => {
-  test("what a handler publishes in the Worker reaches listeners of other requests", async () => {
+  test("a notification that a handler publishes in the Worker reaches listeners of other requests", async () => {
     const listener = await open(EVERYTHING);
     await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://a" }));
     await listener.hears("test://a");
     expect(listener.notifications).toEqual(["test://a"]);
   });
 
-  test("a notification from one isolate reaches the listeners of the other, both ways", async () => {
+  test("a notification from one isolate reaches the listeners of the other isolate, both ways", async () => {
     const isolates = await Promise.all(["", "/twin"].map((path) => lab.text(`${path}/isolate`)));
     expect(new Set(isolates).size).toBe(2);
     const [here, there] = [await open(EVERYTHING), await open(EVERYTHING, "there", lab.twin.url)];
@@ -164,7 +164,7 @@ describe("many listeners", () => {
     expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual(ids.map((id) => [id, id]));
   });
 
-  test("in a burst every subscribed subject is notified, and no other", async () => {
+  test("during a burst every subscribed subject is notified, and no other", async () => {
     const uris = Array.from({ length: 20 }, (_, index) => `test://many/burst-${index}`);
     const wanted = uris.filter((_, index) => index % 2 === 0);
     const stream = await open({ resourceSubscriptions: wanted });
@@ -175,7 +175,7 @@ describe("many listeners", () => {
   });
 });
 
-test("without a hub no notifications are promised, and listen is an unknown method", async () => {
+test("without a hub no notifications are announced, and subscriptions/listen is an unknown method", async () => {
   const capabilities = async (url: string) => resultOf(await modern(url, "server/discover")).capabilities;
   expect(await capabilities(lab.silent.url)).toEqual({ tools: {}, logging: {} });
   expect(await capabilities(lab.toolsOnly.url)).toMatchObject({ tools: { listChanged: true } });
@@ -183,7 +183,7 @@ test("without a hub no notifications are promised, and listen is an unknown meth
   expect([refused.status, errorOf(refused).code]).toEqual([404, -32601]);
 });
 
-test("a listen stream survives the loss of the hub: gap notifications match its filter, later ones arrive", async () => {
+test("a listen stream survives the loss of the hub: its filter also applies to gap notifications, and later notifications arrive", async () => {
   const listener = await open({ toolsListChanged: true, resourceSubscriptions: ["test://a"] }, "survivor");
   await publish("tools");
   await listener.hears(TOOLS);

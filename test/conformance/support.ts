@@ -174,13 +174,13 @@ export class Session {
     return this.send(request("tools/call", { name, arguments: args, _meta: { progressToken: id } }, id), {}, signal);
   }
 
-  /** Sends a message or a batch, and reads the answer as it arrives. */
+  /** Sends a message or a batch, and reads the response as it arrives. */
   async post(message: unknown): Promise<Cuttable> {
     const cutter = new AbortController();
     return new Cuttable(await this.send(message, {}, cutter.signal), cutter);
   }
 
-  /** Calls a tool and reads the answer as it arrives. */
+  /** Calls a tool and reads the response as it arrives. */
   async stream(name: string, args: Members, id?: string | number): Promise<Cuttable> {
     const cutter = new AbortController();
     return new Cuttable(await this.call(name, args, id, cutter.signal), cutter);
@@ -228,7 +228,7 @@ export class Cuttable extends Reading {
   }
 }
 
-/** Tells a tap that the message is intentionally invalid. */
+/** Informs a tap that the message is intentionally invalid. */
 export const WRONG: Headers = { [DELIBERATELY_BAD]: "1" };
 
 function init(method: string, headers: Headers, message?: unknown, signal?: AbortSignal): RequestInit {

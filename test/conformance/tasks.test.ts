@@ -48,19 +48,19 @@ const METHODS: readonly [method: string, params: Members][] = [
 ];
 const ENVELOPE = ["resultType", "_meta"];
 
-describe("declared", () => {
-  test("by the server as an extension, and not as the older capability", async () => {
+describe("the tasks extension", () => {
+  test("is declared by the server as an extension, and not as the older capability", async () => {
     const { capabilities } = await client.result("server/discover");
     expect(capabilities).toMatchObject({ extensions: { [TASKS]: {} } });
     expect(capabilities).not.toHaveProperty("tasks");
   });
 
-  test.each(["2025-03-26", "2025-06-18"])("never to clients of %s", async (version) => {
+  test.each(["2025-03-26", "2025-06-18"])("is never declared to clients of %s", async (version) => {
     const legacy = await LegacyClient.open(client.url, { version });
     expect(JSON.stringify(legacy.greeting.capabilities)).not.toContain("tasks");
   });
 
-  test("by the client in each request; the older capability does not count", async () => {
+  test("must be declared by the client in each request; the older capability does not count", async () => {
     const older = client.as({ capabilities: { tasks: { requests: { tools: { call: {} } } } } });
     for (const [method, params] of METHODS) {
       expect(await older.error(method, { ...params, taskId: STRANGER })).toMatchObject(MISSING);
@@ -69,12 +69,12 @@ describe("declared", () => {
     expect(await older.error("tools/call", { name: "hold", arguments: { key: "k" } })).toMatchObject(MISSING);
   });
 
-  test("a tool that declares no task never becomes one, even for a client that supports tasks", async () => {
+  test("does not make a task of a tool that declares none, even for a client that supports tasks", async () => {
     const result = await client.call("never_a_task", { key: newKey() });
     expect(result).toMatchObject({ resultType: "complete", content: [{ text: "at once" }] });
   });
 
-  test("a client without the extension may not use task methods even for its own task", async () => {
+  test("is required for task methods, even for the client's own task", async () => {
     const taskId = await client.start("steps", { key: newKey() });
     for (const [method, params] of METHODS) {
       expect(await client.as({ capabilities: {} }).error(method, { ...params, taskId })).toMatchObject(MISSING);
@@ -83,8 +83,8 @@ describe("declared", () => {
   });
 });
 
-describe("results", () => {
-  test('resultType is "task" for the call that creates one, and "complete" for all others', async () => {
+describe("results and tasks", () => {
+  test('resultType is "task" for a call that creates a task, and "complete" for all other requests', async () => {
     const key = newKey();
     const created = await client.call("hold", { key });
     expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: 3_600_000, pollIntervalMs: 20 });
@@ -107,7 +107,7 @@ describe("results", () => {
     }
   });
 
-  test("a tool's own failure is a result, whether as a ToolError or as another exception", async () => {
+  test("a failed tool has a result and not a protocol error, whether it threw a ToolError or another exception", async () => {
     for (const [tool, text] of [
       ["tool_error", "the model reads this"],
       ["exception", "Reference:"],
@@ -119,7 +119,7 @@ describe("results", () => {
     }
   });
 
-  test("a protocol error makes the task failed, with the error unchanged and its text as the status message", async () => {
+  test("a protocol error makes the task failed, with the error unchanged and its message as the status message", async () => {
     const task = await client.reaches(await client.start("mcp_error", { key: "k" }), "failed");
     expect(task).toMatchObject({
       statusMessage: "of my own",
@@ -128,7 +128,7 @@ describe("results", () => {
     expect(task).not.toHaveProperty("result");
   });
 
-  test("asking for an undeclared capability makes the task failed with -32021", async () => {
+  test("a question with an undeclared capability makes the task failed with -32021", async () => {
     const { sampling: _, ...capabilities } = ABLE;
     const some = client.as({ capabilities });
     const { error } = await some.reaches(await some.start("sampling", { key: "k" }), "failed");
@@ -136,8 +136,8 @@ describe("results", () => {
   });
 });
 
-describe("cancelling", () => {
-  test("settles as cancelled, aborts the handler, and nothing follows", async () => {
+describe("cancelling a task", () => {
+  test("ends it as cancelled, aborts the handler, and no message follows", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -149,7 +149,7 @@ describe("cancelling", () => {
     expect(await effectsOf(key)).toHaveLength(1);
   });
 
-  test("while it waits for an answer cancels the question", async () => {
+  test("cancels the question that the task waits for", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const asked = await client.reaches(taskId, "input_required");
     await client.cancel(taskId);
@@ -159,7 +159,7 @@ describe("cancelling", () => {
     expect(task).not.toHaveProperty("inputRequests");
   });
 
-  test("races the end of the work: one of the two outcomes is final", async () => {
+  test("leaves one of the two outcomes as final if the work ends at the same time", async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => client.start("steps", { key: newKey() })));
     await Promise.all(ids.map((taskId) => client.cancel(taskId)));
     for (const taskId of ids) {
@@ -168,7 +168,7 @@ describe("cancelling", () => {
     }
   });
 
-  test("is not done by notifications/cancelled for the request that created the task", async () => {
+  test("is not possible by notifications/cancelled for the request that created the task", async () => {
     const key = newKey();
     const { taskId } = await client.call("hold", { key });
     const modern = new ModernClient(client.url);
@@ -182,8 +182,8 @@ describe("cancelling", () => {
   });
 });
 
-describe("questions", () => {
-  test("answers to keys that are not open are ignored: unknown, already answered, or of a later question", async () => {
+describe("an input key of a task", () => {
+  test("is ignored if it is not open: unknown, already answered, or of a later question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const first = await client.reaches(taskId, "input_required");
     await client.update(taskId, { unheard: { action: "accept", content: { name: "no" } } });
@@ -201,7 +201,7 @@ describe("questions", () => {
     expect(await client.finish(taskId, () => "also")).toBe("1 yes 2 also also");
   });
 
-  test.each(["asking", "asking_again", "asking_by_returning"])("no key is used twice (%s)", async (tool) => {
+  test.each(["asking", "asking_again", "asking_by_returning"])("is not used twice (%s)", async (tool) => {
     const taskId = await client.start(tool, { key: newKey() });
     const keys: string[] = [];
     for (;;) {
@@ -214,7 +214,7 @@ describe("questions", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("nor is a key of the request reused by its task", async () => {
+  test("is not a key that was used in the request that created the task", async () => {
     const asked = await client.call("asking_first", { key: newKey() });
     const inputResponses = answersTo(asked, String);
     const taskId = await client.start("asking_first", { key: "again" }, { inputResponses });
@@ -225,8 +225,8 @@ describe("questions", () => {
   });
 });
 
-describe("the owner of a task", () => {
-  test("unknown, forged, expired and foreign ids are the same error in every method", async () => {
+describe("the id of a task", () => {
+  test("causes the same error in every method if it is unknown, forged, expired or of another user", async () => {
     const alice = client.as({ token: "alice" });
     const hers = await alice.start("asking", { key: newKey() });
     await alice.reaches(hers, "input_required");
@@ -253,7 +253,7 @@ describe("the owner of a task", () => {
     expect(await alice.get(hers)).toMatchObject({ status: "input_required" });
   });
 
-  test("an id is 43 characters and unique, and a forged one creates no object", async () => {
+  test("has 43 characters and is unique, and a forged id does not create an object", async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => client.start("whoami", { key: "k" })));
     expect(new Set(ids).size).toBe(20);
     for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
@@ -262,14 +262,14 @@ describe("the owner of a task", () => {
     expect(await worker.objects("McpObject")).toHaveLength(before.length);
   });
 
-  test("an id that is not a string is -32602, and so are answers that are not an object", async () => {
+  test("is rejected with -32602 if it is not a string, and so are answers that are not an object", async () => {
     const bad = { [DELIBERATELY_BAD]: "1" };
     expect(await client.error("tasks/get", { taskId: 5 }, { ...bad, "mcp-name": "5" })).toMatchObject({ code: -32602 });
     const taskId = await client.start("whoami", { key: "k" });
     expect(await client.error("tasks/update", { taskId }, bad)).toMatchObject({ code: -32602 });
   });
 
-  test("the routing header is the id, also for update and cancel", async () => {
+  test("must be in the routing header, including for update and cancel", async () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [method, params] of METHODS) {
       for (const name of ["another", undefined]) {
@@ -280,7 +280,7 @@ describe("the owner of a task", () => {
   });
 });
 
-describe("listening", () => {
+describe("listening to tasks", () => {
   const listening = async (taskIds: unknown, options: { token?: string; capabilities?: Members } = {}) => {
     const { token, capabilities = ABLE } = options;
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -295,7 +295,7 @@ describe("listening", () => {
       return method === "notifications/tasks" && id === taskId ? [status] : [];
     });
 
-  test("notifications/tasks match tasks/get, from the current status to the end", async () => {
+  test("sends notifications/tasks that match tasks/get, from the current status to the end", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -312,7 +312,7 @@ describe("listening", () => {
     expect(new Set(news.map((each) => JSON.stringify(each))).size).toBe(news.length);
   });
 
-  test("a cancelled task is reported", async () => {
+  test("reports a cancelled task", async () => {
     const taskId = await client.start("hold", { key: newKey() });
     const reading = new Reading(await listening([taskId]));
     await reading.has("its status", () => statusesOf(reading, taskId).includes("working"));
@@ -320,7 +320,7 @@ describe("listening", () => {
     await reading.has("its end", () => statusesOf(reading, taskId).includes("cancelled"));
   });
 
-  test("an answer to one of two questions is reported, and so is the cancellation of a task that waits", async () => {
+  test("reports an answer to one of two questions, and the cancellation of a task that waits", async () => {
     const taskId = await client.start("asking_two", { key: newKey() });
     const { inputRequests } = await client.reaches(taskId, "input_required");
     const [first = "", second = ""] = Object.keys(inputRequests as Members);
@@ -335,7 +335,7 @@ describe("listening", () => {
     await reading.has("its end", () => statusesOf(reading, taskId).includes("cancelled"));
   });
 
-  test("a hub that is reset meanwhile loses nothing", async () => {
+  test("loses no notification when the hub is reset meanwhile", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     const reading = new Reading(await listening([taskId]));
@@ -346,7 +346,7 @@ describe("listening", () => {
     await reading.has("its end", () => statusesOf(reading, taskId).includes("completed"));
   });
 
-  test("neither progress nor log messages are sent on the stream", async () => {
+  test("sends neither progress nor log messages", async () => {
     const key = newKey();
     const taskId = await client.start("noisy", { key });
     const reading = new Reading(await listening([taskId]));
@@ -357,7 +357,7 @@ describe("listening", () => {
     expect([...methods]).toEqual(["notifications/subscriptions/acknowledged", "notifications/tasks"]);
   });
 
-  test("tasks of others and unknown tasks are omitted", async () => {
+  test("omits unknown tasks and tasks of other users", async () => {
     const taskId = await client.as({ token: "alice" }).start("asking", { key: newKey() });
     const reading = new Reading(await listening([taskId, STRANGER], { token: "bob" }));
     await reading.has("an acknowledgement", ({ messages }) => messages.length > 0);
@@ -365,7 +365,7 @@ describe("listening", () => {
     expect(JSON.stringify(reading.messages)).not.toContain(taskId);
   });
 
-  test("without the extension it is -32021; an invalid or too long filter is -32602", async () => {
+  test("is rejected with -32021 without the extension, and with -32602 for an invalid or too long filter", async () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [ids, options, error] of [
       [[taskId], { capabilities: {} }, MISSING],

@@ -51,24 +51,24 @@ function withoutId(answer: Answer): Answer {
   return { ...answer, messages: [message] };
 }
 
-describe.each(ERAS)("Accept (%s)", (era) => {
+describe.each(ERAS)("the header Accept (%s)", (era) => {
   test.each(["text/html", "application/xml", "image/*", "application/json;q=0, text/event-stream;q=0"])(
-    "Accept that allows neither format is 406: %s",
+    "causes 406 if it allows neither format: %s",
     async (accept) => {
       expectError(withoutId(await sent(era, { headers: { accept } })), 406, -32600);
     },
   );
 
-  test("Accept missing or */* counts as both", async () => {
+  test("allows both formats if it is missing or */*", async () => {
     for (const accept of [undefined, "*/*"]) expectServed(await sent(era, { headers: { accept } }), "application/json");
   });
 
-  test("Accept of one format gets that format", async () => {
+  test("decides the format of the response if it allows only one", async () => {
     expectServed(await sent(era, { headers: { accept: "application/json" } }), "application/json");
     expectServed(await sent(era, { headers: { accept: "text/event-stream" } }), "text/event-stream");
   });
 
-  test("Accept of only JSON gets one JSON object even from a call that reports progress", async () => {
+  test("gets one JSON object if it allows only JSON, even from a call that reports progress", async () => {
     const _meta = isMembers(requestOf(era, "x").params) ? (requestOf(era, "x").params as Members)._meta : {};
     const params = { name: "emit_twice", arguments: {}, _meta: { ...(_meta as Members), progressToken: 1 } };
     const answer = await sent(era, { message: request("tools/call", params), headers: { accept: "application/json" } });
@@ -77,15 +77,15 @@ describe.each(ERAS)("Accept (%s)", (era) => {
   });
 });
 
-describe.each(ERAS)("Content-Type (%s)", (era) => {
+describe.each(ERAS)("the header Content-Type (%s)", (era) => {
   test.each([undefined, "text/plain", "text/json", "application/x-www-form-urlencoded", "application/json-rpc", "*/*"])(
-    "wrong Content-Type is 415: %s",
+    "causes 415 with a wrong value: %s",
     async (type) => {
       expectError(withoutId(await sent(era, { headers: { "content-type": type } })), 415, -32600);
     },
   );
 
-  test("Content-Type with a charset, or in another case, is served", async () => {
+  test("is accepted with a charset, or in another case", async () => {
     for (const type of ["application/json; charset=utf-8", "Application/JSON"]) {
       expectServed(await sent(era, { headers: { "content-type": type } }), "application/json");
     }
@@ -100,19 +100,19 @@ describe.each(ERAS)("the body (%s)", (era) => {
     ["two messages", '{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}'],
     ["NaN", '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
     ["not UTF-8", Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', "latin1")],
-  ])("malformed JSON is -32700 without an id: %s", async (_, body) => {
+  ])("is rejected with -32700 without an id if it is malformed JSON: %s", async (_, body) => {
     expectError(await sent(era, { body }), 400, -32700);
   });
 
   test.each(["null", "5", '"ping"', "{}", '{"id":1,"method":"ping"}', '{"jsonrpc":"1.0","id":1,"method":"ping"}'])(
-    "JSON that is not a message is -32600: %s",
+    "is rejected with -32600 if it is JSON but not a message: %s",
     async (body) => {
       const answer = await sent(era, { body });
       expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
     },
   );
 
-  test("body limits: a body of exactly the limit is served, one byte more is 413", async () => {
+  test("is served at exactly the limit, and one more byte causes 413", async () => {
     const text = JSON.stringify(requestOf(era, "tools/list"));
     expectServed(await sent(era, { body: text.padEnd(1000) }, "small"), "application/json");
     for (const chunked of [false, true]) {
@@ -120,12 +120,12 @@ describe.each(ERAS)("the body (%s)", (era) => {
     }
   });
 
-  test("body limits: a body whose announced length is too large is refused before it is sent", async () => {
+  test("is refused before it is sent if its announced length is too large", async () => {
     const { body: _, ...ask } = post(era, { headers: { "content-length": "1000000000", "mcp-session-id": undefined } });
     expect(await sendUnfinished(lab.worker.origin, { ...ask, path: "/small/mcp" })).toBe(413);
   });
 
-  test("body limits: nesting up to the limit is served, one level more is -32600", async () => {
+  test("nested up to the limit is served, and one more level causes -32600", async () => {
     const deep = (depth: number): string => {
       const params = requestOf(era, "tools/list").params as Members;
       const inside = { ...(isMembers(params._meta) ? params._meta : {}), "com.example/deep": 0 };
@@ -138,13 +138,13 @@ describe.each(ERAS)("the body (%s)", (era) => {
     expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 
-  test("an id that is null, fractional or missing is -32600 without an id", async () => {
+  test("is rejected with -32600 without an id if its id is null, fractional or missing", async () => {
     for (const id of [null, 1.5, -0.1, true, {}, [1]]) {
       expectError(await sent(era, { message: requestOf(era, "tools/list", {}, id) }), 400, -32600);
     }
   });
 
-  test("ids are echoed unchanged: 0, the empty string, negative numbers, numeric strings", async () => {
+  test("gets a response with the same id for 0, the empty string, a negative number or a numeric string", async () => {
     for (const id of [0, "", -1, "1", "null", Number.MAX_SAFE_INTEGER]) {
       expect(only(await sent(era, { message: requestOf(era, "tools/list", {}, id) }))).toMatchObject({
         id,
@@ -153,7 +153,7 @@ describe.each(ERAS)("the body (%s)", (era) => {
     }
   });
 
-  test("notifications are 202 with an empty body, even unknown and malformed ones", async () => {
+  test("gets 202 with an empty body if it is a notification, even an unknown or malformed one", async () => {
     for (const message of [
       notification("notifications/initialized"),
       notification("notifications/no/such"),
@@ -167,8 +167,8 @@ describe.each(ERAS)("the body (%s)", (era) => {
   });
 });
 
-describe("duplicate id", () => {
-  test("duplicate id: two concurrent modern requests are each answered on their own response", async () => {
+describe("a request id that is used again", () => {
+  test("gets a separate response for each of two concurrent modern requests", async () => {
     const call = (key: string): Ask => {
       return post("modern", { message: requestOf("modern", "tools/call", { name: "echo", arguments: { key } }, 1) });
     };
@@ -178,7 +178,7 @@ describe("duplicate id", () => {
     );
   });
 
-  test("duplicate id: another request that reuses a pending or finished id is served", async () => {
+  test("is accepted in another request, after the first is pending or finished", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const running = await session.stream("count", { key, before: 1, after: 0 }, 1);
@@ -189,7 +189,7 @@ describe("duplicate id", () => {
     expect(await readAnswer(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
   });
 
-  test("duplicate id: the same request again joins the running one", async () => {
+  test("joins the running request if the request is the same", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const first = await session.stream("count", { key, before: 1, after: 1 }, "same");
@@ -203,7 +203,7 @@ describe("duplicate id", () => {
     first.cut();
   });
 
-  test("duplicate id: the same request again, before there is a stream, gets the same answer", async () => {
+  test("gets the same response if the request is the same, even before there is a stream", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const calls = [1, 2].map(() => readAnswer(session.call("hold", { key }, "same")));
@@ -217,8 +217,8 @@ describe("duplicate id", () => {
 
 const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
 
-describe("methods", () => {
-  test.each(["PUT", "PATCH", "PROPFIND"])("%s is 405 with Allow", async (method) => {
+describe("HTTP methods", () => {
+  test.each(["PUT", "PATCH", "PROPFIND"])("return 405 with Allow if unsupported: %s", async (method) => {
     const { body = "" } = post("modern");
     const legacy = await lab.send({ method, headers: { "content-type": "application/json" }, body });
     expect(legacy.status).toBe(405);
@@ -231,7 +231,7 @@ describe("methods", () => {
     expect(names(plain.headers.allow)).not.toEqual(expect.arrayContaining(["get"]));
   });
 
-  test("HEAD is 405 with Allow and without a body", async () => {
+  test("include HEAD, which returns 405 with Allow and without a body", async () => {
     for (const endpoint of ["full", "plain"] as const) {
       const answer = await lab.send({ method: "HEAD", headers: { accept: "text/event-stream" } }, endpoint);
       expect([answer.status, answer.text]).toEqual([405, ""]);
@@ -239,7 +239,7 @@ describe("methods", () => {
     }
   });
 
-  test("OPTIONS without an Origin lists the methods and has no body", async () => {
+  test("include OPTIONS, which without an Origin lists the methods and has no body", async () => {
     const answer = await lab.send({ method: "OPTIONS", headers: {} });
     expect([200, 204]).toContain(answer.status);
     expect(answer.text).toBe("");
@@ -253,7 +253,7 @@ describe("CORS", () => {
   const modernHeaders = ["mcp-method", "mcp-name", "mcp-param-region"];
 
   test.each(["POST", "GET", "DELETE"])(
-    "CORS preflight of %s allows the method and every header that MCP uses",
+    "allows the method %s and every header that MCP uses in a preflight",
     async (method) => {
       const wanted = [...sentHeaders, ...modernHeaders];
       const headers = {
@@ -270,7 +270,7 @@ describe("CORS", () => {
     },
   );
 
-  test("CORS: a page can read the session id, on success and on a refusal", async () => {
+  test("lets a page read the session id, on success and on a refusal", async () => {
     const opened = await lab.send(
       post("legacy", {
         message: initialize(),
@@ -285,13 +285,13 @@ describe("CORS", () => {
     }
   });
 
-  test("CORS: a page can read a stream as well as JSON", async () => {
+  test("lets a page read a stream as well as JSON", async () => {
     const answer = await sent("modern", { headers: { origin: page, accept: "text/event-stream" } });
     expectServed(answer, "text/event-stream");
     expect(answer.headers["access-control-allow-origin"]).toBe(page);
   });
 
-  test("CORS: without an Origin there are no CORS headers", async () => {
+  test("adds no headers without an Origin", async () => {
     const answer = await sent("modern");
     expect(Object.keys(answer.headers).filter((name) => name === "access-control-allow-origin")).toEqual([]);
   });

@@ -39,7 +39,7 @@ const tokenWith = (more: object) => {
 const call = (headers: Record<string, string>) =>
   readAnswer(new ModernClient(worker.url("/mcp")).call("who", {}, { headers }));
 
-test("a modern call with bearer() costs no request to an object, whether it is accepted or refused", async () => {
+test("a modern call with bearer() makes no object request, whether it is accepted or refused", async () => {
   const token = await tokenWith({});
   expect((await call({ authorization: `Bearer ${token}` })).text).toBe("alice");
   expect((await call({ authorization: "Bearer other" })).status).toBe(401);
@@ -47,7 +47,7 @@ test("a modern call with bearer() costs no request to an object, whether it is a
   expect((await requests()) - before).toBe(0);
 });
 
-test("a modern call with a bound token costs one, and one whose proof is refused costs none", async () => {
+test("a modern call with a bound token makes one object request, and none if its proof is refused", async () => {
   const token = await tokenWith({ cnf: { jkt: await thumbprint(own) } });
   const dpop = await proofOf(own, token, worker.url("/mcp"));
   expect((await call({ authorization: `DPoP ${token}`, dpop })).text).toBe("alice");
@@ -57,7 +57,7 @@ test("a modern call with a bound token costs one, and one whose proof is refused
   expect((await requests()) - before).toBe(1);
 });
 
-test("a refused request to a session costs none", async () => {
+test("a refused request to a session makes no object request", async () => {
   const session = await LegacyClient.open(worker.url("/mcp"), { token: await tokenWith({}) });
   const opened = await requests();
   const headers = { "mcp-session-id": session.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };

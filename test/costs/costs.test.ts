@@ -143,7 +143,7 @@ test("a foreign session id makes no object request", async () => {
 test.each([
   ["ping", { method: "ping" }],
   ["tools/list", { method: "tools/list" }],
-  ["tools/call, answered as JSON", { method: "tools/call", params: { name: "plain" } }],
+  ["tools/call, with a JSON response", { method: "tools/call", params: { name: "plain" } }],
 ])("a legacy %s makes one request to its object and stores nothing", async (what, message) => {
   const session = await open();
   const first = await costsOf(`${what}, first`, async () => (await send({ id: 1, ...message }, session)).text());
@@ -153,12 +153,12 @@ test.each([
   expect(next).toEqual({ counts: { ...FREE, requests: 1 }, stored: NOTHING });
 });
 
-test("a legacy call answered as SSE makes two requests to its object; its 1,000 events of one turn are one row", async () => {
+test("a legacy call with an SSE response makes two requests to its object, and 1,000 events of one turn are one row", async () => {
   const session = await open();
   const found = await costsOf("call with 1,000 events in one turn", async () => {
     expect(progressIn(await call("telling", session))).toBe(1_000);
   });
-  // The stream, its events, and its answer; the first stream of a session also writes two tables and the alarm.
+  // The stream, its events, and its result; the first stream of a session also writes two tables and the alarm.
   expect(found.stored).toEqual({ keys: 0, rows: 3, alarm: true });
   expect(found.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 6 });
   const next = await costsOf("a second one of the session", () => call("telling", session));
@@ -243,7 +243,7 @@ test.each(HTTP_PEERS.filter(({ version }) => version < MODERN).map((peer) => [pe
   },
 );
 
-test("a GET at a server that sends nothing outside of calls is 405 and makes no object request", async () => {
+test("a GET at a server that sends nothing outside of calls gets 405 and makes no object request", async () => {
   const session = await open({}, quiet.url);
   const { counts } = await costsOf("GET without anything to send", async () => {
     const refused = await get(session, undefined, quiet.url);
@@ -272,7 +272,7 @@ test("an idle GET stream lets its object hibernate: hundreds of heartbeats make 
   leave.abort();
 });
 
-test("a question makes three requests to the object, and writes one row besides those of the stream and its answer", async () => {
+test("a question makes three requests to the object, and writes one row besides the rows of the stream and its result", async () => {
   const session = await open();
   await call("telling", session);
   const { counts } = await costsOf("call with a question", async () => {
@@ -296,7 +296,7 @@ test("DELETE makes one request to the object and leaves one row and an alarm", a
 test.each([
   ["logging/setLevel", { method: "logging/setLevel", params: { level: "info" } }],
   ["resources/subscribe", { method: "resources/subscribe", params: { uri: "test://a" } }],
-])("%s writes a row and the alarm, and nothing when it is repeated", async (what, message) => {
+])("%s writes a row and the alarm, and nothing when repeated", async (what, message) => {
   const session = await open();
   const found = await costsOf(what, async () => (await send({ id: 1, ...message }, session)).text());
   expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
@@ -305,7 +305,7 @@ test.each([
   expect(again.counts).toEqual({ ...FREE, requests: 1 });
 });
 
-test("an anonymous session stores one row and an alarm when a principal first uses it, and no more afterwards", async () => {
+test("an anonymous session stores one row and an alarm when a principal first uses it, and nothing more afterwards", async () => {
   const session = { ...(await open()), "X-Subject": "alice" };
   const found = await costsOf("binding to a principal", async () => {
     await (await send({ id: 1, method: "ping" }, session)).text();
@@ -315,7 +315,7 @@ test("an anonymous session stores one row and an alarm when a principal first us
   expect(found.counts).toMatchObject({ requests: 2, rowsWritten: 2 });
 });
 
-test("an abandoned session that stored everything possible ends with no row and no alarm, and never wakes again", async () => {
+test("an abandoned session that stored everything possible ends without rows and alarms, and never wakes again", async () => {
   const session = await open({}, brief.url);
   await costs();
   await (await send({ id: 1, method: "logging/setLevel", params: { level: "info" } }, session, brief.url)).text();
@@ -344,7 +344,7 @@ test("initialized renews a session that is about to end", async () => {
   expect(counts).toMatchObject({ requests: 1, rowsWritten: 2 });
 });
 
-test("initialized asks the object when the session is a minute old, so a session that was deleted is 404", async () => {
+test("initialized makes an object request when the session is a minute old, so that a deleted session causes 404", async () => {
   const session = await open();
   expect((await fetch(tap.url, { method: "DELETE", headers: session })).status).toBe(204);
   await worker.worker.advance(61_000);

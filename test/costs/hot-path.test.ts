@@ -87,13 +87,13 @@ test("a list of fifty tools is not encoded again", async () => {
   expect(uses.stringified).toBeLessThan(20);
 });
 
-test("a legacy call without a session creates no more", async () => {
+test("a legacy call without a session creates no more objects than a modern call", async () => {
   const params = { method: "tools/call", params: call };
   const uses = await usesOf(() => send(params, { "MCP-Protocol-Version": "2025-11-25" }, stateless.url));
   expect(uses).toEqual(NOTHING);
 });
 
-test("a session call starts no timer and does not keep its object awake; isolates that did not create its id open it once", async () => {
+test("a session call starts no timer and does not keep its object awake; other isolates open its id once", async () => {
   const session = await openSession();
   const oneCall = () => send({ method: "tools/call", params: call }, session);
   expect(await usesOf(oneCall)).toEqual(NOTHING);
@@ -105,7 +105,7 @@ test("a session call starts no timer and does not keep its object awake; isolate
   expect(await usesOf(() => send({ method: "tools/list" }, session))).toEqual(NOTHING);
 });
 
-test("a slow call starts the timer after which its answer becomes a stream", async () => {
+test("a slow call starts the timer after which its response becomes a stream", async () => {
   const uses = await usesOf(() => modernCall("slow"));
   // One timer is the handler's own; the signal is created because the handler uses it.
   expect(uses).toEqual({ ...NOTHING, timers: 2, abortControllers: 1 });

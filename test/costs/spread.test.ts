@@ -61,7 +61,7 @@ async function requests(): Promise<{ keys: number; others: number[] }> {
 
 const many = <T>(run: (place: number) => Promise<T>) => Promise.all(Array.from({ length: MANY }, (_, at) => run(at)));
 
-test("a cold isolate asks the object of the keys once for many sessions, and a warm one never", async () => {
+test("a cold isolate makes one request to the keys object for many sessions, and a warm isolate makes none", async () => {
   const opened = await many(openSession);
   expect(await requests()).toEqual({ keys: 1, others: [] });
   for (const session of opened) await post(session, { method: "ping" });
@@ -72,7 +72,7 @@ test("a cold isolate asks the object of the keys once for many sessions, and a w
   expect(await requests()).toEqual({ keys: 1, others: opened.map(() => 1) });
 });
 
-test("each call of a principal that runs once has an object of its own, which only its repetitions ask", async () => {
+test("each call of a principal that runs once has its own object, which gets requests only from repetitions of the call", async () => {
   const book = (at: number) => {
     const _meta = { "mcp-edge/idempotencyKey": `booking-${at}` };
     return modern("tools/call", { name: "booking", arguments: {}, _meta }, "booking");
@@ -85,7 +85,7 @@ test("each call of a principal that runs once has an object of its own, which on
   expect(await requests()).toEqual({ keys: 0, others: [3] });
 });
 
-test("each task has an object of its own, which only its own requests ask", async () => {
+test("each task has its own object, which gets only requests for this task", async () => {
   const started = await many(() => modern("tools/call", { name: "long", arguments: {} }, "long"));
   const first = await requests();
   expect(first.keys).toBeLessThanOrEqual(1);
@@ -99,7 +99,7 @@ test("each task has an object of its own, which only its own requests ask", asyn
   expect(await requests()).toEqual({ keys: 0, others: [asked] });
 });
 
-test("plain calls of modern clients ask no object at all, in a cold isolate as well", async () => {
+test("plain calls of modern clients make no object requests, even in a cold isolate", async () => {
   await many(() => modern("tools/call", { name: "plain", arguments: {} }, "plain"));
   expect(await requests()).toEqual({ keys: 0, others: [] });
 });

@@ -8,7 +8,7 @@ export interface Uses {
   streams: number;
   /** Number of values opened with a sealing key. */
   decrypted: number;
-  /** How often an object asked to be kept awake. */
+  /** The number of times that an object requested to be kept awake. */
   held: number;
   /** Characters of JSON created from values. */
   stringified: number;

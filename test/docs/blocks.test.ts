@@ -77,7 +77,7 @@ test.each(documents.filter(({ language }) => language !== "ts"))("$title is vali
   } else expect(["mermaid", "text", "js"], `the language of ${text}`).toContain(language);
 });
 
-/** Servers that no other test runs. Those that export classes by destructuring are in snippets.test.ts. */
+/** Servers that no other test runs. Servers that export classes by destructuring are in snippets.test.ts. */
 const servers = programs.filter(({ text }) => {
   const isServer = /\bserver\.\w+\(|\bedge\(|new McpServer/.test(text);
   return isServer && !/mcp-edge\/(node|testing)"|from "vitest"|^export const \{/m.test(text);
@@ -90,7 +90,7 @@ function bindingOf(name: string): string {
 }
 
 describe("servers in the documentation", () => {
-  test.each(servers)("$title answers on workerd", { timeout: 60_000 }, async (block) => {
+  test.each(servers)("$title serves requests on workerd", { timeout: 60_000 }, async (block) => {
     const { source } = moduleOf(block, exportsOf, folder);
     const hasServer = /^(?:export )?const (\w+) = new McpServer/m.exec(source)?.[1] ?? "server";
     const isWhole = /^export default /m.test(source);
@@ -131,7 +131,7 @@ describe("servers in the documentation", () => {
       },
       body: JSON.stringify(message),
     });
-    // A server that needs a token answers with a challenge.
+    // A server that requires a token responds with a challenge.
     if (
       /bearer\(|authenticate\(|authorizationServer\(|cloudflareAccess\(|userId/.test(source) &&
       response.status === 401

@@ -95,7 +95,7 @@ function check(imported: readonly string[], options: object): ReturnType<typeof 
 /** The entries of code that runs in Workers only. */
 const FOR_WORKERS = /^\.\/(worker|authorization-server)/;
 
-test("entries without Workers type-check in a project with only the types of Node", () => {
+test("entries without Workers type-check in a project that has only the types of Node", () => {
   for (const name of ["@types/node", "undici-types"]) link(name);
   const found = modules.filter((entry) => !FOR_WORKERS.test(entry));
   expect(found).toContain("./testing");
@@ -103,7 +103,7 @@ test("entries without Workers type-check in a project with only the types of Nod
   expect(check(found, options)).toEqual({ status: 0, output: "" });
 });
 
-test("entries for Workers type-check in a project with only the types of Workers", () => {
+test("entries for Workers type-check in a project that has only the types of Workers", () => {
   link("@cloudflare/workers-types");
   const found = modules.filter((entry) => entry !== "./node" && entry !== "./testing");
   expect(found).toContain("./worker");

@@ -8,7 +8,7 @@ import { runToolQuietly } from "../harness/tools.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
-/** Returns the code block of a language that contains a text. */
+/** Returns the code block of a language that contains a string. */
 function block(language: string, containing: string): string {
   const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))];
   const found = blocks.map(([, text = ""]) => text).filter((text) => text.includes(containing));
@@ -28,7 +28,7 @@ describe("the project of the README", () => {
       "wrangler.toml": block("toml", 'name = "dice"'),
       "tsconfig.json": block("json", '"moduleResolution"'),
       "test/dice.test.ts": block("ts", "mcp-edge/testing"),
-      // A separate configuration, because vitest would find that of this repository.
+      // A separate configuration, because vitest would find the configuration of this repository.
       "vitest.config.mjs": "export default {};",
     };
     for (const [name, text] of Object.entries(files)) {

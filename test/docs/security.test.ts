@@ -7,7 +7,7 @@ import { ROOT } from "../../scripts/tools.ts";
 const text = readFileSync(join(ROOT, "SECURITY.md"), "utf8");
 const rows = text.split("\n").filter((line) => line.startsWith("| **"));
 
-test("each threat names a test", () => {
+test("each threat in SECURITY.md names a test", () => {
   expect(rows.length).toBeGreaterThan(15);
   const without = rows.filter((row) => !/`(test\/|npm run )/.test(row)).map((row) => /\*\*(.+?)\*\*/.exec(row)?.[1]);
   expect(without).toEqual([]);
@@ -19,8 +19,8 @@ const named = rows.flatMap((row) =>
   ),
 );
 
-test.each(named)("%s exists and has a test of %j", (file, title) => {
+test.each(named)("%s exists and has a test of %j (%#)", (file, title) => {
   expect(existsSync(join(ROOT, file))).toBe(true);
-  // Not compared as texts, since a failure would print the whole file.
+  // Not compared as strings, since a failure would print the whole file.
   expect(readFileSync(join(ROOT, file), "utf8").includes(title)).toBe(true);
 });

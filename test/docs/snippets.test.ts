@@ -218,12 +218,12 @@ async function useWithoutPlan(worker: TestWorker): Promise<void> {
 const SNIPPETS = [...guideSnippets(), ...commentSnippets()];
 
 describe("servers in the documentation", () => {
-  test("all of them are found", () => {
+  test("are all found", () => {
     expect(SNIPPETS.filter(({ title }) => title.startsWith("docs")).length).toBeGreaterThanOrEqual(8);
     expect(SNIPPETS.filter(({ title }) => title.startsWith("src")).length).toBeGreaterThanOrEqual(9);
   });
 
-  test.each(SNIPPETS)("works as printed: $title", { timeout: 60_000 }, async ({ source, classes }) => {
+  test.each(SNIPPETS)("work as printed: $title (%#)", { timeout: 60_000 }, async ({ source, classes }) => {
     const objects = classes.filter((name) => name.endsWith("Object"));
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });

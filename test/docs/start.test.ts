@@ -34,7 +34,7 @@ interface Started {
   output(): string;
 }
 
-/** Wrangler chooses further ports for itself, which another program may take before wrangler listens. */
+/** Wrangler chooses additional ports for itself, which another program may take before wrangler listens. */
 const STARTS_MAX = 3;
 
 /** Runs `npm start` in a separate process group, and waits until it has printed the endpoint's URL. */

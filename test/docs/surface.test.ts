@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { LIMITS_FILE, limitsDocument, missingLimits } from "../../scripts/api/limits.ts";
 import { OPTIONS_FILE, optionsDocument } from "../../scripts/api/options.ts";
-import { differencesOf, readReports, reportsOf } from "../../scripts/api/report.ts";
+import { differencesOf, hiddenOf, readReports, reportsOf } from "../../scripts/api/report.ts";
 import { type PublicName, readSurface } from "../../scripts/api/surface.ts";
 import { coverageOf } from "../../scripts/api/undocumented.ts";
 
@@ -14,13 +14,13 @@ test("the public surface matches docs/reference/api", () => {
   expect(differencesOf(reportsOf(entries), readReports()), "npm run build && npm run api -- --write").toEqual([]);
 });
 
-test("a report names what is exported and leaves out private members", () => {
+test("a report contains what is exported and leaves out private members", () => {
   const report = reportsOf(entries).get("index.txt") ?? "";
   expect(report).toContain("export declare class McpServer");
   expect(report).not.toMatch(/^\s+(private|#)/m);
 });
 
-test("a changed line, a new file and a removed file are each a difference", () => {
+test("a changed line, a new file and a removed file are each reported as a difference", () => {
   const [a, b] = [new Map([["a.txt", "one\ntwo"]]), new Map([["a.txt", "one\n2"]])];
   expect(differencesOf(a, b)).toEqual(['docs/reference/api/a.txt:2: was "2", is "two"']);
   expect(differencesOf(a, new Map())).toHaveLength(1);
@@ -28,7 +28,24 @@ test("a changed line, a new file and a removed file are each a difference", () =
   expect(differencesOf(a, a)).toEqual([]);
 });
 
-test("names and members without a doc comment, or with tags only, are found", () => {
+test("every name that the public surface mentions is exported by an entry", () => {
+  expect(hiddenOf(entries)).toEqual([]);
+});
+
+test("a name that is mentioned or extended but not exported is reported", () => {
+  const [first] = entries.flatMap(({ names }) => names);
+  if (!first) throw new Error("There is no public name.");
+  const hidden = { name: "Hidden", file: "core/hidden.d.ts" };
+  const mentioning = { ...first, name: "Shown", mentions: [hidden] };
+  const extended = { ...first, name: "Base", isExported: false };
+  const entry = { module: "mcp-edge/more", file: "", names: [mentioning, extended] };
+  expect(hiddenOf([...entries, entry])).toEqual([
+    "src/core/hidden.ts: no entry exports Hidden, which Shown mentions",
+    `src/${first.file.replace(".d.ts", ".ts")}: no entry exports Base, which Base mentions`,
+  ]);
+});
+
+test("names and members without a doc comment, or with only tags, are reported", () => {
   const members = entries.flatMap(({ names }) => names).find(({ name }) => name === "Annotations")?.members ?? [];
   expect(members.map(({ name, doc }) => [name, doc !== ""])).toContainEqual(["priority", true]);
   const bare = members.map((member) => ({ ...member, doc: "" })).slice(0, 1);
@@ -61,7 +78,7 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   expect(document).toMatch(/### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
 });
 
-test("docs/reference/limits.md has every number that bounds a server, with its value", () => {
+test("docs/reference/limits.md has every number that limits a server, with its value", () => {
   expect(missingLimits(entries), "tag it with @limit, or add its options to scripts/api/limits.ts").toEqual([]);
   const document = limitsDocument(entries);
   expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
@@ -75,7 +92,7 @@ test("docs/reference/limits.md has every number that bounds a server, with its v
   }
 });
 
-test("a limit that the table lacks is found", () => {
+test("a limit that the table lacks is reported", () => {
   const numeric = { name: "callsMax", text: "", doc: "The most calls.", tags: [], isOptional: true, type: "number" };
   const hooks: PublicName = {
     name: "HooksOptions",

@@ -7,7 +7,7 @@ afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
+describe.each(ALL_VERSIONS)("in %s", (version) => {
   test("around hooks run in onion order and see method, tool, arguments, result and client", async () => {
     const seen: unknown[] = [];
     const hook =
@@ -32,7 +32,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("an around hook sees the objects of a list, and may answer in its place", async () => {
+  test("an around hook sees the objects of a list, and may return another result", async () => {
     const names: unknown[] = [];
     const around: AroundHook[] = [
       async (data, next) => {
@@ -68,7 +68,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("a hook that returns nothing is -32603, and onError gets the name of the hook", async () => {
+  test("a hook that does not return a result fails the request with -32603, and onError gets the name of the hook", async () => {
     const reports: unknown[] = [];
     const forgetful = (async (data, next) => {
       if (data.tool === undefined) return next();
@@ -86,7 +86,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
 });
 
 test.each(LEGACY_VERSIONS)(
-  "a hook that returns the result of next() does not change a bare result in %s",
+  "in %s a hook that returns the result of next() does not change a bare result",
   async (version) => {
     const server = new McpServer({ ...IDENTITY, around: [(_, next) => next()] });
     server.method("bare", ({ value }) => value);
@@ -99,7 +99,7 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-test("in 2026-07-28 a hook may not answer with a value that is not an object", async () => {
+test("in 2026-07-28 a hook must not return a value that is not an object", async () => {
   const server = new McpServer({ ...IDENTITY, around: [async () => 8] });
   const peer = await openPeer(server, MODERN_VERSION);
   expect(await peer.request("ping2")).toMatchObject({ error: { code: -32603 } });

@@ -24,8 +24,8 @@ async function finish(peer: Peer): Promise<Json> {
   throw new Error("it asks forever");
 }
 
-describe.each(["2025-11-25", MODERN_VERSION])("in %s", (version) => {
-  test.each(Object.entries(SHAPES))("%s", async (_, { run, text, ...shape }) => {
+describe.each(["2025-11-25", MODERN_VERSION])("handlers in %s", (version) => {
+  test.each(Object.entries(SHAPES))("end with a result or error: %s", async (_, { run, text, ...shape }) => {
     const timeoutMs = shape.fails?.source.includes("did not finish") ? 200 : 0;
     const server = new McpServer({ name: "shapes", version: "1.0.0" });
     server.tool("shape", { timeoutMs }, (_args, ctx) => run(ctx as never));

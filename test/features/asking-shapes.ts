@@ -1,5 +1,5 @@
 /**
- * Handlers that mix questions with things outside of the context: timers, branches, callbacks. Each states its expected
+ * Handlers that mix questions with things outside of the context: timers, branches, callbacks. Each has its expected
  * outcome when every question is answered with its own text.
  */
 import type { HandlerContext } from "../../src/core/index.ts";

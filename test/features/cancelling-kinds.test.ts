@@ -1,4 +1,4 @@
-/** Cancelled requests of every kind: the handler's signal, what is answered, and what is reported. */
+/** Cancelled requests of every kind: the handler's signal, the missing response, and what is reported. */
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CancelledError,
@@ -160,7 +160,7 @@ interface Met {
   readonly errors: readonly unknown[];
 }
 
-/** Starts a request of this kind and cancels it while its handler runs. Checks that there was no answer. */
+/** Starts a request of this kind and cancels it while its handler runs. Checks that there was no response. */
 async function cancelled({ define, method, params, before, version }: (typeof ROWS)[number], held: Held): Promise<Met> {
   const errors: unknown[] = [];
   const { options, add } = define(held);
@@ -182,20 +182,20 @@ async function cancelled({ define, method, params, before, version }: (typeof RO
   return { peer, held, errors };
 }
 
-describe.each(ROWS)("$kind in $version", (row) => {
-  test("its signal has the client's reason, and what it then returns is not sent", async () => {
+describe.each(ROWS)("a cancelled request to $kind in $version", (row) => {
+  test("gives the signal the client's reason, and what the handler then returns is not sent", async () => {
     const { held, errors } = await cancelled(row, new Held());
     expect(held.reasons).toEqual([expect.any(CancelledError)]);
     expect(held.reasons).toMatchObject([{ reason: REASON }]);
     expect(errors).toEqual([]);
   });
 
-  test("throwing the signal's reason is neither answered nor reported", async () => {
+  test("gets no response and no report if the handler throws the signal's reason", async () => {
     const { errors } = await cancelled(row, new Held((signal) => signal.throwIfAborted()));
     expect(errors).toEqual([]);
   });
 
-  test("another exception is not answered, but reported to onError", async () => {
+  test("gets no response if the handler throws another exception, which is reported to onError", async () => {
     const mishap = new Error("while cleaning up");
     const { errors } = await cancelled(
       row,
@@ -206,7 +206,7 @@ describe.each(ROWS)("$kind in $version", (row) => {
     expect(errors).toEqual([mishap]);
   });
 
-  test("an error that would otherwise be answered is not sent", async () => {
+  test("gets no response if the handler throws an McpError", async () => {
     const { errors } = await cancelled(
       row,
       new Held(() => {
@@ -217,7 +217,7 @@ describe.each(ROWS)("$kind in $version", (row) => {
   });
 });
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("cancelling in %s", (version) => {
   test("a ToolError after the cancellation is not sent", async () => {
     const held = new Held(() => {
       throw new ToolError("too late");

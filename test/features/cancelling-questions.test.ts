@@ -110,9 +110,9 @@ const cancellationsOf = (peer: Peer) =>
     .map(({ params }) => params?.requestId);
 
 describe.each(ASKS.flatMap((row) => row.versions.map((version) => ({ ...row, version }))))(
-  "$how in $version",
+  "asking with $how in $version",
   ({ method, capabilities, timeout, answer, ask: asks, version }) => {
-    test("without an answer in time the client is notified, the await rejects with a typed error, and a late answer is ignored", async () => {
+    test("times out without an answer: the client is notified, the await rejects with a typed error, and a late answer is ignored", async () => {
       const { server, met, errors } = askingServer(asks);
       // The other timeout does not apply here.
       const other = timeout === "askTimeoutMs" ? "elicitTimeoutMs" : "askTimeoutMs";
@@ -131,7 +131,7 @@ describe.each(ASKS.flatMap((row) => row.versions.map((version) => ({ ...row, ver
       expect([peer.received.length - before, met.length, errors, peer.reports]).toEqual([1, 2, [], []]);
     });
 
-    test("a cancelled handler gets CancelledError from its await and may clean up; the client is notified", async () => {
+    test("ends with CancelledError when the request is cancelled: the handler may clean up, and the client is notified", async () => {
       const { server, met, errors } = askingServer(asks);
       const peer = await openPeer(server, version, { capabilities });
       const running = ask(peer, "tools/call", { name: "ask" }, { id: "c" });
@@ -156,7 +156,7 @@ describe.each(ASKS.flatMap((row) => row.versions.map((version) => ({ ...row, ver
 describe.each(LEGACY_VERSIONS)("asking in %s", (version) => {
   const capabilities = { roots: {} };
 
-  test("cancelling one call leaves another's question open", async () => {
+  test("cancelling one call does not affect another call's open question", async () => {
     const { server, met } = askingServer((ctx) => ctx.listRoots());
     const peer = await openPeer(server, version, { capabilities });
     void ask(peer, "tools/call", { name: "ask" }, { id: "gone" });
@@ -183,7 +183,7 @@ describe.each(LEGACY_VERSIONS)("asking in %s", (version) => {
     expect(peer.questions).toEqual([]);
   });
 
-  test("a question of onRootsChanged ends with the connection and leaves no timer", async () => {
+  test("a question of onRootsChanged ends with the connection and does not leave a timer", async () => {
     const met: unknown[] = [];
     const server = new McpServer({ name: "s", version: "1.0.0" }).onRootsChanged(async (ctx) => {
       await ctx.listRoots().catch((error: unknown) => met.push(error));
@@ -223,7 +223,7 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     expect([answersTo(peer, "c"), errors, samples]).toEqual([[], [], ["cancelled"]]);
   });
 
-  test("when one question is not answered in time, the others are cancelled too", async () => {
+  test("when one question is not answered in time, the other questions are cancelled too", async () => {
     // A question with a longer timeout, if the version has one.
     const hasElicitation = version === "2025-06-18" || version === "2025-11-25";
     const more: { readonly [key: string]: Question } = hasElicitation ? { who: elicitQuestion("Who?", FORM) } : {};
@@ -236,7 +236,7 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     expect(cancellationsOf(peer)).toEqual(peer.questions.map(({ id }) => id));
   });
 
-  test("when one question is refused, the others are cancelled before the result is sent", async () => {
+  test("when one question is refused, the other questions are cancelled before the result is sent", async () => {
     const { server, errors, samples } = returningServer({ roots, sampling });
     const peer = await openPeer(server, version, {
       capabilities,
@@ -252,7 +252,7 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     expect(samples).toEqual(["cancelled"]);
   });
 
-  test("when the client cannot answer one question, none is sent", async () => {
+  test("when the client cannot answer one question, no question is sent", async () => {
     const { server, errors } = returningServer({ roots, sampling });
     const peer = await openPeer(server, version, { capabilities: { roots: {} } });
     expect(resultOf(await peer.request("tools/call", { name: "ask" })).isError).toBe(true);

@@ -56,7 +56,7 @@ describe("over stdio", () => {
     },
   );
 
-  test("a modern request can be cancelled by notification, and is not answered", async () => {
+  test("a modern request can be cancelled by a notification, and gets no response", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
       "io.modelcontextprotocol/clientInfo": { name: "c", version: "1.0.0" },
@@ -89,7 +89,7 @@ describe("over HTTP in 2026-07-28", () => {
     ],
   ];
 
-  test.each(DEFINED)("a client that disconnects during %s causes no failure report", async (method, params, define) => {
+  test.each(DEFINED)("a disconnect during %s is not reported as an error", async (method, params, define) => {
     const errors: unknown[] = [];
     const ends: string[] = [];
     const held = new Held((signal) => signal.throwIfAborted());

@@ -6,8 +6,8 @@ import { ALL_VERSIONS, closePeers, LEGACY_VERSIONS, MODERN_VERSION, openPeer, re
 
 afterEach(closePeers);
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
-  test("a handler that ignores its signal runs to its end; neither its answer nor its progress is sent", async () => {
+describe.each(ALL_VERSIONS)("cancelling in %s", (version) => {
+  test("a handler that ignores its signal runs to its end; neither its result nor its progress is sent", async () => {
     let [finish, isDone]: [() => void, boolean] = [() => undefined, false];
     const server = new McpServer({ name: "deaf", version: "1.0.0" }).tool("deaf", {}, async (_, ctx) => {
       ctx.progress(1);

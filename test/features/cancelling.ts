@@ -31,7 +31,7 @@ export class Held {
 export const WATCHED = "test://watched";
 export const addWatched = (server: McpServer) => void server.resource(WATCHED, {}, () => "text");
 
-/** Returns the answer, or "no answer" if the connection closed first. */
+/** Returns the response, or "no answer" if the connection closed first. */
 export function ask(peer: Peer, method: string, params: Json, how?: RequestHow): Promise<unknown> {
   return peer.request(method, params, undefined, how).catch(() => "no answer");
 }

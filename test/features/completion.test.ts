@@ -64,7 +64,7 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     expect((await complete(PROMPT, "framework", "f")).seen).toMatchObject([{ chosen: {} }]);
   });
 
-  test("ref/resource names a template or a plain resource", async () => {
+  test("ref/resource can name a template or a plain resource", async () => {
     const template = await complete({ type: "ref/resource", uri: "db:///{table}/{column}" }, "table", "user");
     expect(template.completion).toMatchObject({ values: ["users"] });
     const plain = await complete({ type: "ref/resource", uri: "file:///plain" }, "anything", "a");
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     [100, 100, false],
     [101, 100, true],
     [5_000, 100, true],
-  ])("of %i values %i are sent, with the true total", async (total, sent, hasMore) => {
+  ])("out of %i values, %i are sent with the true total", async (total, sent, hasMore) => {
     const { completion } = await complete(PROMPT, "many", String(total));
     const values = Array.from({ length: sent }, (_, place) => `v${place}`);
     expect(completion).toEqual({ values, total, hasMore });
@@ -89,7 +89,7 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     }
   });
 
-  test("an unknown reference is -32602 before any completer runs", async () => {
+  test("an unknown reference is rejected with -32602 before any completer runs", async () => {
     const argument = { name: "framework", value: "" };
     for (const ref of [
       { type: "ref/prompt", name: "none" },
@@ -108,17 +108,17 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     { ref: { type: "ref/tool", name: "explain" }, argument: { name: "framework", value: "" } },
     { ref: "explain", argument: { name: "framework", value: "" } },
     { ref: PROMPT, argument: { name: "framework", value: "" }, context: { arguments: { language: 1 } } },
-  ])("the malformed params %j are -32602 and run no completer", async (params) => {
+  ])("the malformed params %j are rejected with -32602 before any completer runs", async (params) => {
     const { error, seen } = await refuse(params, true);
     expect([error.code, seen]).toEqual([-32602, []]);
   });
 
-  test("a completer that does not return strings is -32603, and nothing of it is sent", async () => {
+  test("a completer that does not return strings causes -32603, and its values are not sent", async () => {
     expect((await refuse({ ref: PROMPT, argument: { name: "broken", value: "" } })).error.code).toBe(-32603);
   });
 });
 
-test("a completer for an unknown argument or variable throws when it is defined, naming it", () => {
+test("a completer for an unknown argument or variable is refused by name when it is defined", () => {
   const server = new McpServer({ name: "completer", version: "1.0.0" });
   const complete = { typo: () => [] };
   expect(() => server.prompt("p", { arguments: [{ name: "type" }], complete }, () => "x")).toThrow(/typo/);

@@ -40,8 +40,8 @@ function addHeld(server: McpServer) {
 
 const CLIENT = { capabilities: {}, clientInfo: { name: "raw", version: "1.0.0" } };
 
-describe.each(LEGACY_VERSIONS)("%s", (version) => {
-  test("name, version, instructions and the other fields that the version has reach the client", async () => {
+describe.each(LEGACY_VERSIONS)("initialize on a connection in %s", (version) => {
+  test("returns name, version, instructions and the other fields that the version has", async () => {
     const peer = await openPeer(createServer(), version);
     const { serverInfo, instructions } = initializedOf(peer);
     const has2025June = version >= "2025-06-18";
@@ -55,14 +55,14 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
     expect(instructions).toBe("Call hello.");
   });
 
-  test("the requested version is answered, and a second initialize is refused", async () => {
+  test("returns the requested version, and a second initialize is refused", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({ result: { protocolVersion: version } });
     const again = await peer.request("initialize", { protocolVersion: version, ...CLIENT }, undefined, { bad: true });
     expect(again).toMatchObject({ error: { code: -32600 } });
   });
 
-  test("ping is answered before initialized and while a handler runs", async () => {
+  test("may be preceded by ping, which is also served while a handler runs", async () => {
     const server = createServer();
     const held = addHeld(server);
     const early = await openPeer(server, version, { handshake: false });
@@ -76,7 +76,7 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
   });
 });
 
-describe("2026-07-28", () => {
+describe("a connection in 2026-07-28", () => {
   test("server/discover returns the server's identity and instructions", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION);
     const result = resultOf(await peer.request("server/discover"));
@@ -84,13 +84,13 @@ describe("2026-07-28", () => {
     expect(result._meta).toMatchObject({ [INFO]: IDENTITY });
   });
 
-  test.each(["ping", "initialize", "logging/setLevel", "resources/subscribe"])("%s is -32601", async (method) => {
+  test.each(["ping", "initialize", "logging/setLevel", "resources/subscribe"])("has no method %s", async (method) => {
     const peer = await openPeer(createServer(), MODERN_VERSION);
     const params = { protocolVersion: MODERN_VERSION, ...CLIENT };
     expect(await peer.request(method, params, undefined, { bad: true })).toMatchObject({ error: { code: -32601 } });
   });
 
-  test("a request whose _meta lacks a required field is -32602 naming it", async () => {
+  test("rejects a request whose _meta lacks a required field with -32602, naming the field", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { judgeClient: false });
     const version = { "io.modelcontextprotocol/protocolVersion": MODERN_VERSION };
     peer.send({ jsonrpc: "2.0", id: "x", method: "tools/list", params: { _meta: version } });
@@ -98,7 +98,7 @@ describe("2026-07-28", () => {
     expect(JSON.stringify(peer.received.at(-1))).toContain("clientCapabilities");
   });
 
-  test("a version that is not served is -32022 with the served versions", async () => {
+  test("rejects a version that is not served with -32022 and the list of served versions", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { judgeClient: false });
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2030-01-01",
@@ -111,7 +111,7 @@ describe("2026-07-28", () => {
 });
 
 test.each(["1999-01-01", "2030-01-01", "", "2026-07-28"])(
-  "asked for %j, initialize answers 2025-11-25",
+  "initialize that requests version %j returns 2025-11-25",
   async (version) => {
     const peer = await openPeer(createServer(), "2025-11-25", { handshake: false, judgeClient: false });
     const answer = await peer.request("initialize", { protocolVersion: version, ...CLIENT });
@@ -131,13 +131,13 @@ test("capabilities follow from the definitions, and the option overrides them", 
   expect(declared).toEqual({ prompts: { listChanged: true }, completions: {}, experimental: { "example.com/x": {} } });
 });
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
-  test.each([0, "", "7", 7, -1])("the id %j is echoed with its value and type", async (id) => {
+describe.each(ALL_VERSIONS)("requests and notifications in %s", (version) => {
+  test.each([0, "", "7", 7, -1])("the response has the id %j with its value and type", async (id) => {
     const peer = await openPeer(createServer(), version);
     expect((await peer.request("tools/list", {}, undefined, { id })).id).toBe(id);
   });
 
-  test("a notification is never answered, not even an invalid one; null, fractions and array params are refused", async () => {
+  test("a notification never gets a response, even if it is invalid; null, fractions and array params are refused", async () => {
     const peer = await openPeer(createServer(), version, { judgeClient: false });
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", method: "notifications/none" });
@@ -150,7 +150,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.problems.splice(0);
   });
 
-  test("an McpError of the author is sent with code, message and data", async () => {
+  test("an McpError that the author throws is sent with code, message and data", async () => {
     const server = createServer();
     server.tool("refuses", {}, () => {
       throw new McpError(4711, "Out of stock", { until: "Monday" });
@@ -173,7 +173,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await peer.connection.idle();
   });
 
-  test("a cancelled request gets no answer, and its signal has the client's reason", async () => {
+  test("a cancelled request gets no response, and its signal has the client's reason", async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openPeer(server, version);
@@ -190,7 +190,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(await running).toBe("no answer");
   });
 
-  test("a request whose id is still in flight is refused, and the first one is answered", async () => {
+  test("a request whose id is still in flight is refused, and the first request with this id is served", async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openPeer(server, version, { judgeClient: false });
@@ -198,7 +198,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await expect.poll(() => held.isRunning).toBe(true);
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", id: 5, method: "tools/list", params: modernMeta(version) });
-    // The refusal has the id of the pending request, so the client takes it as that request's answer: unique ids are
+    // The refusal has the id of the pending request, so the client takes it as the response to that request: unique ids are
     // its duty.
     await expect.poll(() => peer.received.length).toBe(before + 1);
     expect(peer.received.at(-1)).toMatchObject({ id: 5, error: { code: -32600 } });
@@ -223,7 +223,7 @@ function modernMeta(version: string): object {
 describe("batches over a connection", () => {
   const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
 
-  test("are answered by one array in 2025-03-26; an invalid member gets its own error, notifications none", async () => {
+  test("get one array as response in 2025-03-26, in which an invalid member has its own error and a notification has no entry", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
     peer.send([list("a"), { jsonrpc: "2.0", method: "notifications/none" }, { ...list("b"), params: [] }, list("c")]);
     await expect
@@ -231,7 +231,7 @@ describe("batches over a connection", () => {
       .toMatchObject([{ id: "a" }, { id: "b", error: { code: -32600 } }, { id: "c" }]);
   });
 
-  test("are refused with more members than limits.batchMax", async () => {
+  test("are refused if they have more members than limits.batchMax", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false, limits: { batchMax: 2 } });
     const before = peer.received.length;
     peer.send([list("a"), list("b"), list("c")]);
@@ -239,7 +239,7 @@ describe("batches over a connection", () => {
     peer.oracle.problems.splice(0);
   });
 
-  test("of notifications only are not answered, and an empty batch is -32600", async () => {
+  test("get no response if they contain only notifications, and are rejected with -32600 if they are empty", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
     const before = peer.received.length;
     peer.send([{ jsonrpc: "2.0", method: "notifications/none" }]);
@@ -258,14 +258,14 @@ describe("batches over a connection", () => {
   });
 });
 
-test("both eras on one connection do not mix", async () => {
+test("both eras on one connection do not affect each other", async () => {
   const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
   peer.send({ jsonrpc: "2.0", id: "modern", method: "tools/list", params: modernMeta(MODERN_VERSION) });
   await expect.poll(() => peer.received.at(-1)).toMatchObject({ id: "modern", result: { resultType: "complete" } });
   expect(Object.keys(resultOf(await peer.request("tools/list")))).toEqual(["tools"]);
 });
 
-describe("protocolVersions", () => {
+describe("the option protocolVersions", () => {
   test("limits the served versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-06-18"] });
     server.tool("hello", {}, () => "hello");
@@ -274,7 +274,7 @@ describe("protocolVersions", () => {
     expect(answer).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
   });
 
-  test("with modern versions only names them in the answer to initialize", async () => {
+  test("appears in the result of initialize if it contains only modern versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: [MODERN_VERSION] });
     const peer = await openPeer(server, "2025-11-25", { handshake: false });
     const answer = await peer.request("initialize", { protocolVersion: "2025-11-25", ...CLIENT });
@@ -282,7 +282,7 @@ describe("protocolVersions", () => {
   });
 
   test.each([[[]], [["2025-11-25", "2023-01-01"]]])(
-    "%j throws at construction and lists the valid ones",
+    "makes the constructor throw for %j, listing the valid versions",
     (protocolVersions) => {
       const text = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
       expect(() => new McpServer({ ...IDENTITY, protocolVersions })).toThrow(text);
@@ -290,8 +290,8 @@ describe("protocolVersions", () => {
   );
 });
 
-describe("transports", () => {
-  test("a transport of the official SDK carries a server to the official client", async () => {
+describe("a connection's transport", () => {
+  test("may be a transport of the official SDK that serves the official client", async () => {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const onError = () => undefined;
     const connection = await serveTransport(createServer(), serverEnd as unknown as Transport, { onError });
@@ -303,7 +303,7 @@ describe("transports", () => {
     await connection.close();
   });
 
-  test("a transport that cannot start rejects connect", async () => {
+  test("makes connect reject if it cannot start", async () => {
     const [, end] = createPair();
     end.start = () => Promise.reject(new Error("the port is taken"));
     await expect(serveTransport(createServer(), end, { onError: () => undefined })).rejects.toThrow(
@@ -311,7 +311,7 @@ describe("transports", () => {
     );
   });
 
-  test("a send that fails is reported, and the next request is served", async () => {
+  test("may fail to send: the failure is reported, and the next request is served", async () => {
     const [client, server] = createPair();
     const reports: unknown[] = [];
     const send = server.send.bind(server);

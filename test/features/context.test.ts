@@ -11,7 +11,7 @@ const IDENTITY = { name: "context", version: "1.0.0" };
 const textOf = (result: unknown) => (result as { content: [{ text: string }] }).content[0].text;
 
 describe.each(ALL_VERSIONS)("ctx.context (%s)", (version) => {
-  test("a value reaches tools, prompts, readers, completers and custom methods", async () => {
+  test("reaches tools, prompts, readers, completers and custom methods as a value", async () => {
     const context: Team = { team: "blue" };
     const server = new McpServer<WithContext<unknown, Team>>({ ...IDENTITY, context });
     server.tool("team", {}, (_, ctx) => ctx.context.team);
@@ -39,7 +39,7 @@ describe.each(ALL_VERSIONS)("ctx.context (%s)", (version) => {
     });
   });
 
-  test("a context function is called for each request with the bindings, and `_meta` cannot overwrite its value", async () => {
+  test("is the result of a context function, called for each request with the bindings; `_meta` cannot overwrite it", async () => {
     let calls = 0;
     const server = new McpServer<WithContext<{ prefix: string }, Team>>({
       ...IDENTITY,
@@ -56,7 +56,7 @@ describe.each(ALL_VERSIONS)("ctx.context (%s)", (version) => {
     expect([await call(), await call()]).toEqual([`team ${before + 1} mine team`, `team ${before + 2} mine team`]);
   });
 
-  test("a context function that throws is an internal error that reveals nothing", async () => {
+  test("fails the request with an internal error without details if the context function throws", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({
       ...IDENTITY,
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("ctx.context (%s)", (version) => {
   });
 });
 
-describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) => {
+describe.each(ALL_VERSIONS)("a function that returns definitions (%s)", (version) => {
   const stored: { names: string[] } = { names: ["one"] };
 
   function createServer(): McpServer {
@@ -97,7 +97,7 @@ describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) =>
     return server;
   }
 
-  test("tools that the function returns are listed and callable only as long as it returns them; hidden ones never", async () => {
+  test("makes tools listed and callable only while it returns them, and never the hidden ones", async () => {
     stored.names = ["one", "secret_two"];
     const peer = await openPeer(createServer(), version);
     const names = async () =>
@@ -112,7 +112,7 @@ describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) =>
     expect(errorOf(await peer.request("tools/call", { name: "one" })).code).toBe(-32602);
   });
 
-  test("a name that is defined twice is an internal error, and no definition silently wins", async () => {
+  test("causes an internal error if it defines a name twice", async () => {
     stored.names = ["fixed"];
     const reports: unknown[] = [];
     const peer = await openPeer(createServer(), version, {
@@ -127,7 +127,7 @@ describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) =>
   });
 });
 
-describe.each(LEGACY_VERSIONS)("the handshake (%s)", (version) => {
+describe.each(LEGACY_VERSIONS)("initialize (%s)", (version) => {
   test("can be repeated after a hook has refused it", async () => {
     let isOpen = false;
     const server = new McpServer({

@@ -8,7 +8,7 @@ afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
+describe.each(ALL_VERSIONS)("in %s", (version) => {
   test("a custom method gets params and context, and a custom notification reaches its handler", async () => {
     const heard: unknown[] = [];
     const server = new McpServer(IDENTITY);
@@ -26,7 +26,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
   });
 });
 
-test("every name that some version or the tasks extension defines is refused, and no other name", () => {
+test("every name that any version or the tasks extension defines is refused, and no other name", () => {
   const server = new McpServer(IDENTITY);
   const defined = expect.objectContaining({ code: "method-defined" });
   for (const { method } of METHODS) {
@@ -48,7 +48,7 @@ test("every name that some version or the tasks extension defines is refused, an
   }
 });
 
-test("a custom name that any protocol version uses, or that is taken, is refused when it is defined", () => {
+test("a custom name that any protocol version uses, or that is already taken, is refused when it is defined", () => {
   const server = new McpServer(IDENTITY);
   const names = [
     "ping",
@@ -72,7 +72,7 @@ test("a custom name that any protocol version uses, or that is taken, is refused
   expect(() => server.method("add", () => ({}))).toThrow(/already defined/);
 });
 
-test.each(LEGACY_VERSIONS)("add answers the bare value 8 in %s", async (version) => {
+test.each(LEGACY_VERSIONS)("add returns the bare value 8 in %s", async (version) => {
   const server = new McpServer(IDENTITY);
   server.method("add", ({ a, b }) => Number(a) + Number(b));
   // The schema of every version requires an object; a bare value is the author's choice.
@@ -82,14 +82,14 @@ test.each(LEGACY_VERSIONS)("add answers the bare value 8 in %s", async (version)
   await peer.close();
 });
 
-test("add answers { value: 8 } in 2026-07-28, where results are objects", async () => {
+test("add returns { value: 8 } in 2026-07-28, where results are objects", async () => {
   const server = new McpServer(IDENTITY);
   server.method("add", ({ a, b }) => Number(a) + Number(b));
   const peer = await openPeer(server, MODERN_VERSION);
   expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: { value: 8, resultType: "complete" } });
 });
 
-test("a method that returns something without a JSON form is an error, and onError gets the reason", async () => {
+test("a method whose result cannot be represented in JSON fails with an error, and onError gets the reason", async () => {
   for (const version of ALL_VERSIONS) {
     for (const value of [() => 1, Symbol("s")]) {
       const errors: unknown[] = [];
@@ -102,7 +102,7 @@ test("a method that returns something without a JSON form is an error, and onErr
   }
 });
 
-test("a method or notification without a function is refused by name when it is defined", () => {
+test("a method or notification without a function is refused when it is defined, with its name", () => {
   const server = new McpServer(IDENTITY);
   const invalid = expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining('"mine"') });
   expect(() => server.method("mine", undefined as never)).toThrow(invalid);

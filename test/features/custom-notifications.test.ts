@@ -36,7 +36,7 @@ describe.each(ALL_VERSIONS)("custom notifications in %s", (version) => {
     await expect.poll(() => heard).toEqual([[1, "in north", "north", undefined, name, version, "kept", false]]);
   });
 
-  test("around hooks wrap it, see its params, and can keep it from its handler", async () => {
+  test("around hooks wrap a handler, see its params, and can prevent its call", async () => {
     const seen: unknown[] = [];
     const around: AroundHook[] = [
       async (data, next) => {
@@ -68,7 +68,7 @@ describe.each(ALL_VERSIONS)("custom notifications in %s", (version) => {
     expect(ends).not.toContain(NAME);
   });
 
-  test("an exception of its handler or of the context goes to onError with the notification", async () => {
+  test("an exception of a handler or of the context goes to onError with the notification", async () => {
     const reports: ErrorPlace[] = [];
     const onError: ErrorReporter = (_, where) => void reports.push(where);
     let isFailing = true;

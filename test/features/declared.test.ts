@@ -51,22 +51,22 @@ async function open(server: McpServer, version: string) {
 const newServer = () => new McpServer({ name: "declared", version: "1.0.0" });
 const bare = (value: unknown) => value as never;
 
-describe("when it is defined", () => {
-  test.each(NO_TYPES)("the mimeType %j is refused, naming the resource or template", (mimeType) => {
+describe("defining a resource", () => {
+  test.each(NO_TYPES)("throws for the mimeType %j, naming the resource or template", (mimeType) => {
     const invalid = (name: string) =>
       expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining(name) });
     expect(() => newServer().resource("a:b", { mimeType }, () => "x")).toThrow(invalid('resource "a:b"'));
     expect(() => newServer().resourceTemplate("a:{b}", { mimeType }, () => "x")).toThrow(invalid('template "a:{b}"'));
   });
 
-  test.each(TYPES)("the mimeType %j is accepted", (mimeType) => {
+  test.each(TYPES)("accepts the mimeType %j", (mimeType) => {
     newServer()
       .resource("a:b", { mimeType }, () => "x")
       .resourceTemplate("a:{b}", { mimeType }, () => "x");
   });
 });
 
-describe.each(ALL_VERSIONS)("when it is read, in %s", (version) => {
+describe.each(ALL_VERSIONS)("reading a resource in %s", (version) => {
   async function read(content: unknown) {
     const { peer, reported } = await open(
       newServer().resource("a:b", {}, () => bare(content)),
@@ -82,7 +82,7 @@ describe.each(ALL_VERSIONS)("when it is read, in %s", (version) => {
     { mimeType: 7, text: "x" },
     { text: "x", blob: "QUJD" },
     { blob: 7 },
-  ])("%j is not sent: the client gets a reference, onError the reason", async (content) => {
+  ])("does not send the invalid contents %j: the client gets a reference, and onError the reason", async (content) => {
     for (const returned of [content, [{ uri: "a:c", text: "fine" }, content]]) {
       const { answer, reported } = await read(returned);
       expect(errorOf(answer)).toMatchObject({
@@ -93,14 +93,14 @@ describe.each(ALL_VERSIONS)("when it is read, in %s", (version) => {
     }
   });
 
-  test("base64 and media types are sent unchanged, even megabytes", async () => {
+  test("sends base64 and media types unchanged, even megabytes", async () => {
     for (const blob of BASE64) {
       const { answer, reported } = await read({ blob, mimeType: TYPES[1] });
       expect([resultOf(answer).contents, reported]).toMatchObject([[{ uri: "a:b", blob, mimeType: TYPES[1] }], []]);
     }
   });
 
-  test("a provider that lists a resource with no media type is reported", async () => {
+  test("reports a provider that lists a resource without a media type", async () => {
     const server = newServer().resourceProvider({
       list: () => [{ uri: "a:fine" }, { uri: "a:bad", mimeType: "unknown" }],
       read: () => undefined,
@@ -115,12 +115,12 @@ describe.each(ALL_VERSIONS)("when it is read, in %s", (version) => {
   test.each<unknown>([
     { type: "image", mimeType: "png", data: "QUJD" },
     { type: "image", mimeType: "image/png", data: "no base64" },
-    // The first version has no audio and gets a text instead.
+    // The first version has no audio and gets text instead.
     { type: version === "2024-11-05" ? "image" : "audio", mimeType: "audio/wav", data: "QUJ" },
     { type: "resource", resource: { uri: "a:b", blob: "no base64" } },
     { type: "resource", resource: { uri: "a:b", text: "x", mimeType: "text" } },
     { type: "resource_link", uri: "a:b", name: "b", mimeType: "text" },
-  ])("%j is not sent as content of a tool or prompt", async (block) => {
+  ])("does not send %j as content of a tool or prompt", async (block) => {
     const server = newServer();
     server.tool("t", {}, () => block as ContentBlock);
     server.prompt("p", {}, () => ({ role: "user", content: block as ContentBlock }));
@@ -154,7 +154,7 @@ const WRONG: readonly (readonly [field: string, params: Json])[] = [
   ["messages", { messages: message({ type: "image", data: "QUJD", mimeType: "png" }) }],
 ];
 
-describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("sampling in %s", (version) => {
+describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("a sampling request in %s", (version) => {
   async function run(handler: Parameters<McpServer["tool"]>[2], limits = {}) {
     const server = newServer().tool("t", {}, handler as never);
     const peer = await openPeer(server, version, {
@@ -166,7 +166,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("sampling in %s", (v
     return { answer, questions: peer.questions, reports: peer.reports as { code: string; message: string }[] };
   }
 
-  test.each(WRONG)("a wrong %s fails before it is sent, naming it: %j", async (field, more) => {
+  test.each(WRONG)("fails before it is sent if %s is invalid, naming it: %j", async (field, more) => {
     const question: Question = { method: "sampling/createMessage", params: { ...PARAMS, ...more } };
     const handlers = [
       (_: unknown, ctx: { sample(params: SampleParams): unknown }) => ctx.sample({ ...PARAMS, ...more }),
@@ -180,7 +180,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("sampling in %s", (v
     }
   });
 
-  test("a temperature from 0 to 1 is sent, and a higher one if limits.temperatureMax allows it", async () => {
+  test("is sent with a temperature from 0 to 1, or higher if limits.temperatureMax allows it", async () => {
     for (const [temperature, limits] of [
       [0, {}],
       [1, {}],
@@ -195,7 +195,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("sampling in %s", (v
     }
   });
 
-  test("the error contains the value and the expected range", async () => {
+  test("fails with an error that contains the value and the expected range", async () => {
     const { reports } = await run(((_: unknown, ctx: { sample(params: SampleParams): unknown }) =>
       ctx.sample({ ...PARAMS, temperature: 5 })) as never);
     expect(reports[0]?.message).toBe(

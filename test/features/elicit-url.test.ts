@@ -42,15 +42,18 @@ async function ask(version: string, { message, url, ...more }: UrlElicitation, o
 }
 
 describe("URL elicitation in 2025-11-25", () => {
-  test.each(["accept", "decline", "cancel"])("%s is returned as a value with only the id", async (action) => {
+  test.each(["accept", "decline", "cancel"])("the action %s is returned as a value with the id", async (action) => {
     const given = { ...PAY, elicitationId: "order-7" };
-    const { value, questions } = await ask("2025-11-25", given, { capabilities: able, onRequest: () => ({ action }) });
+    const { value, questions } = await ask("2025-11-25", given, {
+      capabilities: able,
+      onRequest: () => ({ action }),
+    });
     expect(value).toEqual({ action, elicitationId: "order-7" });
     expect(questions).toMatchObject([{ method: "elicitation/create" }]);
     expect(questions[0]?.params).toEqual({ mode: "url", ...given });
   });
 
-  test("without an id a new one is generated each time", async () => {
+  test("a new id is generated each time if none is given", async () => {
     const options: PeerOptions = { capabilities: able, onRequest: () => ({ action: "accept" }) };
     const runs = [await ask("2025-11-25", PAY, options), await ask("2025-11-25", PAY, options)];
     const ids = runs.map(({ value }) => value.elicitationId);
@@ -59,13 +62,13 @@ describe("URL elicitation in 2025-11-25", () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  test.each<Json>([{}, { action: "done" }, { action: true }])("the answer %j is a typed error", async (answer) => {
+  test.each<Json>([{}, { action: "done" }, { action: true }])("the answer %j causes a typed error", async (answer) => {
     const options: PeerOptions = { capabilities: able, onRequest: () => answer, judgeClient: false };
     expect((await ask("2025-11-25", PAY, options)).value).toMatchObject({ reason: "invalid-answer" });
   });
 
   test.each([{}, { elicitation: {} }, { elicitation: { form: {} } }])(
-    "a client with %j is not asked",
+    "a client with the capabilities %j is not asked",
     async (capabilities) => {
       const { value, questions } = await ask("2025-11-25", PAY, { capabilities });
       expect([value, questions]).toMatchObject([
@@ -81,14 +84,14 @@ describe("URL elicitation in 2025-11-25", () => {
     expect(() => elicitUrlQuestion(PAY.message, url)).toThrow(KitError);
   });
 
-  test("no answer in time is a typed error", async () => {
+  test("a missing answer causes a typed error after the timeout", async () => {
     const { value } = await ask("2025-11-25", PAY, { capabilities: able, limits: { elicitTimeoutMs: 20 } });
     expect(value).toMatchObject({ reason: "timeout" });
   });
 });
 
 test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
-  "%s has no URL mode, whatever the client declares: a typed error, nothing sent",
+  "URL elicitation in %s causes a typed error and is not sent, whatever the client declares",
   async (version) => {
     const { value, questions } = await ask(version, PAY, { capabilities: able, judgeClient: false });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
@@ -102,7 +105,7 @@ describe("elicitUrlQuestion", () => {
       : inputRequired({ pay: elicitUrlQuestion(PAY.message, PAY.url, { elicitationId: "order-7" }) }),
   );
 
-  test("2026-07-28 is asked by a result, without the id that it does not have", async () => {
+  test("is sent in a result in 2026-07-28, without an id, which this version does not have", async () => {
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: able });
     const { inputRequests } = resultOf(await peer.request("tools/call", { name: "pay" }));
     expect(inputRequests).toEqual({ pay: { method: "elicitation/create", params: { mode: "url", ...PAY } } });
@@ -111,7 +114,7 @@ describe("elicitUrlQuestion", () => {
     expect(content).toEqual([{ type: "text", text: '{"action":"accept"}' }]);
   });
 
-  test("2025-11-25 is asked on the stream of the call, with the id", async () => {
+  test("is sent on the stream of the call in 2025-11-25, with the id", async () => {
     const peer = await openPeer(server, "2025-11-25", {
       capabilities: able,
       onRequest: () => ({ action: "decline" }),
@@ -122,7 +125,7 @@ describe("elicitUrlQuestion", () => {
   });
 });
 
-test.each(ALL_VERSIONS)("can(elicitation.url) in %s tells whether the version has it", async (version) => {
+test.each(ALL_VERSIONS)("can(elicitation.url) in %s depends on whether the version has the mode", async (version) => {
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("can", {}, (_, ctx) =>
     String(ctx.client.can("elicitation.url")),
   );
@@ -131,7 +134,7 @@ test.each(ALL_VERSIONS)("can(elicitation.url) in %s tells whether the version ha
   expect(block?.text).toBe(String(["2025-11-25", MODERN_VERSION].includes(version)));
 });
 
-test("the client that was sent to a URL is notified of its completion, and of no other", async () => {
+test("only the client that was sent to a URL is notified of its completion", async () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
   server.tool(
     "pay",

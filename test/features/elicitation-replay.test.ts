@@ -54,7 +54,7 @@ describe("a form asked in the middle of a modern call", () => {
   ];
 
   test.each(FIELDS)(
-    "accept returns the validated content; a value that is not %s is asked for again",
+    "returns the validated content if accepted; a value that is not %s is asked for again",
     async (_, field, good, bad) => {
       const { call, peer } = await open((ctx) => ctx.elicit("Which?", formOf({ field }, ["field"])));
       const asked = await call();
@@ -67,12 +67,12 @@ describe("a form asked in the middle of a modern call", () => {
     },
   );
 
-  test.each(["decline", "cancel"])("%s is returned as a value, not thrown", async (action) => {
+  test.each(["decline", "cancel"])("returns %s as a value instead of throwing", async (action) => {
     const { call } = await open((ctx) => ctx.elicit("Which?", formOf({ field: text })));
     expect(saidBy(await call(reply(await call(), { action })))).toEqual({ action });
   });
 
-  test("a nested schema is refused naming the property, and nothing is asked", async () => {
+  test("is refused if its schema is nested, naming the property, and is not sent", async () => {
     const nested = formOf({ address: { type: "object", properties: { city: text } } });
     const { call, peer } = await open((ctx) => ctx.elicit("Where?", nested));
     expect(await call()).toMatchObject({ isError: true });
@@ -83,14 +83,14 @@ describe("a form asked in the middle of a modern call", () => {
 describe("a URL asked for in the middle of a modern call", () => {
   const url = "https://pay.example/";
 
-  test.each(["accept", "decline", "cancel"])("%s is returned as a value with the given id", async (action) => {
+  test.each(["accept", "decline", "cancel"])("returns %s as a value with the given id", async (action) => {
     const { call } = await open((ctx) => ctx.elicitUrl("Pay", url, { elicitationId: "order-1" }));
     const asked = await call();
     expect(askedIn(asked)[1]).toEqual({ method: "elicitation/create", params: { mode: "url", message: "Pay", url } });
     expect(saidBy(await call(reply(asked, { action })))).toEqual({ action, elicitationId: "order-1" });
   });
 
-  test("without an id one is generated: the same in each run, another for each call", async () => {
+  test("generates an id if none is given, the same in each run and a different one for each call", async () => {
     const seen: unknown[] = [];
     const { call } = await open(async (ctx) => {
       const { elicitationId } = await ctx.elicitUrl("Pay", url);
@@ -106,8 +106,8 @@ describe("a URL asked for in the middle of a modern call", () => {
   });
 });
 
-describe("UrlElicitationRequiredError after questions in the middle", () => {
-  test("2026-07-28 answers input_required with the URL, and the questions before it are not asked again", async () => {
+describe("UrlElicitationRequiredError after other questions of the same call", () => {
+  test("is returned as input_required with the URL in 2026-07-28, and the earlier questions are not asked again", async () => {
     const { call } = await open(async (ctx) => {
       const first = await ctx.elicit("Which?", formOf({ field: text }));
       if (ctx.inputResponses["url-1"] === undefined) {
@@ -121,20 +121,20 @@ describe("UrlElicitationRequiredError after questions in the middle", () => {
   });
 });
 
-describe("asking a modern client for something that it has not declared", () => {
+describe("a question in 2026-07-28", () => {
   const form: Ask = (ctx) => ctx.elicit("Which?", formOf({ field: text }));
   const visit: Ask = (ctx) => ctx.elicitUrl("Pay", "https://pay.example/");
 
   test.each<[string, Ask, Json, Json]>([
-    ["a form of a client without elicitation", form, {}, { elicitation: { form: {} } }],
-    ["a form of a client with only URL mode", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
-    ["a URL of a client whose elicitation is {}", visit, { elicitation: {} }, { elicitation: { url: {} } }],
-  ])("%s: -32021 with the missing capability, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
+    ["a form for a client without elicitation", form, {}, { elicitation: { form: {} } }],
+    ["a form for a client with only URL mode", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
+    ["a URL for a client whose elicitation is {}", visit, { elicitation: {} }, { elicitation: { url: {} } }],
+  ])("is not sent but rejected with -32021: %s", async (_, ask, capabilities, requiredCapabilities) => {
     const { request } = await open(ask, { capabilities });
     expect(errorOf(await request())).toMatchObject({ code: -32021, data: { requiredCapabilities } });
   });
 
-  test("elicitation {} means form", async () => {
+  test("may be a form if the client declares elicitation as {}", async () => {
     const { call } = await open(form, { capabilities: { elicitation: {} } });
     expect(await call()).toMatchObject({ resultType: "input_required" });
   });

@@ -11,7 +11,7 @@ const formOf = (properties: { [name: string]: Json }): ElicitationSchema => ({ t
 const options = { capabilities: { elicitation: {} }, onRequest: () => ({ action: "decline" }) };
 
 describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
-  test("one that asks for a secret is still sent, and reported once for its tool with the property", async () => {
+  test("a form that asks for a secret is still sent, and reported once for its tool with the property", async () => {
     const reports: unknown[] = [];
     const server = new McpServer({
       name: "login",
@@ -44,7 +44,7 @@ describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
     expect(error.message).not.toContain('"user"');
   });
 
-  test("another form of the same tool is reported again; inputRequired and prompts are checked too", async () => {
+  test("another form of the same tool is reported too; inputRequired and prompts are checked as well", async () => {
     const server = new McpServer({ name: "login", version: "1.0.0" })
       .tool("login", {}, async (_, ctx) => {
         await ctx.elicit("One?", formOf({ password: text }));
@@ -85,7 +85,7 @@ describe("forms in 2026-07-28", () => {
       )
       .tool("plain", {}, async (_, ctx) => (await ctx.elicit("Who?", formOf({ name: text }))).action);
 
-  test("those that ask for a secret are still sent and reported once each, whether asked in the middle or returned", async () => {
+  test("are sent even if they ask for a secret, and reported once for each tool or prompt, whether asked in the middle or returned", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     for (const method of ["tools/call", "tools/call", "prompts/get"]) {
       expect(resultOf(await peer.request(method, { name: "login" }))).toMatchObject({ resultType: "input_required" });
@@ -96,7 +96,7 @@ describe("forms in 2026-07-28", () => {
     ]);
   });
 
-  test("a form without secrets is not reported, nor is one that cannot be sent", async () => {
+  test("are not reported if they have no secrets or cannot be sent", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     expect(resultOf(await peer.request("tools/call", { name: "plain" }))).toMatchObject({
       resultType: "input_required",
@@ -134,7 +134,7 @@ describe("findSecretFields", () => {
     "pin",
     "PIN",
     "otp",
-  ])("%s is a secret, as name and as title", (name) => {
+  ])("finds %s, both as a name and as a title", (name) => {
     expect(findSecretFields(formOf({ [name]: text }))).toEqual([name]);
     expect(findSecretFields(formOf({ field: { ...text, title: `Your ${name}` } }))).toEqual(["field"]);
   });
@@ -150,7 +150,7 @@ describe("findSecretFields", () => {
     "passenger",
     "bypass",
     "card",
-  ])("%s is not a secret", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
+  ])("does not find %s", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
 
   test.each<[string, Json, boolean]>([
     ["maxTokens", { type: "integer" }, false],
@@ -160,7 +160,7 @@ describe("findSecretFields", () => {
     ["token", { type: "string", enum: ["ETH", "BTC"] }, false],
     ["token", { type: "string", oneOf: [{ const: "ETH", title: "Ether" }] }, false],
     ["tokens", { type: "array", items: { type: "string", enum: ["ETH"] } }, false],
-  ])("%s of %j: %j", (name, property, isSecret) => {
+  ])("checks the property %s with schema %j: %j", (name, property, isSecret) => {
     expect(findSecretFields(formOf({ [name]: property })).length > 0).toBe(isSecret);
   });
 

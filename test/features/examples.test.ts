@@ -5,7 +5,7 @@ import { ALL_VERSIONS, closePeers, MODERN_VERSION, openPeer, resultOf } from "./
 
 afterEach(closePeers);
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
+describe.each(ALL_VERSIONS)("the examples in %s", (version) => {
   const open = () => openPeer(createReferenceServer(), version);
 
   test.each([
@@ -20,7 +20,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
       { location: "Berlin", units: "imperial" },
       '{"temperature":52,"conditions":"partly cloudy","units":"imperial"}',
     ],
-  ])("%s(%j) is %s", async (name, args, text) => {
+  ])("the tool %s called with %j returns %s", async (name, args, text) => {
     const peer = await open();
     const result = resultOf(await peer.request("tools/call", { name, arguments: args }));
     expect(result).toMatchObject({ content: [{ type: "text", text }] });
@@ -29,7 +29,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     else expect(result).not.toHaveProperty("structuredContent");
   });
 
-  test("invalid numbers are refused, naming the field", async () => {
+  test("the tool calculate_stats refuses invalid numbers, naming the field", async () => {
     const peer = await open();
     const call = { name: "calculate_stats", arguments: { numbers: [1, "two"] } };
     const result = resultOf(await peer.request("tools/call", call));
@@ -42,7 +42,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ["explain-code", { code: "a + b" }, /a \+ b/],
     ["explain-code", { code: "a + b", language: "python" }, /python code.*a \+ b/s],
     ["analyze-code", { language: "rust" }, /rust code/],
-  ])("%s(%j)", async (name, args, text) => {
+  ])("the prompt %s with the arguments %j returns one message of the user", async (name, args, text) => {
     const peer = await open();
     const result = resultOf(await peer.request("prompts/get", { name, arguments: args }));
     expect(result.messages).toMatchObject([{ role: "user", content: { type: "text" } }]);
@@ -50,7 +50,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(message.content.text).toMatch(text);
   });
 
-  test("debug-error is a conversation of three turns", async () => {
+  test("the prompt debug-error returns a conversation of three messages", async () => {
     const peer = await open();
     const result = resultOf(await peer.request("prompts/get", { name: "debug-error", arguments: { error: "ENOENT" } }));
     const roles = (result.messages as { role: string }[]).map(({ role }) => role);
@@ -58,7 +58,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(JSON.stringify(result.messages)).toContain("ENOENT");
   });
 
-  test("analyze-project embeds recent logs and the file", async () => {
+  test("the prompt analyze-project embeds recent logs and the file", async () => {
     const peer = await open();
     const args = { timeframe: "2h", fileUri: "file:///logs/app.log" };
     const result = resultOf(await peer.request("prompts/get", { name: "analyze-project", arguments: args }));
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(read).toMatchObject({ contents: [{ uri: "file:///logs/app.log", mimeType: "text/plain" }] });
   });
 
-  test("a language is completed", async () => {
+  test("the argument language has completions", async () => {
     const peer = await open();
     const params = { ref: { type: "ref/prompt", name: "analyze-code" }, argument: { name: "language", value: "py" } };
     expect(resultOf(await peer.request("completion/complete", params))).toMatchObject({

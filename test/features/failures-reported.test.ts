@@ -52,9 +52,9 @@ const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorPlac
   ["example.com/m", { b: 1 }, {}],
 ];
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("failures in %s", (version) => {
   test.each(FAILURES)(
-    "an exception in %s of %j is -32603, and onError gets its place",
+    "an exception in %s of %j causes -32603, and onError gets where it happened",
     async (method, params, place) => {
       const { server, reports } = failing();
       const peer = await openPeer(server, version);
@@ -81,7 +81,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("an exception in an around hook is -32603, and onError gets the tool of the request", async () => {
+  test("an exception in an around hook causes -32603, and onError gets the tool of the request", async () => {
     const around: AroundHook[] = [
       async ({ tool }, next) => {
         if (tool) throw new Error("a secret");
@@ -95,7 +95,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(reports).toMatchObject([{ where: { method: "tools/call", tool: "t", arguments: { a: 1 } } }]);
   });
 
-  test("for a failed notification, onError gets the notification, and nothing is answered", async () => {
+  test("for a failed notification, onError gets the notification, and no response is sent", async () => {
     const { server, reports } = failing();
     const peer = await openPeer(server, version);
     const before = peer.received.length;
@@ -106,7 +106,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.received.length).toBe(before);
   });
 
-  test("an onError that throws does not prevent an answer; its failure goes to the runtime's log", async () => {
+  test("an onError that throws does not prevent a response; its failure goes to the runtime's log", async () => {
     for (const onError of [
       () => {
         throw new Error("the reporter");
@@ -152,7 +152,7 @@ test("without onError a Worker logs failures with the reference that the client 
   expect(stderr).toContain("a secret of the prompt");
 });
 
-test("the client gets an answer even if both the server function and onError throw", async () => {
+test("the client gets a response even if both the server function and onError throw", async () => {
   const throwing = (text: string) => () => {
     throw new Error(text);
   };

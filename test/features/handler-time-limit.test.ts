@@ -7,7 +7,7 @@ afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("handlers that never return in %s", (version) => {
+describe.each(ALL_VERSIONS)("a handler that never returns in %s", (version) => {
   const NAME = "notifications/example.com/hang";
   /** A server whose handlers wait forever, and the reasons with which their signals aborted. */
   function hanging() {
@@ -43,7 +43,7 @@ describe.each(ALL_VERSIONS)("handlers that never return in %s", (version) => {
     ["resources/read", { uri: "hooks://elsewhere" }],
     ["resources/list", {}],
     ["completion/complete", { ref: { type: "ref/prompt", name: "hang" }, argument: { name: "a", value: "" } }],
-  ] as const)("%s %o ends with -32603 and the reason timeout, and its signal aborts", async (method, params) => {
+  ] as const)("fails %s %o with -32603 and the reason timeout, and its signal aborts", async (method, params) => {
     const { server, aborted, reports } = hanging();
     const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
     const answer = await peer.request(method, params);
@@ -52,7 +52,7 @@ describe.each(ALL_VERSIONS)("handlers that never return in %s", (version) => {
     expect(reports).toMatchObject([{ code: "timeout", method, message: expect.stringContaining("within 20 ms") }]);
   });
 
-  test("a notification's handler is abandoned and reported to onError", async () => {
+  test("is abandoned and reported to onError if it handles a notification", async () => {
     const { server, aborted, reports } = hanging();
     const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
     peer.notify(NAME, {});
@@ -60,7 +60,7 @@ describe.each(ALL_VERSIONS)("handlers that never return in %s", (version) => {
     expect(aborted).toEqual(["timeout"]);
   });
 
-  test("0 means no limit", async () => {
+  test("is not limited if the limit is 0", async () => {
     const server = new McpServer(IDENTITY);
     server.method("example.com/slow", async (_, ctx) => {
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -71,6 +71,6 @@ describe.each(ALL_VERSIONS)("handlers that never return in %s", (version) => {
   });
 });
 
-test("handlers other than tools may run for 15 minutes by default", () => {
+test("handlers of anything but tools may run for 15 minutes by default", () => {
   expect(DEFAULT_LIMITS.handlerTimeoutMs).toBe(15 * 60_000);
 });

@@ -1,5 +1,5 @@
 /**
- * The data that hooks get beside the request, without a platform: the bindings, and `waitUntil` to continue after the answer.
+ * The data that hooks get beside the request, without a platform: the bindings, and `waitUntil` to continue after the response.
  */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -62,7 +62,7 @@ describe.each(["2025-11-25", "2026-07-28"])("hooks of a connection (%s)", (versi
     expect(notes).toEqual(DONE);
   });
 
-  test("may hand over work that fails: it is reported to onError and the client is not affected", async () => {
+  test("may start work that fails: it is reported to onError and the client is not affected", async () => {
     const { server, reports } = watching();
     await using client = await connectInMemory(server, { version, env: ENV });
     expect(await client.request("tools/call", { name: "failing" })).toMatchObject({ content: [{ text: "failing" }] });
@@ -84,7 +84,7 @@ test("on stdio the hooks' work finishes before the server ends", async () => {
   expect(notes).toEqual(DONE);
 });
 
-describe.each(["modern", "legacy"] as const)("over HTTP without a platform (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("an HTTP handler without a platform (%s)", (era) => {
   async function call(handle: ReturnType<typeof createHttpHandler<Bindings>>, name: string, execution?: object) {
     const message = requestOf(era, "tools/call", { name });
     const headers = { ...CONTENT, ...(era === "modern" ? standardHeaders(message) : {}) } as Record<string, string>;
@@ -93,7 +93,7 @@ describe.each(["modern", "legacy"] as const)("over HTTP without a platform (%s)"
     return response.text();
   }
 
-  test("hooks have env and waitUntil, and failures go to onError", async () => {
+  test("gives hooks env and waitUntil, and reports their failures to onError", async () => {
     const { server, notes, reports, release } = watching();
     const handle = createHttpHandler(server, { onError: () => undefined });
     expect(await call(handle, "watched")).toContain("watched");
@@ -103,7 +103,7 @@ describe.each(["modern", "legacy"] as const)("over HTTP without a platform (%s)"
     expect(reports).toEqual(['(waitUntil of "tools/call") Error: the work of tools/call']);
   });
 
-  test("auth gets env and a context whose waitUntil reports failures", async () => {
+  test("gives auth env and a context whose waitUntil reports failures", async () => {
     const { server, reports } = watching();
     const handle = createHttpHandler(server, {
       auth: (_, env: Bindings, execution) => {
@@ -116,7 +116,7 @@ describe.each(["modern", "legacy"] as const)("over HTTP without a platform (%s)"
     await expect.poll(() => reports).toContain("(waitUntil) Error: the work of auth with the binding");
   });
 
-  test("auth and hooks get the context that was passed to the handler", async () => {
+  test("gives auth and hooks the context that was passed to it", async () => {
     const { server, release } = watching();
     const works: Promise<unknown>[] = [];
     const context = { props: { user: "alice" }, waitUntil: (work: Promise<unknown>) => void works.push(work) };

@@ -78,7 +78,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     );
   });
 
-  test("a prompt asks in the same way", async () => {
+  test("a prompt can ask in the same way", async () => {
     const peer = await openPeer(newServer(), version, able);
     const { result } = await converse(peer, "prompts/get", { name: "book", arguments: { city: "Oslo" } });
     const text = `Oslo: ${JSON.stringify(ada)} chose Oslo`;
@@ -140,7 +140,7 @@ test.each(LEGACY_VERSIONS)("in %s roots are requested on the stream of the call"
 });
 
 test.each(LEGACY_VERSIONS)(
-  "in %s a client that cannot answer gets an error result, and nothing is asked",
+  "in %s a client that cannot answer gets an error result and is not asked",
   async (version) => {
     const peer = await openPeer(newServer(), version);
     const result = resultOf(await peer.request("tools/call", { name: "book", arguments: { city: "Oslo" } }));
@@ -149,7 +149,7 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-test.each(["2025-06-18", "2025-11-25"])("in %s a handler that always asks again ends", async (version) => {
+test.each(["2025-06-18", "2025-11-25"])("in %s a handler that asks in every round fails", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, () => inputRequired({ who: NAME }));
   const peer = await openPeer(server, version, able);
   expect(resultOf(await peer.request("tools/call", { name: "ask", arguments: {} })).isError).toBe(true);
@@ -172,7 +172,7 @@ describe("requestState in 2026-07-28", () => {
     expect(error.message).toContain("requestState");
   }
 
-  test("the result asks by key, in the form of the version, and seals the state", async () => {
+  test("is returned sealed, with the questions by key in the form of the version", async () => {
     const { first, requestState } = await begin();
     expect(first).toMatchObject({
       resultType: "input_required",
@@ -191,7 +191,7 @@ describe("requestState in 2026-07-28", () => {
     expect(Object.hasOwn(first, "content")).toBe(false);
   });
 
-  test("any changed character is -32602", async () => {
+  test("is rejected with -32602 if any character is changed", async () => {
     const { peer, requestState } = await begin();
     for (const place of [0, 1, 5, 20, Math.floor(requestState.length / 2), requestState.length - 1]) {
       const other = requestState[place] === "A" ? "B" : "A";
@@ -200,7 +200,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("a truncated, extended, empty or invented state is -32602", async () => {
+  test("is rejected with -32602 if it is truncated, extended, empty or invented", async () => {
     const { peer, requestState } = await begin();
     for (const state of [
       requestState.slice(0, -1),
@@ -214,7 +214,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("a state that is not a string is -32602", async () => {
+  test("is rejected with -32602 if it is not a string", async () => {
     const { peer } = await begin();
     for (const requestState of [1, null, {}]) {
       const error = errorOf(await peer.request("tools/call", { ...params, requestState }, undefined, { bad: true }));
@@ -222,13 +222,13 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("a state for another tool, or a prompt of the same name, is -32602", async () => {
+  test("is rejected with -32602 for another tool, or for a prompt of the same name", async () => {
     const { peer, requestState } = await begin();
     await refused(peer, { ...params, name: "other", inputResponses, requestState });
     await refused(peer, { name: "book", arguments: { city: "Oslo" }, inputResponses, requestState }, "prompts/get");
   });
 
-  test("a state with other arguments is -32602", async () => {
+  test("is rejected with -32602 with other arguments", async () => {
     const { peer, requestState } = await begin();
     for (const args of [
       { city: "Rome", days: 2 },
@@ -240,7 +240,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("the same arguments in another order are the same request", async () => {
+  test("is accepted with the same arguments in another order", async () => {
     const { peer, requestState } = await begin();
     const again = { name: "book", arguments: { days: 2, city: "Oslo" }, inputResponses, requestState };
     expect(resultOf(await peer.request("tools/call", again)).content).toMatchObject([
@@ -248,13 +248,13 @@ describe("requestState in 2026-07-28", () => {
     ]);
   });
 
-  test("a state is -32602 after an hour", async () => {
+  test("is rejected with -32602 after an hour", async () => {
     const { peer, requestState } = await begin();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61 * 60_000 });
     await refused(peer, { ...params, inputResponses, requestState });
   });
 
-  test("a repeated request without the answer is asked again", async () => {
+  test("is repeated without the answer, and the question is asked again", async () => {
     const { peer, requestState } = await begin();
     for (const responses of [{}, { someone: ada }]) {
       const again = resultOf(await peer.request("tools/call", { ...params, inputResponses: responses, requestState }));
@@ -262,7 +262,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("a question that needs an undeclared capability is refused with -32021, which names the missing capabilities", async () => {
+  test("is not returned for a question that needs an undeclared capability: -32021 names the missing capabilities", async () => {
     const url: Question = {
       method: "elicitation/create",
       params: { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" },
@@ -301,7 +301,7 @@ test.each(["2025-06-18", "2025-11-25"])(
   },
 );
 
-test("if one of several questions fails, the others are cancelled", async () => {
+test("if one of several questions fails, the other questions are cancelled", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.tool("ask", {}, () => inputRequired({ who: NAME, where: ROOTS }));
   const onRequest = ({ method }: { method: string }) => {
@@ -315,7 +315,7 @@ test("if one of several questions fails, the others are cancelled", async () => 
   await expect.poll(() => peer.notifications).toMatchObject([cancelled]);
 });
 
-test("if one of several questions cannot be asked, none is sent", async () => {
+test("if one of several questions cannot be asked, no question is sent", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   const messages = [{ role: "user", content: { type: "text", text: "hi" } }];
   const sample: Question = { method: "sampling/createMessage", params: { messages, maxTokens: 0 } };
@@ -326,7 +326,7 @@ test("if one of several questions cannot be asked, none is sent", async () => {
   expect(peer.questions).toEqual([]);
 });
 
-test("answers that are not objects are -32602 before the handler runs", async () => {
+test("answers that are not objects are rejected with -32602 before the handler runs", async () => {
   const peer = await openPeer(newServer(), MODERN_VERSION, able);
   const params = { name: "book", arguments: { city: "Oslo" }, inputResponses: { who: "Ada" } };
   const refused = await peer.request("tools/call", params, undefined, { bad: true });

@@ -65,23 +65,23 @@ function addHeld(server: McpServer) {
   return held;
 }
 
-describe("server information", () => {
-  test.each(ALL_VERSIONS)("%s: a server without instructions sends none", async (version) => {
+describe("the server information", () => {
+  test.each(ALL_VERSIONS)("has no instructions in %s if the server has none", async (version) => {
     const peer = await openPeer(createServer(), version);
     const result = resultOf(peer.initialized ?? (await peer.request("server/discover")));
     expect(result).not.toHaveProperty("instructions");
   });
 
-  test("a server without a name or a version is refused at construction", () => {
+  test("must have a name and a version: otherwise the constructor throws", () => {
     const make = (options: object) => () => new McpServer(options as { name: string; version: string });
     expect(make({ name: "x" })).toThrow("version");
     expect(make({ version: "1" })).toThrow("name");
   });
 });
 
-describe("capabilities", () => {
+describe("a capability", () => {
   test.each(ALL_VERSIONS)(
-    "%s: a declared capability without definitions gives an empty list; an undeclared one is an unknown method",
+    "gives an empty list in %s if it is declared without definitions; a method of an undeclared one is unknown",
     async (version) => {
       const declared = new McpServer({
         name: "lifecycle",
@@ -107,7 +107,7 @@ describe("capabilities", () => {
   const complete = { a: () => ["x"] };
 
   test.each(ALL_VERSIONS)(
-    "%s: each capability follows from the definitions, if the version has it",
+    "follows from the definitions in %s, if the version has this capability at all",
     async (version) => {
       const completions = version === "2024-11-05" ? {} : { completions: {} };
       const bare = () => new McpServer({ name: "c2", version: "1.0.0" });
@@ -126,7 +126,7 @@ describe("capabilities", () => {
     },
   );
 
-  test.each(ALL_VERSIONS)("%s: methods of undeclared capabilities are -32601", async (version) => {
+  test.each(ALL_VERSIONS)("makes its methods fail with -32601 in %s if it is undeclared", async (version) => {
     const peer = await openPeer(new McpServer({ name: "c2", version: "1.0.0" }), version);
     for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]) {
       expect(errorOf(await peer.request(method)).code).toBe(-32601);
@@ -134,7 +134,7 @@ describe("capabilities", () => {
   });
 
   test.each(ALL_VERSIONS)(
-    "%s: a member of the option overrides the derived one, undefined removes it",
+    "takes precedence in %s if the server option sets it to a value, and undefined removes it",
     async (version) => {
       const server = createServer({ capabilities: { tools: { listChanged: false }, logging: undefined } });
       expect(await declaredBy(server, version)).toEqual({ tools: { listChanged: false } });
@@ -142,7 +142,7 @@ describe("capabilities", () => {
   );
 });
 
-test.each(LEGACY_VERSIONS)("%s: a capability that the client declares as false counts as missing", async (version) => {
+test.each(LEGACY_VERSIONS)("in %s a capability that the client declares as false is missing", async (version) => {
   const server = createServer();
   server.tool("able", {}, (_, ctx) => JSON.stringify([ctx.client.can("roots"), ctx.client.can("roots.listChanged")]));
   for (const listChanged of [true, false]) {
@@ -159,7 +159,7 @@ describe("initialize", () => {
     ["capabilities", { protocolVersion: "2025-11-25", clientInfo: CLIENT.clientInfo }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {} }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } }],
-  ])("without a valid %s is -32602 naming it, and can be repeated", async (field, params) => {
+  ])("is rejected with -32602 without a valid %s, naming it (%#), and can be repeated", async (field, params) => {
     const peer = await openLoose(createServer(), "2025-11-25", false);
     const error = errorOf(await peer.request("initialize", params, undefined, { bad: true }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(field) });
@@ -167,7 +167,7 @@ describe("initialize", () => {
     expect(resultOf(again).protocolVersion).toBe("2025-06-18");
   });
 
-  test("a refused second one changes nothing: client and version of the first one remain", async () => {
+  test("has no effect if it is refused as the second one: client and version of the first one stay", async () => {
     const server = createServer();
     server.tool("who", {}, (_, ctx) => `${ctx.client.info?.name} ${ctx.client.protocolVersion}`);
     const peer = await openLoose(server, "2025-03-26");
@@ -177,7 +177,7 @@ describe("initialize", () => {
     expect(result.content).toEqual([{ type: "text", text: "peer 2025-03-26" }]);
   });
 
-  test("a request that a hook refused can be repeated, and only then is the client known", async () => {
+  test("can be repeated if a hook refused it, and only then does the server store the client", async () => {
     let isOpen = false;
     const around: AroundHook[] = [
       async ({ method }, next) => {
@@ -197,7 +197,7 @@ describe("initialize", () => {
     expect(result.content).toEqual([{ type: "text", text: "late 2025-03-26" }]);
   });
 
-  test("an unknown version is answered with the newest served legacy version", async () => {
+  test("returns the newest served legacy version for an unknown version", async () => {
     const server = createServer({ protocolVersions: ["2026-07-28", "2024-11-05", "2025-03-26"] });
     const peer = await openLoose(server, "2025-03-26", false);
     const answer = await peer.request("initialize", { ...CLIENT, protocolVersion: "2025-11-25" });
@@ -207,7 +207,7 @@ describe("initialize", () => {
 
 describe("ping", () => {
   test.each(LEGACY_VERSIONS)(
-    "%s: is answered with {} between initialize and initialized, with and without params",
+    "returns {} in %s between initialize and initialized, with and without params",
     async (version) => {
       const peer = await openPeer(createServer(), version, { handshake: false });
       await peer.request("initialize", { ...CLIENT, protocolVersion: version });
@@ -216,22 +216,22 @@ describe("ping", () => {
     },
   );
 
-  test("before any initialize it is answered with {} and needs no client", async () => {
+  test("returns {} before initialize, without knowing the client", async () => {
     const peer = await openLoose(createServer(), "2025-11-25", false);
     peer.send({ jsonrpc: "2.0", id: 0, method: "ping" });
     expect(await answerTo(peer, 0)).toEqual({ jsonrpc: "2.0", id: 0, result: {} });
   });
 });
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
+describe.each(ALL_VERSIONS)("requests and notifications in %s", (version) => {
   test.each([
     ["params that are an array", { method: "notifications/none", params: [] }],
-    ["params that are text", { method: "notifications/none", params: "x" }],
+    ["params that are a string", { method: "notifications/none", params: "x" }],
     ["initialized with params that are an array", { method: "notifications/initialized", params: [] }],
     ["cancelled without params", { method: "notifications/cancelled" }],
     ["the name of a request", { method: "tools/list", params: paramsOf(version) }],
     ["an unknown name without the prefix", { method: "none/such" }],
-  ])("a notification with %s is not answered", async (_, message) => {
+  ])("a notification with %s gets no response", async (_, message) => {
     const peer = await openLoose(createServer(), version);
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", ...message });
@@ -241,7 +241,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(peer.received.slice(before)).toMatchObject([{ id: "after", result: {} }]);
   });
 
-  test("a custom notification whose handler throws is reported and not answered", async () => {
+  test("a custom notification whose handler throws is reported and gets no response", async () => {
     const server = createServer().notification("example.com/heard", () => {
       throw new Error("deaf");
     });
@@ -254,10 +254,10 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
   });
 
   test.each([
-    ["params as text", { params: "x" }],
-    ["params null", { params: null }],
-    ["no 2.0", { jsonrpc: "1.0" }],
-  ])("a request with %s is -32600 with its id, and the next one is served", async (_, fields) => {
+    ["a string as params", { params: "x" }],
+    ["null as params", { params: null }],
+    ["another version of JSON-RPC", { jsonrpc: "1.0" }],
+  ])("a request with %s is rejected with -32600 and its id, and the next request is served", async (_, fields) => {
     const peer = await openLoose(createServer(), version);
     peer.send({ jsonrpc: "2.0", id: "bad", method: "tools/list", ...fields });
     peer.send({ jsonrpc: "2.0", id: "good", method: "tools/list", params: paramsOf(version) });
@@ -266,7 +266,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.problems.splice(0);
   });
 
-  test.each([{}, [], true, 2 ** 60])("the id %j is refused without an id", async (id) => {
+  test.each([{}, [], true, 2 ** 60])("a request with the id %j is refused with an error without an id", async (id) => {
     const peer = await openLoose(createServer(), version);
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", id, method: "tools/list", params: paramsOf(version) });
@@ -292,19 +292,19 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(peer.received.filter((message) => (message as Json).id === "7")).toEqual([]);
   });
 
-  test("an id can be reused once its request was answered", async () => {
+  test("an id can be used again after its request has ended", async () => {
     const peer = await openLoose(createServer(), version);
     for (const _ of [1, 2])
       expect(await peer.request("tools/list", {}, undefined, { id: "x" })).toHaveProperty("result");
   });
 });
 
-describe.each(ALL_VERSIONS)("%s: an McpError is sent unchanged", (version) => {
+describe.each(ALL_VERSIONS)("an McpError in %s", (version) => {
   const thrown = (error: McpError) => () => {
     throw error;
   };
 
-  test("from prompts, resources and custom methods, whatever its data", async () => {
+  test("is sent unchanged from prompts, resources and custom methods, whatever its data", async () => {
     const server = createServer()
       .prompt("p", {}, thrown(new McpError(1, "from a prompt", [1, { two: null }])))
       .resource("a://b", { name: "b" }, thrown(new McpError(-31999, "from a resource", 0)))
@@ -329,7 +329,7 @@ describe.each(ALL_VERSIONS)("%s: an McpError is sent unchanged", (version) => {
 
 describe("the end of a connection", () => {
   test.each(ALL_VERSIONS)(
-    "%s: a lost transport aborts running handlers and leaves nothing pending",
+    "aborts running handlers and leaves nothing pending if the transport is lost (%s)",
     async (version) => {
       const server = createServer();
       const held = addHeld(server);
@@ -348,7 +348,7 @@ describe("the end of a connection", () => {
   );
 
   test.each(["close", "lost"])(
-    "%s: a pending question rejects with a typed error and no timer is left",
+    "rejects a pending question with a typed error and does not leave a timer (%s)",
     async (how) => {
       const server = createServer();
       const outcome = Promise.withResolvers<unknown>();
@@ -381,7 +381,7 @@ describe("the end of a connection", () => {
     },
   );
 
-  test("closing twice, and idle() after close, resolve", async () => {
+  test("resolves close() if it is called twice, and idle() after close()", async () => {
     const peer = await openPeer(createServer(), "2025-11-25");
     await peer.connection.close();
     await peer.connection.close();
@@ -389,15 +389,15 @@ describe("the end of a connection", () => {
   });
 });
 
-test("initialize that asks for a modern version is answered with the newest legacy one", async () => {
+test("initialize that requests a modern version returns the newest legacy one", async () => {
   const peer = await openLoose(createServer(), "2025-11-25", false);
   const params = { ...CLIENT, capabilities: {}, protocolVersion: MODERN_VERSION };
   peer.send({ jsonrpc: "2.0", id: "i", method: "initialize", params });
   expect(await answerTo(peer, "i")).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
 });
 
-describe("protocolVersions", () => {
-  test("undefined means all versions", async () => {
+describe("the option protocolVersions", () => {
+  test("means all versions if it is undefined", async () => {
     const server = new McpServer({ name: "h7", version: "1.0.0", protocolVersions: undefined } as unknown as Identity);
     for (const version of LEGACY_VERSIONS) {
       const peer = await openPeer(server, version);
@@ -407,19 +407,19 @@ describe("protocolVersions", () => {
     expect(await peer.request("server/discover")).toMatchObject({ result: { supportedVersions: [MODERN_VERSION] } });
   });
 
-  test.each([[[""]], [["latest"]], [["2025-11-25 "]]])("%j throws and lists the valid ones", (protocolVersions) => {
+  test.each([[[""]], [["latest"]], [["2025-11-25 "]]])("lists the valid versions for %j", (protocolVersions) => {
     expect(() => createServer({ protocolVersions })).toThrow(
       `${JSON.stringify(protocolVersions[0])}. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28`,
     );
   });
 
-  test("an empty list throws and lists the valid ones", () => {
+  test("causes an error with the valid versions if it is an empty list", () => {
     expect(() => createServer({ protocolVersions: [] })).toThrow(
       "protocolVersions is empty. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28",
     );
   });
 
-  test("without a modern version a modern request is -32022 with an empty list, naming the versions for initialize", async () => {
+  test("refuses modern requests with -32022 if it has no modern version, naming the versions for initialize", async () => {
     const peer = await openLoose(createServer({ protocolVersions: ["2025-11-25"] }), "2025-11-25", false);
     peer.send(modern("m", "tools/list"));
     expect(await answerTo(peer, "m")).toMatchObject({
@@ -431,7 +431,7 @@ describe("protocolVersions", () => {
     });
   });
 
-  test("without a legacy version a request without _meta is -32602 naming the missing field", async () => {
+  test("refuses requests without _meta with -32602 if it has no legacy version, naming the missing field", async () => {
     const peer = await openLoose(createServer({ protocolVersions: [MODERN_VERSION] }), MODERN_VERSION);
     peer.send({ jsonrpc: "2.0", id: "l", method: "tools/list" });
     const error = { code: -32602, message: expect.stringContaining(VERSION_FIELD) };
@@ -439,7 +439,7 @@ describe("protocolVersions", () => {
   });
 });
 
-test("initialize cannot be cancelled: it is answered", async () => {
+test("initialize cannot be cancelled", async () => {
   const server = createServer({
     around: [
       async (_, next) => {
@@ -455,7 +455,7 @@ test("initialize cannot be cancelled: it is answered", async () => {
   expect(await answerTo(peer, "init")).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
 });
 
-describe("modern errors over a connection", () => {
+describe("a modern request over a connection", () => {
   test.each([
     [VERSION_FIELD, { [CAPABILITIES_FIELD]: {} }],
     [VERSION_FIELD, { ...ENVELOPE, [VERSION_FIELD]: 20260728 }],
@@ -463,7 +463,7 @@ describe("modern errors over a connection", () => {
     [CAPABILITIES_FIELD, { [VERSION_FIELD]: MODERN_VERSION }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: [] }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: null }],
-  ])("a missing or invalid %s is -32602 naming it: %j", async (field, meta) => {
+  ])("is rejected with -32602 for a missing or invalid %s, naming it: %j", async (field, meta) => {
     const peer = await openLoose(createServer(), MODERN_VERSION);
     peer.send(modern("x", "tools/list", meta));
     expect(await answerTo(peer, "x")).toMatchObject({
@@ -471,7 +471,7 @@ describe("modern errors over a connection", () => {
     });
   });
 
-  test.each(["2025-11-25", "2026-07-27", ""])("the version %j per request is -32022", async (requested) => {
+  test.each(["2025-11-25", "2026-07-27", ""])("is rejected with -32022 for version %j", async (requested) => {
     const peer = await openLoose(createServer(), MODERN_VERSION);
     peer.send(modern("x", "server/discover", { ...ENVELOPE, [VERSION_FIELD]: requested }));
     const data = { supported: [MODERN_VERSION], requested };
@@ -480,7 +480,7 @@ describe("modern errors over a connection", () => {
 });
 
 describe("both eras on one connection", () => {
-  test("each sees its own client, level and results while the other runs", async () => {
+  test("have their own client, level and results while both run", async () => {
     const server = createServer();
     const held = addHeld(server);
     server.tool("who", {}, (_, ctx) => {
@@ -514,7 +514,7 @@ describe("both eras on one connection", () => {
     peer.oracle.problems.splice(0);
   });
 
-  test("a preceding modern request does not replace the handshake", async () => {
+  test("do not affect each other: a preceding modern request does not replace initialize", async () => {
     const peer = await openLoose(createServer(), "2025-06-18", false);
     peer.send(modern("m", "server/discover"));
     await answerTo(peer, "m");

@@ -21,8 +21,8 @@ async function post(limits: Partial<Limits>, body: string): Promise<number> {
   return response.status;
 }
 
-describe("limits", () => {
-  test("an undefined limit keeps its default", async () => {
+describe("a limit", () => {
+  test("keeps its default if it is undefined", async () => {
     const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`;
     const unset = { bodyBytesMax: undefined, bodyDepthMax: undefined } as unknown as Partial<Limits>;
     expect(await post(unset, ping)).toBe(200);
@@ -32,7 +32,7 @@ describe("limits", () => {
   });
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 2 ** 31])(
-    "%d is refused, naming the limit",
+    "is refused by name if it has the value %d",
     async (value) => {
       const limits = { batchMax: value };
       const invalid = expect.objectContaining({
@@ -51,7 +51,7 @@ describe("limits", () => {
 });
 
 test.each([Number.NaN, 0, 1.5, 2 ** 31])(
-  "a heartbeatMs of %d is refused, and on stdio there is none",
+  "a heartbeatMs of %d is refused, and stdio has no heartbeat",
   async (heartbeatMs) => {
     const handler = () => createHttpHandler(createServer(), { heartbeatMs, onError });
     expect(handler).toThrow(/^heartbeatMs is /);
@@ -72,14 +72,14 @@ test("an unknown limit is refused with the name of a similar one", () => {
   );
 });
 
-describe("the timeout of a tool", () => {
-  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])("%d ms is refused when it is defined", (timeoutMs) => {
+describe("a tool timeout", () => {
+  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])("cannot be defined as %d ms", (timeoutMs) => {
     expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(
       /Tool "slow": timeoutMs is .*; use 0 to 2,147,483,647 ms/,
     );
   });
 
-  test.each([0, Number.POSITIVE_INFINITY])("%d means no limit", async (timeoutMs) => {
+  test.each([0, Number.POSITIVE_INFINITY])("is off if it is %d", async (timeoutMs) => {
     const server = createServer().tool("slow", { timeoutMs }, async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return "done";
@@ -92,7 +92,7 @@ describe("the timeout of a tool", () => {
     }
   });
 
-  test.each([0, -1, 2 ** 31, Number.NaN, Infinity])("taskTtlMs of a tool is refused: %d", (taskTtlMs) => {
+  test.each([0, -1, 2 ** 31, Number.NaN, Infinity])("a tool with a taskTtlMs of %d is refused", (taskTtlMs) => {
     expect(() => createServer().tool("brief", { taskTtlMs }, () => "done")).toThrow(
       /Tool "brief": taskTtlMs is .*; use 1 to 2,147,483,647 ms/,
     );

@@ -54,7 +54,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
     },
   );
 
-  test("data is any JSON, logger is optional, and data without a JSON form is sent as text", async () => {
+  test("data is any JSON, logger is optional, and data that cannot be represented in JSON is sent as text", async () => {
     const data = [null, 0, "text", [1, [2]], { a: { b: true } }, false];
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       for (const value of [...data, undefined]) ctx.log("info", value);
@@ -90,7 +90,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
     expect([result.isError ?? false, result.content]).toEqual([false, [{ type: "text", text: "done" }]]);
   });
 
-  test("nothing follows the result", async () => {
+  test("no log message follows the result", async () => {
     let late: (() => void) | undefined;
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       late = () => ctx.log("emergency", "late");
@@ -123,7 +123,7 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
   });
 
   test.each(["verbose", "", "INFO", null, 3, undefined])(
-    "the level %j is -32602, and the previous one still applies",
+    "is rejected with -32602 for the level %j, and the previous level still applies",
     async (level) => {
       const peer = await openPeer(newServer(), version);
       resultOf(await peer.request("logging/setLevel", { level: "alert" }));
@@ -134,7 +134,7 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
     },
   );
 
-  test("the logging capability is declared", async () => {
+  test("is declared by the logging capability", async () => {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(peer.initialized ?? (await peer.request("ping")))).toMatchObject({ capabilities: { logging: {} } });
   });
@@ -148,20 +148,20 @@ describe("modern logging", () => {
     expect(logs(peer)).toHaveLength(1);
   });
 
-  test("an unknown level is -32602", async () => {
+  test("an unknown level is rejected with -32602", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     const params = { name: "each", arguments: {} };
     expect(errorOf(await peer.request("tools/call", params, { [LEVEL]: "loud" }, { bad: true })).code).toBe(-32602);
   });
 
-  test("logging/setLevel is -32601", async () => {
+  test("logging/setLevel is rejected with -32601", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     const error = errorOf(await peer.request("logging/setLevel", { level: "info" }, undefined, { bad: true }));
     expect(error.code).toBe(-32601);
   });
 });
 
-test("the same message twice is sent twice", async () => {
+test("a message that is logged twice is sent twice", async () => {
   const server = new McpServer({ name: "talker", version: "1.0.0" });
   const peer = await openPeer(server, "2025-11-25");
   await peer.request("logging/setLevel", { level: "info" });

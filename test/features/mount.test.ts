@@ -101,7 +101,7 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
     expect(errorOf(await peer.request("tools/call", { name: "m.math/add" })).code).toBe(-32602);
   });
 
-  test("mount: errors and hooks are those of the parent", async () => {
+  test("mount: errors go to the parent, and its hooks run", async () => {
     const heard: unknown[] = [];
     const hooks = (who: string) => ({
       around: [
@@ -122,7 +122,7 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
   });
 });
 
-describe("notifications", () => {
+describe("changes of definitions", () => {
   test.each(LEGACY_VERSIONS)("mount: in %s clients of the parent are notified of every change", async (version) => {
     const math = newMath();
     const parent = named("all").tool("own", {}, () => "");
@@ -156,7 +156,7 @@ describe("notifications", () => {
   });
 });
 
-describe("refused mounts", () => {
+describe("definitions that conflict", () => {
   test("mount: a name that is taken throws naming both servers, and nothing is mounted", async () => {
     const parent = named("all").prompt("math/explain", {}, () => "own");
     const mount = () => parent.mount(newMath(), { prefix: "math/" });
@@ -166,7 +166,7 @@ describe("refused mounts", () => {
     expect([await tools(peer), await listed(peer, "resources/list", "resources")]).toEqual([[], []]);
   });
 
-  test("mount: a later definition with a name that is taken above throws and changes neither server", async () => {
+  test("mount: a later definition with a name that the parent uses throws and changes neither server", async () => {
     const math = newMath();
     const parent = named("all")
       .tool("math/sub", {}, () => "own")
@@ -179,7 +179,7 @@ describe("refused mounts", () => {
     expect(await call(await openPeer(parent, MODERN_VERSION), "math/sub")).toBe("own");
   });
 
-  test("mount: two servers with the same URI or method", () => {
+  test("mount: two servers with the same URI or method cannot be mounted", () => {
     const taken = named("all").mount(newMath(), { prefix: "a/" });
     expect(() => taken.mount(newMath(), { prefix: "b/" })).toThrow(/"math:\/\/pi" of the mounted server/);
     const methods = named("all").method("m/example/double", () => ({}));
@@ -189,13 +189,13 @@ describe("refused mounts", () => {
     expect(methods[REGISTRY].tools.size).toBe(0);
   });
 
-  test("mount: a name that is invalid with its prefix", () => {
+  test("mount: a name that is invalid with its prefix is refused", () => {
     expect(() => named("all").mount(newMath(), { prefix: "my math " })).toThrow(
       expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining("my math add") }),
     );
   });
 
-  test("mount: a server in itself, also through others", () => {
+  test("mount: a server cannot be mounted in itself, even through other servers", () => {
     const [one, two, three] = [named("one"), named("two"), named("three")];
     one.mount(two, { prefix: "2/" });
     two.mount(three, { prefix: "3/" });
@@ -225,7 +225,7 @@ test("mount: the resource provider of a mounted server is used if the parent has
   expect(await read()).toMatchObject([{ text: "own x://y" }]);
 });
 
-test("mount: a server without bindings can be mounted in one with bindings", () => {
+test("mount: a server without bindings can be mounted in a server with bindings", () => {
   const parent = new McpServer<{ readonly key: string }>({ name: "all", version: "1.0.0" });
   parent.mount(newMath(), { prefix: "math/" });
   expect(parent[REGISTRY].tools.size).toBe(1);

@@ -25,7 +25,7 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
     return block?.text;
   };
 
-  test("a call with a key runs once; one without runs each time", async () => {
+  test("a call with a key runs once, and a call without a key runs each time", async () => {
     const peer = await openPeer(createServer(), version);
     const call = (key?: string) =>
       text(peer.request("tools/call", { name: "count" }, key === undefined ? {} : { [IDEMPOTENCY_KEY]: key }));
@@ -38,7 +38,7 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
     ]);
   });
 
-  test.each(["", "k".repeat(257), 7, null])("a key of %j is refused before anything runs", async (key) => {
+  test.each(["", "k".repeat(257), 7, null])("a key of %j is refused before the tool runs", async (key) => {
     const peer = await openPeer(createServer(), version);
     const refused = await peer.request("tools/call", { name: "count" }, { [IDEMPOTENCY_KEY]: key });
     const field = `_meta.${IDEMPOTENCY_KEY}`;
@@ -53,8 +53,8 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
   });
 });
 
-describe("a tool declared once that asks, in 2026-07-28", () => {
-  /** Charges when it has its answer, and returns how often it did so. */
+describe("the requestState of a tool that is declared once and asks, in 2026-07-28", () => {
+  /** Charges when it has its answer, and returns the number of charges. */
   async function openShop() {
     let charged = 0;
     const server = new McpServer({ name: "once", version: "1.0.0" });
@@ -86,7 +86,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
   const accept = { pay: { action: "accept", content: { yes: true } } };
   const decline = { pay: { action: "decline" } };
 
-  test("a state is used once: repeating it returns the existing outcome, whatever the answers", async () => {
+  test("can be used once: repeating it returns the existing outcome, whatever the answers", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const shown = [accept, accept, decline].map((inputResponses) => ({ inputResponses, requestState }));
@@ -99,13 +99,13 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     expect(await Promise.all(both)).toEqual(["decline 2", "decline 2"]);
   });
 
-  test("so is a state that the author returned", async () => {
+  test("can be used once, even if the author returned it", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("explicit_once");
     for (let time = 0; time < 2; time += 1) expect(await text(call("explicit_once", { requestState }))).toBe("asked 1");
   });
 
-  test("a round that asks again returns the same state each time, and the call can continue with it", async () => {
+  test("is the same each time a round asks again, and the call can continue with it", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const silent = { inputResponses: {}, requestState };
@@ -117,7 +117,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     );
   });
 
-  test("a state presented with other arguments or for another tool is refused, and remains valid for its own", async () => {
+  test("is refused with other arguments or for another tool, and remains valid for its own", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const more = { inputResponses: accept, requestState };
@@ -131,7 +131,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     expect(await text(call("charge_once", more))).toBe("accept 1");
   });
 
-  test("without once a state can be repeated, and everything outside of steps runs again", async () => {
+  test("can be repeated if the tool is not declared once, and everything outside of steps runs again", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge");
     const more = { inputResponses: accept, requestState };
@@ -160,7 +160,7 @@ test("outcomes in memory are limited by number and by age; the oldest are droppe
   });
 });
 
-describe("a call that asks without a state, in memory", () => {
+describe("a call in memory that asks and is repeated without a state", () => {
   /** Presents a call whose runs return the given outcomes, one after the other. */
   function openCall(...says: readonly object[]) {
     const keep = outcomesInMemory();
@@ -186,7 +186,7 @@ describe("a call that asks without a state, in memory", () => {
     expect(await present("d")).toEqual(done);
   });
 
-  test("continues only with the state that it returned last", async () => {
+  test("continues only with the last state that it returned", async () => {
     const { present, runs } = openCall(asks("one"), asks("two"), done);
     await present();
     for (const [answers, state] of [
@@ -201,7 +201,7 @@ describe("a call that asks without a state, in memory", () => {
     expect(runs).toEqual(["first", "a", "c"]);
   });
 
-  test("answers presented at the same time are one round", async () => {
+  test("treats answers presented at the same time as one round", async () => {
     const { present, runs } = openCall(asks(), done);
     await present();
     expect(await Promise.all([present("a"), present("b")])).toEqual([done, done]);
@@ -214,7 +214,7 @@ describe("a call that asks without a state, in memory", () => {
     expect(runs).toHaveLength(64);
   });
 
-  test("an expired state returns the existing outcome and runs nothing", async () => {
+  test("returns the existing outcome for an expired state and does not run the tool", async () => {
     const { present, runs } = openCall(asks("one"), { error: {} }, done);
     await present();
     expect(await present("a", { state: "one", isExpired: true })).toEqual({ error: {} });
@@ -224,7 +224,7 @@ describe("a call that asks without a state, in memory", () => {
   });
 });
 
-test("what a call threw is not revealed to later requests for it", async () => {
+test("an error that a call threw is not revealed to later requests for its outcome", async () => {
   const registry = createServer()[REGISTRY];
   const params = { name: "count", _meta: { [IDEMPOTENCY_KEY]: "a" } };
   const present = (work: () => Promise<Json>) => {

@@ -31,14 +31,14 @@ function expectRefused(define: () => unknown, name: string, ...says: readonly st
 /** Options as a program without types would pass them. */
 const untyped = (options: object) => options as never;
 
-describe("an option that does not exist is refused, naming a similar one", () => {
+describe("the error for an option that does not exist", () => {
   test.each([
     ["pagesize", "pageSize"],
     ["onSubscribed", "onSubscribe"],
     ["cacheHint", "cacheHints"],
     ["instruction", "instructions"],
     ["protocolVersion", "protocolVersions"],
-  ])("%s of new McpServer()", (name, similar) => {
+  ])("names the unknown option %s of new McpServer() and a similar one", (name, similar) => {
     expectRefused(() => new McpServer(untyped({ ...IDENTITY, [name]: 1 })), name, "new McpServer()", `"${similar}"?`);
   });
 
@@ -47,13 +47,13 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     ["timeoutMS", "timeoutMs"],
     ["descripton", "description"],
     ["annotation", "annotations"],
-  ])("%s of a tool", (name, similar) => {
+  ])("names the unknown option %s of a tool and a similar one", (name, similar) => {
     const says = ['Tool "t"', `"${similar}"?`];
     expectRefused(() => new McpServer(IDENTITY).tool("t", untyped({ [name]: 1 }), answer), name, ...says);
     expectRefused(() => defineTool("t", untyped({ [name]: 1 }), answer), name, ...says);
   });
 
-  test("of a prompt, a resource and a resource template", () => {
+  test("is thrown for a prompt, a resource and a resource template", () => {
     const server = () => new McpServer(IDENTITY);
     const [argument, mime, completer] = [{ argument: [] }, { mimetype: "text/plain" }, { completes: {} }].map(untyped);
     expectRefused(() => server().prompt("p", argument ?? {}, answer), "argument", 'Prompt "p"', '"arguments"?');
@@ -70,7 +70,7 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     expectRefused(() => defineResourceTemplate("a:{b}", untyped({ size: 1 }), answer), "size", template);
   });
 
-  test("of a caching hint and of its method", () => {
+  test("is thrown for a caching hint, and for the name of its method", () => {
     const hinted = (cacheHints: object) => () => new McpServer(untyped({ ...IDENTITY, cacheHints }));
     expectRefused(hinted({ "tools/lists": {} }), "tools/lists", '"tools/list"?');
     expectRefused(hinted({ "tools/list": { ttl: 1 } }), "ttl", '"ttlMs"?');
@@ -81,7 +81,7 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     );
   });
 
-  test("of a definition in a list, with its index", () => {
+  test("has the index of a definition in a list", () => {
     const tool = { kind: "tool", name: "t", options: untyped({ outputSchema: {} }), handler: answer } as const;
     const define = () => new McpServer({ ...IDENTITY, tools: [tool] });
     expectRefused(define, "outputSchema", "tools[0] of new McpServer", '"output"?');

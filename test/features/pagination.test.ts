@@ -58,26 +58,26 @@ async function pages(peer: Peer, list: List): Promise<string[][]> {
   return all;
 }
 
-describe.each(ALL_VERSIONS)("pages in %s", (version) => {
-  describe.each(LISTS)("of $method", (list) => {
-    test("without pageSize everything comes at once, without nextCursor", async () => {
+describe.each(ALL_VERSIONS)("lists in %s", (version) => {
+  describe.each(LISTS)("$method", (list) => {
+    test("returns everything at once without nextCursor if there is no pageSize", async () => {
       const { keys, hasCursor } = await page(await openPeer(newServer(120), version), list);
       expect([keys.length, hasCursor]).toEqual([120, false]);
     });
 
-    test("with pageSize each page has at most that many, and all come in order", async () => {
+    test("returns at most pageSize entries per page, and all entries in order", async () => {
       const whole = (await page(await openPeer(newServer(7), version), list)).keys;
       const all = await pages(await openPeer(newServer(7, 3), version), list);
       expect(all.map(({ length }) => length)).toEqual([3, 3, 1]);
       expect(all.flat()).toEqual(whole);
     });
 
-    test.each([1, 2, 4])("an exact multiple of %i has no empty last page", async (pageSize) => {
+    test.each([1, 2, 4])("returns no empty last page for an exact multiple of %i", async (pageSize) => {
       const all = await pages(await openPeer(newServer(4, pageSize), version), list);
       expect(all.map(({ length }) => length)).toEqual(Array.from({ length: 4 / pageSize }, () => pageSize));
     });
 
-    test("garbage, empty, negative, out of range: -32602", async () => {
+    test("rejects a cursor that is garbage, empty, negative or out of range with -32602", async () => {
       const peer = await openPeer(newServer(4, 2), version);
       for (const cursor of ["garbage", "", "-1", "99999", "%", btoa("99"), btoa('["tools/list","none"]')]) {
         const error = errorOf(await peer.request(list.method, { cursor }));
@@ -89,7 +89,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       }
     });
 
-    test("a cursor of another list is -32602", async () => {
+    test("rejects a cursor of another list with -32602", async () => {
       const peer = await openPeer(newServer(4, 2), version);
       const { nextCursor } = await page(peer, list);
       for (const other of LISTS.filter(({ method }) => method !== list.method)) {
@@ -97,14 +97,14 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       }
     });
 
-    test("a cursor works on another instance of the server", async () => {
+    test("accepts a cursor on another instance of the server", async () => {
       const { nextCursor } = await page(await openPeer(newServer(4, 2), version), list);
       const elsewhere = await openPeer(newServer(4, 2), version);
       const whole = (await page(await openPeer(newServer(4), version), list)).keys;
       expect((await page(elsewhere, list, nextCursor)).keys).toEqual(whole.slice(2));
     });
 
-    test("an entry added between pages causes neither repeats nor gaps", async () => {
+    test("repeats and omits no entry when an entry is added between pages", async () => {
       const server = newServer(4, 2);
       const peer = await openPeer(server, version);
       const first = await page(peer, list);
@@ -118,7 +118,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
     });
   });
 
-  test("resources listed by a provider are paged with the others", async () => {
+  test("resources of a provider are paged together with the other resources", async () => {
     const server = newServer(1, 2).resourceProvider({
       list: () => ["a:1", "a:2", "a:3"].map((uri) => ({ uri })),
       read: () => "x",
@@ -130,6 +130,6 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
   });
 });
 
-test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("the pageSize %d throws when defined", (pageSize) => {
+test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("a pageSize of %d throws when defined", (pageSize) => {
   expect(() => new McpServer({ name: "a", version: "1", pageSize })).toThrow(/pageSize/);
 });

@@ -44,7 +44,7 @@ export interface RequestHow {
   readonly id?: string | number;
   /** The message is intentionally invalid, so the oracle does not judge it. */
   readonly bad?: boolean;
-  /** Milliseconds to wait for the answer. @default 5000 */
+  /** How long to wait for the response, in milliseconds. @default 5000 */
   readonly timeoutMs?: number;
 }
 
@@ -52,22 +52,22 @@ export interface Peer {
   readonly version: string;
   readonly oracle: WireOracle;
   readonly connection: Connection;
-  /** The answer to `initialize`; undefined in the modern version or without a handshake. */
+  /** The response to `initialize`; undefined in the modern version or without a handshake. */
   readonly initialized: Response | undefined;
   /** Notifications received so far, in order. */
   readonly notifications: readonly JSONRPCMessageWithMethod[];
   /** Questions received so far, in order. */
   readonly questions: readonly JSONRPCRequest[];
-  /** Every message received so far, in order, answers included. */
+  /** Every message received so far, in order, including responses. */
   readonly received: readonly unknown[];
-  /** Errors that the kit reported if the server has no `onError` of its own. */
+  /** Errors that the kit reported if the server has no `onError`. */
   readonly reports: readonly unknown[];
-  /** Sends a request and waits for its answer, a result or an error. `meta` is merged into `params._meta`. */
+  /** Sends a request and waits for its response, a result or an error. `meta` is merged into `params._meta`. */
   request(method: string, params?: Json, meta?: Json, how?: RequestHow): Promise<Response>;
   notify(method: string, params?: Json): void;
   /** Sends anything unchanged. The oracle tracks it without judging. */
   send(raw: unknown): void;
-  /** Closes the connection. Requests without an answer reject. */
+  /** Closes the connection. Requests without a response reject. */
   close(): Promise<void>;
 }
 
@@ -202,13 +202,13 @@ export async function closePeers(): Promise<void> {
   for (const peer of peers) peer.oracle.expectClean();
 }
 
-/** Returns the result of an answer. @throws {Error} with the error if the answer is one. */
+/** Returns the result of a response. @throws {Error} with the error if the response is an error. */
 export function resultOf(response: Response): Json {
   if ("result" in response) return response.result;
   throw new Error(`Not a result: ${JSON.stringify(response.error)}`);
 }
 
-/** Returns the error of an answer. @throws {Error} with the result if the answer is not an error. */
+/** Returns the error of a response. @throws {Error} with the result if the response is not an error. */
 export function errorOf(response: Response): { code: number; message: string; data?: unknown } {
   if ("error" in response) return response.error;
   throw new Error(`Not an error: ${JSON.stringify(response.result)}`);

@@ -24,19 +24,19 @@ async function pingIn(version: string, options: PeerOptions = {}) {
 }
 
 describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
-  test("pings the client of the call, whatever it has declared, and resolves when it answers", async () => {
+  test("pings the client of the call, whatever it has declared, and resolves when the client responds", async () => {
     const { peer, text } = await pingIn(version, { onRequest: () => ({}) });
     expect([text, peer.questions.map(({ method }) => method)]).toEqual(["yes", ["ping"]]);
   });
 
-  test("an error answer is a typed error with its code", async () => {
+  test("rejects with a typed error and the client's code if the client responds with an error", async () => {
     const onRequest = () => {
       throw new Error("busy");
     };
     expect((await pingIn(version, { onRequest })).text).toBe('{"reason":"refused","code":-32603}');
   });
 
-  test("no answer in time is a typed error, and the ping is cancelled", async () => {
+  test("rejects with a typed error if no response comes in time, and the ping is cancelled", async () => {
     const { peer, text } = await pingIn(version, { limits: { askTimeoutMs: 20 } });
     await settle(peer);
     expect(text).toBe('{"reason":"timeout"}');
@@ -45,7 +45,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
     ]);
   });
 
-  test("a cancelled call stops waiting", async () => {
+  test("stops waiting when its call is cancelled", async () => {
     const met: unknown[] = [];
     const peer = await openPeer(newServer(met), version, {
       onRequest: () => {

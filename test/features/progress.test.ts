@@ -4,7 +4,7 @@ import { ALL_VERSIONS, closePeers, type Json, openPeer, resultOf, settle } from 
 
 afterEach(closePeers);
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("progress in %s", (version) => {
   async function run(work: (ctx: HandlerContext) => unknown, meta?: Json) {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
@@ -18,30 +18,30 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     return { peer, result, params };
   }
 
-  test.each([7, 0, -1, "token", "0", "", "a/b c"])("progress carries the token %j unchanged", async (token) => {
+  test.each([7, 0, -1, "token", "0", "", "a/b c"])("carries the token %j unchanged", async (token) => {
     const { params } = await run((ctx) => ctx.progress(1), { progressToken: token });
     expect(params).toEqual([{ progressToken: token, progress: 1 }]);
   });
 
-  test("progress is a notification of its own method", async () => {
+  test("is a notification of the method notifications/progress", async () => {
     const { peer } = await run((ctx) => ctx.progress(1), { progressToken: 1 });
     expect(peer.notifications).toEqual([
       { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 } },
     ]);
   });
 
-  test("total is sent with the value", async () => {
+  test("has the total that was given with the value", async () => {
     const { params } = await run((ctx) => ctx.progress(1, { total: 4 }), { progressToken: 1 });
     expect(params).toEqual([{ progressToken: 1, progress: 1, total: 4 }]);
   });
 
-  test("the message is sent, but not to 2024-11-05", async () => {
+  test("has the given message, but not in 2024-11-05", async () => {
     const { params } = await run((ctx) => ctx.progress(1, { total: 4, message: "first" }), { progressToken: 1 });
     const message = version === "2024-11-05" ? {} : { message: "first" };
     expect(params).toEqual([{ progressToken: 1, progress: 1, total: 4, ...message }]);
   });
 
-  test("values may be fractions and start below zero", async () => {
+  test("may have fractions and values below zero", async () => {
     const { params } = await run(
       (ctx) => {
         for (const value of [-1.5, 0, 0.25]) ctx.progress(value);
@@ -57,7 +57,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     [Number.NEGATIVE_INFINITY, undefined],
     [1, Number.NaN],
     [1, Number.POSITIVE_INFINITY],
-  ])("a value of %d with a total of %d is refused and not sent", async (value, total) => {
+  ])("is refused and not sent with the value %d and the total %d", async (value, total) => {
     let thrown: unknown;
     const { params, result } = await run(
       (ctx) => {
@@ -74,7 +74,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(result.isError).not.toBe(true);
   });
 
-  test("NaN is refused without a token too", async () => {
+  test("is refused with the value NaN even without a token", async () => {
     let thrown: unknown;
     await run((ctx) => {
       try {
@@ -86,7 +86,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(thrown).toMatchObject({ code: "progress-invalid" });
   });
 
-  test("two concurrent calls have their own tokens and values", async () => {
+  test("has its own tokens and values in each of two concurrent calls", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       for (const value of [1, 2]) {
@@ -104,13 +104,13 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.notifications).toHaveLength(4);
   });
 
-  test("without a token nothing is sent", async () => {
+  test("is not sent without a token", async () => {
     const { peer, result } = await run((ctx) => ctx.progress(1, { total: 2, message: "m" }));
     expect(peer.notifications).toEqual([]);
     expect(result.content).toEqual([{ type: "text", text: "done" }]);
   });
 
-  test("a token that is neither a string nor an integer is not used", async () => {
+  test("is not sent if the token is neither a string nor an integer", async () => {
     for (const progressToken of [null, true, {}, ["x"], 1.5, -0.5]) {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       server.tool("t", {}, (_, ctx) => ctx.progress(1));
@@ -120,7 +120,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     }
   });
 
-  test("values that do not increase are not sent", async () => {
+  test("is not sent if its value does not increase", async () => {
     const { params } = await run(
       (ctx) => {
         for (const value of [1, 1, 0, 2, 1.5, 2, 2.5]) ctx.progress(value);
@@ -130,12 +130,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(params.map((each) => each?.progress)).toEqual([1, 2, 2.5]);
   });
 
-  test("a first value of 0 is sent", async () => {
+  test("is sent if its first value is 0", async () => {
     const { params } = await run((ctx) => ctx.progress(0), { progressToken: 1 });
     expect(params.map((each) => each?.progress)).toEqual([0]);
   });
 
-  test("every progress arrives before the result", async () => {
+  test("arrives before the result", async () => {
     const { peer } = await run(
       (ctx) => {
         for (let value = 1; value <= 20; value += 1) ctx.progress(value);
@@ -146,7 +146,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(kinds).toEqual([...Array(20).fill("progress"), "result"]);
   });
 
-  test("nothing follows the result", async () => {
+  test("is not sent after the result", async () => {
     let kept: HandlerContext | undefined;
     const { peer } = await run(
       (ctx) => {
@@ -161,7 +161,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.received).toHaveLength(before);
   });
 
-  test("nothing follows an error result", async () => {
+  test("is not sent after an error result", async () => {
     let kept: HandlerContext | undefined;
     const { peer, result } = await (async () => {
       const server = new McpServer({ name: "s", version: "1.0.0", onError: () => {} });
@@ -179,7 +179,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.notifications).toEqual([]);
   });
 
-  test("nothing follows the result of a tool that exceeded its timeout", async () => {
+  test("is not sent after the result of a tool that exceeded its timeout", async () => {
     let kept: HandlerContext | undefined;
     const server = new McpServer({ name: "s", version: "1.0.0", onError: () => {} });
     server.tool("t", { timeoutMs: 10 }, (_, ctx) => {

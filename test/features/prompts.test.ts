@@ -32,7 +32,7 @@ const text = (value: string) => ({ type: "text", text: value }) as const;
 describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
-  test.each([7, null, { a: 1 }, true])("an argument that is %j instead of a string is -32602", async (value) => {
+  test.each([7, null, { a: 1 }, true])("a value of %j for a string argument is rejected with -32602", async (value) => {
     const server = newServer().prompt("p", { arguments: [{ name: "text" }] }, ({ text }) => `got ${text}`);
     const params = { name: "p", arguments: { text: value } };
     expect(await fail(server, version, params, true)).toMatchObject({ code: -32602, data: { field: "arguments" } });
@@ -78,7 +78,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     ]);
   });
 
-  test("a schema gives the same entry: names, descriptions, required", async () => {
+  test("arguments given as a schema are listed with the same names, descriptions and required", async () => {
     const schema = z.object({
       code: z.string().describe("The code").meta({ title: "Code" }),
       language: z.string().optional().describe("Its language"),
@@ -103,7 +103,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     ]);
   });
 
-  test("a prompt defined in its own module or passed to the constructor is the same", async () => {
+  test("a prompt that is defined in its own module or passed to the constructor works like any other", async () => {
     const hello = definePrompt("hello", { description: "Greets" }, () => "hello");
     const listed = new McpServer({ name: "a", version: "1", prompts: [hello] });
     for (const server of [listed, newServer().add(hello)]) {
@@ -111,7 +111,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     }
   });
 
-  test("a missing required argument is -32602 naming it, from a list and from a schema", async () => {
+  test("a missing required argument is rejected with -32602 naming it, whether arguments are a list or a schema", async () => {
     const server = newServer()
       .prompt("list", { arguments: [{ name: "code", required: true }] }, () => "x")
       .prompt("schema", { arguments: z.object({ code: z.string() }) }, () => "x");
@@ -122,7 +122,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     }
   });
 
-  test("an unknown prompt is refused with -32602, and the error names it", async () => {
+  test("an unknown prompt is rejected with -32602, and the error names it", async () => {
     const server = newServer().prompt("known", {}, () => "x");
     const error = await fail(server, version, { name: "unknown-one" });
     expect(error.code).toBe(-32602);
@@ -142,7 +142,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "list")).toMatchObject({ messages: [{ content: text("true") }] });
   });
 
-  test("an invalid value is -32602 naming the argument, and the handler does not run", async () => {
+  test("an invalid value is rejected with -32602 naming the argument, and the handler does not run", async () => {
     let runs = 0;
     const server = newServer().prompt("p", { arguments: z.object({ size: z.enum(["s", "l"]) }) }, () => `${++runs}`);
     const misfit = await fail(server, version, { name: "p", arguments: { size: "xl" } });
@@ -154,7 +154,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(runs).toBe(0);
   });
 
-  test("a returned string is one user message, with the description of the prompt", async () => {
+  test("a returned string becomes one message of the user, with the description of the prompt", async () => {
     const server = newServer().prompt("p", { description: "Says" }, () => "hello");
     expect(await get(server, version, "p")).toMatchObject({
       description: "Says",
@@ -206,7 +206,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     else expect(contents[4]).toEqual(text("d: a:d"));
   });
 
-  test("a message with another role is -32603 and reported, and its text is not sent", async () => {
+  test("a message with another role causes -32603 and a report, and its text is not sent", async () => {
     const returned = [{ role: "system", content: "secret" }] as unknown as PromptReturn;
     const peer = await openPeer(
       newServer().prompt("p", {}, () => returned),
@@ -249,7 +249,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "p")).toMatchObject({ messages: [{ content: text("not found") }] });
   });
 
-  test("a handler may ask; if the client cannot answer, the handler gets a typed error", async () => {
+  test("a handler can ask; if the client cannot answer, the handler gets a typed error", async () => {
     const server = newServer().prompt("p", {}, async (_, ctx) => {
       try {
         return (await ctx.listRoots()).map(({ uri }) => uri).join();
@@ -261,8 +261,8 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   });
 });
 
-describe("invalid definitions", () => {
-  test("a duplicate or empty name or a missing handler throws, naming the prompt", () => {
+describe("a prompt definition", () => {
+  test("throws with a duplicate or empty name or without a handler, naming the prompt", () => {
     const server = newServer().prompt("twice", {}, () => "x");
     expect(() => server.prompt("twice", {}, () => "y")).toThrow(/twice/);
     expect(() => server.prompt("", {}, () => "y")).toThrow(expect.objectContaining({ code: "definition-invalid" }));
@@ -272,7 +272,7 @@ describe("invalid definitions", () => {
 });
 
 test.each(ALL_VERSIONS)(
-  "a missing required argument with the name of an inherited member is noticed in %s",
+  "a missing required argument named like an inherited member is noticed in %s",
   async (version) => {
     for (const name of ["constructor", "toString", "__proto__"]) {
       const server = newServer().prompt("p", { arguments: [{ name, required: true }] }, () => "text");

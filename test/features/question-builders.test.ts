@@ -1,4 +1,4 @@
-/** The functions that make the questions of `inputRequired`, and those that read their answers. */
+/** The functions that make the questions of `inputRequired`, and the functions that read their answers. */
 import { afterEach, expect, test } from "vitest";
 import {
   inputRequired,
@@ -65,7 +65,7 @@ test("a modern client gets both questions in one result, and the handler reads b
   expect(result.content).toEqual([{ type: "text", text: EXPECTED }]);
 });
 
-test("answers that are not a sampling result, no answer to a URL and no list of roots are refused with the reason", () => {
+test("an invalid sampling result, an invalid answer to a URL and an invalid list of roots are refused with the reason", () => {
   expect(() => readSampleResult({ role: "assistant" })).toThrow('it has no string "model"');
   expect(() => readElicitUrlResult({ action: "done" })).toThrow('its "action" is not accept, decline or cancel');
   expect(() => readRoots({ roots: [{ name: "no uri" }] })).toThrow(

@@ -1,8 +1,9 @@
-/** The answers to clients whose users cannot be asked: what the client lacks, and what its user can do. */
+/** Results for clients whose users cannot be asked: what the client lacks, and what its user can do. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type HandlerContext, McpServer, QuestionError } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { replay } from "../../src/worker/replay/index.ts";
+import type { ReplayPart } from "../../src/worker/services.ts";
 import { type Era, requestOf, standardHeaders } from "../http/messages.ts";
 import { ALL_VERSIONS, closePeers, type Json, MODERN_VERSION, openPeer } from "./peer.ts";
 
@@ -33,12 +34,12 @@ function createServer(ask: Ask): { server: McpServer; reports: unknown[] } {
   return { server, reports };
 }
 
-/** Everything that a person or a model reads of an answer. */
+/** Everything that a person or a model reads in a response. */
 const textOf = (answer: unknown) => JSON.stringify(answer);
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
+describe.each(ALL_VERSIONS)("in %s", (version) => {
   test.each(Object.entries(QUESTIONS))(
-    "a tool that asks for %s says what the client lacks, and what to do",
+    "the error of a tool that asks for %s contains what the client lacks and what to do",
     async (_, { ask, lacks }) => {
       const { server, reports } = createServer(ask);
       const peer = await openPeer(server, version);
@@ -60,7 +61,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ["resources/read", { uri: "ask://it" }],
     // In the modern version, only the three requests of the protocol can ask.
     ...(version === MODERN_VERSION ? [] : [["example.com/ask", {}] as const]),
-  ] as const)("%s says what the client lacks, and what to do", async (method, params) => {
+  ] as const)("the error of %s contains what the client lacks and what to do", async (method, params) => {
     const { server } = createServer((ctx) => ctx.elicit("Name?", FORM));
     const peer = await openPeer(server, version);
     const answer = await peer.request(method, params as Json);
@@ -79,7 +80,7 @@ test.each([
     { onRequest: () => ({ action: "maybe" }), judgeClient: false },
     "the client's answer was not valid",
   ],
-])("a tool whose question ends with %s says so", async (_, options, says) => {
+])("the error of a tool whose question ends with %s contains the reason", async (_, options, says) => {
   const { server } = createServer((ctx) => ctx.elicit("Name?", FORM));
   const peer = await openPeer(server, "2025-11-25", { capabilities: { elicitation: {} }, ...options });
   const answer = await peer.request("tools/call", { name: "ask", arguments: {} });
@@ -87,7 +88,7 @@ test.each([
   expect(textOf(answer)).toContain(says);
 });
 
-test("the text of an error that the author created reaches no client", async () => {
+test("the message of a QuestionError that the author created is not sent to clients", async () => {
   const { server } = createServer(() => {
     throw new QuestionError("refused", "the password is 1234");
   });
@@ -104,9 +105,9 @@ describe.each<readonly [string, Era, boolean, string]>([
   ["of the modern era, without replay", "modern", false, "questions cannot be asked over this connection"],
   ["of the modern era, with replay", "modern", true, "needs the client capability elicitation"],
 ])("over HTTP %s", (_, era, hasReplay, says) => {
-  test("a tool that asks says why it cannot", async () => {
+  test("the error of a tool that asks contains why it cannot ask", async () => {
     const { server } = createServer((ctx) => ctx.elicit("Name?", FORM));
-    const rounds = hasReplay ? { replay: replay().rounds } : {};
+    const rounds = hasReplay ? { replay: (replay() as ReplayPart).rounds } : {};
     const handle = createHttpHandler(server, { ...rounds, onError: () => undefined });
     const message = requestOf(era, "tools/call", { name: "ask", arguments: {} });
     const own = era === "modern" ? (standardHeaders(message) as Record<string, string>) : {};

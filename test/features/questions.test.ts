@@ -60,17 +60,17 @@ const sampling: ClientCapabilities = { sampling: {} };
 const elicitation: ClientCapabilities = { elicitation: {} };
 const ELICITING = ["2025-06-18", "2025-11-25"] as const;
 
-describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
+describe.each(LEGACY_VERSIONS)("listRoots in %s", (version) => {
   const list = (ctx: HandlerContext) => ctx.listRoots();
 
-  test("listRoots asks the client whose call is running", async () => {
+  test("asks the client whose call is running", async () => {
     const answer = { roots: [{ uri: "file:///a", name: "A" }, { uri: "file:///b" }] };
     const { value, questions } = await inTool(version, list, { capabilities: roots, onRequest: () => answer });
     expect(value).toEqual({ value: answer.roots });
     expect(questions).toMatchObject([{ method: "roots/list" }]);
   });
 
-  test("each of two clients is asked for its own roots", async () => {
+  test("asks each of two clients for its own roots", async () => {
     const uris = ["file:///one", "file:///two"];
     const values = await Promise.all(
       uris.map((uri) => inTool(version, list, { capabilities: roots, onRequest: () => ({ roots: [{ uri }] }) })),
@@ -78,13 +78,13 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     expect(values.map(({ value }) => value)).toEqual(uris.map((uri) => ({ value: [{ uri }] })));
   });
 
-  test("without the capability: a typed error, and nothing is sent", async () => {
+  test("rejects with a typed error without the capability, and sends no request", async () => {
     const { value, questions } = await inTool(version, list, { capabilities: sampling });
     expect(value).toMatchObject({ reason: "unsupported", says: expect.stringContaining("roots") });
     expect(questions).toEqual([]);
   });
 
-  test("an error answer of the client is another typed error, with its code", async () => {
+  test("rejects with another typed error, which has the client's code, if the client responds with an error", async () => {
     const onRequest = () => {
       throw new Error("not now");
     };
@@ -93,7 +93,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
   });
 
   test.each<Json>([{}, { roots: {} }, { roots: [{}] }, { roots: [{ uri: 1 }] }, { roots: [null] }])(
-    "the answer %j is a typed error",
+    "rejects with a typed error if the answer is %j",
     async (answer) => {
       const { value } = await inTool(version, list, {
         capabilities: roots,
@@ -104,7 +104,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     },
   );
 
-  test("no answer in time is a typed error, and the question is cancelled", async () => {
+  test("rejects with a typed error if no answer comes in time, and cancels the request", async () => {
     const { value, cancelled } = await inTool(version, list, { capabilities: roots, limits: { askTimeoutMs: 30 } });
     expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
   });
@@ -117,7 +117,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
   const sample = (params: SampleParams) => (ctx: HandlerContext) => ctx.sample(params);
   const wrong = (params: object) => sample(params as SampleParams);
 
-  test("messages and maxTokens are enough", async () => {
+  test("needs only messages and maxTokens", async () => {
     const { value, questions } = await inTool(version, sample(PARAMS), {
       capabilities: sampling,
       onRequest: () => ANSWER,
@@ -126,7 +126,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params: PARAMS }]);
   });
 
-  test("every optional parameter is sent unchanged", async () => {
+  test("sends every optional parameter unchanged", async () => {
     const params: SampleParams = {
       messages: [
         { role: "user", content: { type: "text", text: "look" } },
@@ -152,7 +152,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params }]);
   });
 
-  test("without sampling: a typed error, and nothing is sent; can() is false", async () => {
+  test("rejects with a typed error without the capability, sends no request, and can() is false", async () => {
     const { value, questions } = await inTool(version, sample(PARAMS), { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("sampling") },
@@ -168,7 +168,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ["sampling.tools", { toolChoice: { mode: "auto" } }],
     ["sampling.context", { includeContext: "thisServer" }],
     ["sampling.context", { includeContext: "allServers" }],
-  ])("without %s: %j is a typed error, and nothing is sent", async (capability, more) => {
+  ])("rejects without %s with a typed error, and sends no request: %j", async (capability, more) => {
     const { value, questions } = await inTool(version, wrong({ ...PARAMS, ...more }), { capabilities: sampling });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining(capability) },
@@ -176,7 +176,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ]);
   });
 
-  test("stopReason is any string, or absent", async () => {
+  test("accepts any string as stopReason, and none", async () => {
     const { stopReason, ...bare } = ANSWER;
     for (const answer of [bare, { ...bare, stopReason: "own" }, ANSWER]) {
       const { value } = await inTool(version, sample(PARAMS), { capabilities: sampling, onRequest: () => answer });
@@ -185,7 +185,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(stopReason).toBe("endTurn");
   });
 
-  test("a refusal is a typed error with its code", async () => {
+  test("rejects with a typed error and the client's code if the client refuses", async () => {
     const onRequest = () => {
       throw new Error("User rejected sampling request");
     };
@@ -193,7 +193,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(value).toMatchObject({ reason: "refused", code: -32603, says: expect.stringContaining("User rejected") });
   });
 
-  test("no answer in time is a typed error", async () => {
+  test("rejects with a typed error if no answer comes in time", async () => {
     const { value, cancelled } = await inTool(version, sample(PARAMS), {
       capabilities: sampling,
       limits: { askTimeoutMs: 30 },
@@ -223,7 +223,7 @@ describe("sampling in every legacy version", () => {
     ["temperature", { ...PARAMS, temperature: "warm" }],
     ["stopSequences", { ...PARAMS, stopSequences: [1] }],
     ["metadata", { ...PARAMS, metadata: "x" }],
-  ])("a wrong %s fails before sending, naming it: %j", async (field, params) => {
+  ])("rejects an invalid %s by name before sending: %j", async (field, params) => {
     for (const version of LEGACY_VERSIONS) {
       const capabilities = { sampling: { context: {}, tools: {} } };
       const { value, questions } = await inTool(version, (ctx) => ctx.sample(params as SampleParams), {
@@ -245,7 +245,7 @@ describe("sampling in every legacy version", () => {
     { ...ANSWER, content: "text" },
     { ...ANSWER, content: { type: "text" } },
     { ...ANSWER, stopReason: 1 },
-  ])("the answer %j is a typed error and does not reach the handler", async (answer) => {
+  ])("rejects the answer %j with a typed error and does not pass it to the handler", async (answer) => {
     for (const version of LEGACY_VERSIONS) {
       const { value } = await inTool(version, (ctx) => ctx.sample(PARAMS), {
         capabilities: sampling,
@@ -257,7 +257,7 @@ describe("sampling in every legacy version", () => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("a custom method never gets an invalid answer (%s)", async (version) => {
+test.each(LEGACY_VERSIONS)("the handler of a custom method does not get an invalid answer (%s)", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.method("example.com/ask", async (_, ctx) => {
     return ctx.sample(PARAMS).catch((error: unknown) => ({ reason: (error as QuestionError).reason }));
@@ -268,7 +268,7 @@ test.each(LEGACY_VERSIONS)("a custom method never gets an invalid answer (%s)", 
 });
 
 describe("sampling with tools in 2025-11-25", () => {
-  test("tools and toolChoice are sent if sampling.tools is declared", async () => {
+  test("sends tools and toolChoice if the client declares sampling.tools", async () => {
     const params: SampleParams = {
       ...PARAMS,
       tools: [{ name: "t", inputSchema: { type: "object" } }],
@@ -306,7 +306,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     judgeClient,
   });
 
-  test("the form is sent in the format of the version", async () => {
+  test("sends the form in the format of the version", async () => {
     const { questions } = await inTool(version, elicit, answerWith({ name: "Ada" }));
     expect(questions).toEqual([
       {
@@ -320,7 +320,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("accept returns the validated content", async () => {
+  test("returns the validated content if the form is accepted", async () => {
     const content = {
       name: "Ada",
       email: "ada@example.com",
@@ -336,7 +336,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(value).toEqual({ value: { action: "accept", content } });
   });
 
-  test.each(["decline", "cancel"])("%s is returned as a value, not thrown", async (action) => {
+  test.each(["decline", "cancel"])("returns %s as a value instead of throwing", async (action) => {
     const { value } = await inTool(version, elicit, { capabilities: elicitation, onRequest: () => ({ action }) });
     expect(value).toEqual({ value: { action } });
   });
@@ -356,7 +356,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ["count", { name: "Ada", count: 0 }],
     ["agree", { name: "Ada", agree: "yes" }],
     ["size", { name: "Ada", size: "xl" }],
-  ])("content with a wrong %s is a typed error naming it: %j", async (field, content) => {
+  ])("rejects content with an invalid %s with a typed error naming it: %j", async (field, content) => {
     const { value } = await inTool(version, elicit, answerWith(content, false));
     expect(value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining(field) });
   });
@@ -367,12 +367,12 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     { action: 1 },
     { action: "accept", content: [] },
     { action: "accept", content: "x" },
-  ])("the answer %j is a typed error", async (answer) => {
+  ])("rejects the answer %j with a typed error", async (answer) => {
     const options = { capabilities: elicitation, onRequest: () => answer, judgeClient: false };
     expect((await inTool(version, elicit, options)).value).toMatchObject({ reason: "invalid-answer" });
   });
 
-  test("a schema of a library asks the same and returns its typed output", async () => {
+  test("accepts a schema of a library and returns its typed output", async () => {
     const schema = z.object({
       name: z.string(),
       email: z.email(),
@@ -399,7 +399,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(wrong.value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("email") });
   });
 
-  test("titled choices are sent in the format of the version", async () => {
+  test("sends titled choices in the format of the version", async () => {
     const oneOf = [
       { const: "s", title: "Small" },
       { const: "l", title: "Large" },
@@ -419,7 +419,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ["tags", { type: "array", items: { type: "string" } }],
     ["either", { anyOf: [{ type: "string" }, { type: "number" }] }],
     ["nothing", { type: "null" }],
-  ])("a nested schema is refused, naming the property %s, and nothing is sent", async (name, property) => {
+  ])("refuses a nested schema, naming the property %s, and sends no request", async (name, property) => {
     const form = { type: "object", properties: { [name]: property } } as const;
     for (const schema of [form, jsonSchema(form)]) {
       const run = async (ctx: HandlerContext) => ctx.elicit("Where?", schema);
@@ -431,7 +431,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     }
   });
 
-  test("without elicitation: a typed error, and nothing is sent", async () => {
+  test("rejects with a typed error without the capability, and sends no request", async () => {
     const { value, questions } = await inTool(version, elicit, { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("elicitation") },
@@ -439,7 +439,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("no answer in time is a typed error, and the question is cancelled", async () => {
+  test("rejects with a typed error if no answer comes in time, and cancels the request", async () => {
     const { value, cancelled } = await inTool(version, elicit, {
       capabilities: elicitation,
       limits: { elicitTimeoutMs: 30 },
@@ -448,7 +448,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
   });
 });
 
-describe("elicitation modes in 2025-11-25", () => {
+describe("a form or URL in 2025-11-25", () => {
   const can = async (ctx: HandlerContext) => [ctx.client.can("elicitation.form"), ctx.client.can("elicitation.url")];
 
   test.each<[ClientCapabilities, [boolean, boolean]]>([
@@ -457,13 +457,13 @@ describe("elicitation modes in 2025-11-25", () => {
     [{ elicitation: { form: {} } }, [true, false]],
     [{ elicitation: { url: {} } }, [false, true]],
     [{ elicitation: { form: {}, url: {} } }, [true, true]],
-  ])("%j means form and url are %j", async (capabilities, expected) => {
+  ])("is possible if the client declares %j: can() returns %j", async (capabilities, expected) => {
     for (const version of ["2025-11-25", MODERN_VERSION]) {
       expect((await inTool(version, can, { capabilities })).value).toEqual({ value: expected });
     }
   });
 
-  test("a form is not sent to a client with URL mode only", async () => {
+  test("is not sent if it is a form and the client declares only URL mode", async () => {
     const { value, questions } = await inTool("2025-11-25", (ctx) => ctx.elicit("Who?", FORM), {
       capabilities: { elicitation: { url: {} } },
     });
@@ -471,7 +471,7 @@ describe("elicitation modes in 2025-11-25", () => {
   });
 });
 
-describe("questions and the end of their handler", () => {
+describe("a question at the end of its handler", () => {
   const ASKS: [string, (ctx: HandlerContext) => Promise<unknown>][] = [
     ["elicitation/create", (ctx) => ctx.elicit("Who?", FORM)],
     ["elicitation/create", (ctx) => ctx.elicitUrl("Pay", "https://example.com/pay")],
@@ -480,7 +480,7 @@ describe("questions and the end of their handler", () => {
   ];
   const capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } };
 
-  test.each(ASKS)("%s after the result rejects, naming the method, and nothing is sent (%#)", async (method, ask) => {
+  test.each(ASKS)("is rejected if it is asked after the result, naming %s, and not sent (%#)", async (method, ask) => {
     let late: HandlerContext | undefined;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("keep", {}, (_, ctx) => {
       late = ctx;
@@ -494,7 +494,7 @@ describe("questions and the end of their handler", () => {
   });
 
   test.each(ASKS)(
-    "%s that is open when the result is returned is cancelled before the result is sent (%#)",
+    "is cancelled before the result of its handler is sent if it is still open: %s (%#)",
     async (_, ask) => {
       const { promise: error, resolve: gotError } = Promise.withResolvers<unknown>();
       const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, async (_, ctx) => {
@@ -512,7 +512,7 @@ describe("questions and the end of their handler", () => {
     },
   );
 
-  test("a question that is not awaited ends with its handler and causes no unhandled rejection", async () => {
+  test("ends with the handler if it is not awaited, and does not cause an unhandled rejection", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, (_, ctx) => {
       void ctx.listRoots();
     });
@@ -522,7 +522,7 @@ describe("questions and the end of their handler", () => {
   });
 });
 
-describe("questions a version does not have", () => {
+describe("a question that the version does not have", () => {
   const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
   const url = "https://example.com/pay";
   const tools = [{ name: "t", inputSchema: { type: "object" } }];
@@ -534,19 +534,19 @@ describe("questions a version does not have", () => {
     ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
-  ])("in %s %s is a typed error and nothing is sent, whatever the client declares", async (version, _, run) => {
+  ])("is rejected in %s with a typed error and not sent, whatever the client declares: %s", async (version, _, run) => {
     const { value, questions } = await inTool(version, run, { capabilities: everything });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
   });
 
-  test("can() returns false", async () => {
+  test("makes can() return false", async () => {
     const names = ["elicitation", "elicitation.form", "elicitation.url", "sampling"] as const;
     const can = async ({ client }: HandlerContext) => names.filter((name) => client.can(name));
     const { value } = await inTool("2025-03-26", can, { capabilities: everything });
     expect(value).toEqual({ value: ["sampling"] });
   });
 
-  test("a multiple choice can be asked since 2025-11-25; before, a typed error names the property", async () => {
+  test("may be a multiple choice since 2025-11-25; before, a typed error names the property", async () => {
     const colours = { type: "array", items: { type: "string", enum: ["red", "blue"] } };
     const form = { type: "object", properties: { colours } } as const;
     const run = (ctx: HandlerContext) => ctx.elicit("Which?", form);
@@ -565,7 +565,7 @@ describe("questions a version does not have", () => {
 });
 
 describe("questions in 2026-07-28", () => {
-  test("a call of a tool that declares its questions is refused with -32021, which names the missing capabilities", async () => {
+  test("are refused with -32021 and the missing capabilities if the tool declares its questions", async () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
       "ask",
@@ -579,7 +579,7 @@ describe("questions in 2026-07-28", () => {
   });
 });
 
-test("elicitQuestion takes a schema of a library", () => {
+test("can be created by elicitQuestion with a schema of a library", () => {
   const { params } = elicitQuestion("Who?", z.object({ name: z.string() }));
   expect(params?.requestedSchema).toEqual({
     type: "object",
@@ -588,7 +588,7 @@ test("elicitQuestion takes a schema of a library", () => {
   });
 });
 
-test("elicitQuestion refuses a nested schema", () => {
+test("cannot be created by elicitQuestion with a nested schema", () => {
   const nested = { type: "object", properties: { address: { type: "object" } } } as const;
   expect(() => elicitQuestion("Where?", nested)).toThrow(/address/);
 });
@@ -597,7 +597,7 @@ describe("form properties with the names of inherited members", () => {
   const properties = JSON.parse(`{"constructor":{"type":"string"},"__proto__":{"type":"string","title":"P"}}`) as Json;
   const form = { type: "object", properties: properties as { [name: string]: Json } } as const;
 
-  test.each(ELICITING)("are shown, and can be omitted or answered in %s", async (version) => {
+  test.each(ELICITING)("are sent, and can be omitted or answered in %s", async (version) => {
     for (const content of ["{}", `{"constructor":"c","__proto__":"p"}`]) {
       let asked: Json = {};
       const onRequest = ({ params }: { readonly params?: Json | undefined }): Json => {
@@ -622,8 +622,8 @@ describe("form properties with the names of inherited members", () => {
   });
 });
 
-describe.each(LEGACY_VERSIONS)("values without a JSON form in %s", (version) => {
-  test("such a parameter fails before sending, naming it", async () => {
+describe.each(LEGACY_VERSIONS)("sampling parameters that cannot be represented in JSON in %s", (version) => {
+  test("are refused by name before sending", async () => {
     const circular: Json = {};
     circular.self = circular;
     for (const metadata of [{ big: 1n }, circular]) {

@@ -42,8 +42,8 @@ function expectPrintable(lines: readonly string[], count: number): void {
   }
 }
 
-describe("the log", () => {
-  test("of a Worker quotes names of methods and tools", async () => {
+describe("log messages", () => {
+  test("quote the names of methods and tools in a Worker", async () => {
     const lines = spyOnLog();
     const app = edge(failing());
     for (const era of ["modern", "legacy"] as const) {
@@ -65,7 +65,7 @@ describe("the log", () => {
     );
   });
 
-  test("of a server on stdio quotes names of methods and tools", async () => {
+  test("quote the names of methods and tools in a server on stdio", async () => {
     const lines = spyOnLog();
     const input = new PassThrough();
     const output = new PassThrough();
@@ -88,14 +88,14 @@ describe("the log", () => {
   });
 });
 
-describe("error messages", () => {
-  test("the reason of a cancellation is quoted, and available unchanged beside it", () => {
+describe("an error message", () => {
+  test("quotes the reason of a cancellation, which is available unchanged beside it", () => {
     const error = new CancelledError(HOSTILE);
     expectPrintable([error.message], 1);
     expect(error.reason).toBe(HOSTILE);
   });
 
-  test("a client's answer to a question is quoted", async () => {
+  test("quotes a client's answer to a question", async () => {
     const failures: QuestionError[] = [];
     const server = new McpServer(IDENTITY);
     const form = { type: "object", properties: { name: { type: "string" } } } as const;
@@ -141,7 +141,7 @@ describe("error messages", () => {
   });
 
   test.each(["2025-11-25", "2026-07-28"])(
-    "names, URIs, arguments and versions that a client sent are quoted (%s)",
+    "quotes the names, URIs, arguments and versions that a client sent (%s)",
     async (version) => {
       const server = new McpServer({ ...IDENTITY, onError: (error) => void reports.push(String(error)) });
       const reports: string[] = [];
@@ -175,7 +175,7 @@ describe("error messages", () => {
     },
   );
 
-  test("a request id that is in use is quoted", async () => {
+  test("quotes a request id that is in use", async () => {
     const server = new McpServer(IDENTITY);
     const { promise, resolve } = Promise.withResolvers<string>();
     server.tool("wait", {}, () => promise);
@@ -189,7 +189,7 @@ describe("error messages", () => {
     expectPrintable([refused.error.message], 1);
   });
 
-  test("an idempotency key without a text form is the client's error, not a failure", async () => {
+  test("is sent for an idempotency key that is not a string of 1 to 256 characters, and no failure is reported", async () => {
     const server = new McpServer(IDENTITY);
     server.tool("plain", {}, () => "plain");
     await using client = await connectInMemory(server);
@@ -202,7 +202,7 @@ describe("error messages", () => {
     expect(client.reports).toEqual([]);
   });
 
-  test("a quoted text is valid JSON, and truncated", () => {
+  test("quotes a string as valid JSON, and truncates it", () => {
     expect(JSON.parse(quote(HOSTILE))).toBe(HOSTILE);
     expect(quote("x".repeat(1_000_000)).length).toBeLessThan(200);
     expect(quote("\ud800")).toBe('"\\ud800"');

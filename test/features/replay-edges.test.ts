@@ -104,7 +104,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle
     expect(text).toBe("a,more?");
   });
 
-  test("a key that is reused later names another question", async () => {
+  test("a key that is used again later names another question", async () => {
     let asked = 0;
     const { text } = await finishIn(
       version,
@@ -131,7 +131,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle
   });
 
   test.each(["__proto__", "constructor", "toString", "", "step a", "step a.1", "1", "k~1", "x".repeat(5_000)])(
-    "a key may be any string, even %j",
+    "a key can be any string, even %j",
     async (key) => {
       const { text } = await finishIn(version, async (ctx) => {
         const first = await ctx.step("a", () => "step");
@@ -141,7 +141,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle
     },
   );
 
-  test("steps are distinguished whatever their names", async () => {
+  test("steps are told apart whatever their names", async () => {
     const names = ["a", "a", "a.2", "a.2.1", "__proto__", "", "a"];
     const keys = new Set<string>();
     const { text } = await finishIn(version, async (ctx) => {
@@ -276,7 +276,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle
     expect(text).toBe("a,b,c,d");
   });
 
-  test("if one of several concurrent questions fails, the others are cancelled", async () => {
+  test("if one of several concurrent questions fails, the other questions are cancelled", async () => {
     const { text } = await finishIn(
       version,
       async (ctx) => {
@@ -310,7 +310,7 @@ describe("in 2026-07-28", () => {
     expect(rounds.flat().sort()).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("a branch may be slower in a later run: the others wait for the answered question", async () => {
+  test("a branch may be slower in a later run: the other branches wait for the answered question", async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;
@@ -413,7 +413,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["late,a b", [["late", "a"], ["b"]]]);
   });
 
-  test("a handler may ask something else once a failed step succeeds", async () => {
+  test("a handler may ask a different question once a failed step succeeds", async () => {
     let tries = 0;
     const peer = await open(async (ctx) => {
       const charge = () =>
@@ -517,7 +517,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("UrlElicitationRequiredError keeps the results of the steps before it", async () => {
+  test("UrlElicitationRequiredError keeps the results of the steps that ran before it", async () => {
     const keys: string[] = [];
     const peer = await open(async (ctx) => {
       const opened = ctx.inputResponses["url-1"] !== undefined;
@@ -553,7 +553,7 @@ describe("in 2026-07-28", () => {
     expect(keys.size).toBe(1);
   });
 
-  test("a malformed answer is an invalid answer to the handler, as in other versions; invalid content is asked for again", async () => {
+  test("the handler gets a malformed answer as invalid, as in other versions; invalid content is asked for again", async () => {
     const peer = await open(async (ctx) => value(ctx, "a").catch((error: QuestionError) => error.reason));
     const { requestState } = await call(peer);
     const present = (a: unknown) =>
@@ -575,7 +575,7 @@ describe("in 2026-07-28", () => {
     expect(textOf(await call(peer, reply(first)))).toBe("step early late");
   });
 
-  test("a tool's timeout counts for each run, not while it waits", async () => {
+  test("a tool's timeout applies to each run, but not to the time it waits for answers", async () => {
     const server = new McpServer({ name: "edges", version: "1.0.0" })
       .tool("ask", { timeoutMs: 1_500 }, async (_, ctx) => {
         await ctx.step("slow", () => pause(10));

@@ -1,4 +1,4 @@
-/** Replayed handlers: the same code asks in the middle in every version, and runs again where it has to. */
+/** Replayed handlers: the same code asks in the middle in every version, and runs again where the version requires it. */
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
@@ -88,7 +88,7 @@ const value = async (ctx: HandlerContext, message: string) => {
 describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) => {
   const isModern = version === MODERN_VERSION;
 
-  test("asks in sequence, in a loop and in helpers, each question once", async () => {
+  test("asks each question once, whether in sequence, in a loop or in helpers", async () => {
     const { text, rounds, runs } = await finish(version, async (ctx) => {
       const values = [await value(ctx, "first")];
       for (let index = 0; index < 3; index += 1) values.push(await value(ctx, `loop ${index}`));
@@ -112,7 +112,7 @@ describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) =
     expect(text).toBe("1 2");
   });
 
-  test("asks several things at once, which are sent together", async () => {
+  test("sends questions together if they are asked at the same time", async () => {
     const { text, rounds } = await finish(version, async (ctx) => {
       const [left, right, roots, sampled] = await Promise.all([
         value(ctx, "left"),
@@ -207,7 +207,7 @@ describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) =
     for (const key of ran) expect(key.startsWith(`${call}/`)).toBe(true);
   });
 
-  test("a step that fails throws, and runs again if the handler does", async () => {
+  test("gets the error of a step that fails, and runs the step again if it calls it again", async () => {
     let tries = 0;
     const { text } = await finish(version, async (ctx) => {
       const failed = await ctx
@@ -223,7 +223,7 @@ describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) =
     expect(text).toBe("no yes 1");
   });
 
-  test("progress and logs from before a question are not sent again", async () => {
+  test("does not send progress and logs from before a question again", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, async (_, ctx) => {
       for (const [index, message] of ["one", "two", "three"].entries()) {
         ctx.progress(index + 1);
@@ -272,7 +272,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("answers without a state belong to the first round; missing ones are asked for again, unknown ones ignored", async () => {
+  test("answers without a state belong to the first round; missing answers are asked for again, unknown ones are ignored", async () => {
     const peer = await peerOf(async (ctx) => {
       const answers = await Promise.all(["a", "b"].map((key) => ctx.elicit(key, form, { key })));
       return answers.map((answer) => (answer.action === "accept" ? answer.content.value : "")).join(" ");
@@ -289,7 +289,7 @@ describe("in 2026-07-28", () => {
     expect(resultOf(all)).toMatchObject({ content: [{ text: "1 2" }] });
   });
 
-  test("a handler that asks something else under the same key, or no longer asks, is reported to the author, not the client", async () => {
+  test("a handler that asks a different question under the same key, or no longer asks, is reported to the author but not to the client", async () => {
     let message = "old";
     const peer = await peerOf(async (ctx) => {
       await ctx.elicit(message, form, { key: "k" });
@@ -329,7 +329,7 @@ describe("in 2026-07-28", () => {
     expect(resultOf(await call(brave))).toMatchObject({ content: [{ text: "unsupported" }] });
   });
 
-  test("a run waits for its steps before it asks, and starts none afterwards", async () => {
+  test("a run waits for its steps before it asks, and does not start steps afterwards", async () => {
     const did: string[] = [];
     /** Releases the late branch of each run. */
     const releases: (() => void)[] = [];

@@ -7,8 +7,8 @@ afterEach(closePeers);
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("%s", (version) => {
-  test("the end of each request is reported once, on success, failure, and for unknown methods", async () => {
+describe.each(ALL_VERSIONS)("onRequestEnd in %s", (version) => {
+  test("is called once for each request, on success, on failure and for unknown methods", async () => {
     const ends: RequestEnd[] = [];
     const onRequestEnd = (end: RequestEnd) => {
       ends.push(end);
@@ -33,7 +33,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(ends.every(({ durationMs, client }) => durationMs >= 0 && client.protocolVersion === version)).toBe(true);
   });
 
-  test("the end of a request has its prompt or URI, and tells success from failure", async () => {
+  test("gets the prompt or URI of the request, and distinguishes success from failure", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({ ...IDENTITY, onRequestEnd: (end) => void ends.push(end) });
     server.prompt("hello", {}, () => "Hello");
@@ -63,7 +63,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ]);
   });
 
-  test("a cancelled request is reported once, as cancelled, even if its handler ignores the signal", async () => {
+  test("is called once for a cancelled request, as cancelled, even if the handler ignores the signal", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({ ...IDENTITY, onRequestEnd: (end) => void ends.push(end) });
     const started = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await peer.close();
   });
 
-  test("the duration covers the handler and the hooks around it", async () => {
+  test("gets a duration that covers the handler and the hooks around it", async () => {
     const ends: RequestEnd[] = [];
     /** Returns once the clock has advanced by this much, however fast the machine is. */
     const spend = async (ms: number) => {
@@ -112,7 +112,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(ends[0]?.durationMs).toBeGreaterThanOrEqual(30);
   });
 
-  test("an onRequestEnd that fails only causes a report to onError", async () => {
+  test("is reported to onError if it fails, without any other effect", async () => {
     const reports: ErrorPlace[] = [];
     const server = new McpServer({
       ...IDENTITY,

@@ -36,7 +36,7 @@ const annotations = { audience: ["user"], priority: 0.5, lastModified: "2025-01-
 describe.each(ALL_VERSIONS)("resources in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
-  test("an entry has every member its version has, and no other", async () => {
+  test("an entry has exactly the members that its version has", async () => {
     const server = newServer().resource(
       "file:///a.txt",
       {
@@ -66,7 +66,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("a template entry has every member its version has", async () => {
+  test("a template entry has every member that its version has", async () => {
     const server = newServer().resourceTemplate(
       "log:///{day}",
       { name: "log", title: "Log", description: "Of a day", mimeType: "text/plain", icons, _meta: { a: 1 } },
@@ -85,7 +85,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
   });
 
-  test("an entry without a name uses its URI as name, and nothing else is added", async () => {
+  test("an entry without a name uses its URI as name, and has no other added members", async () => {
     const server = newServer().resource("file:///a", {}, () => "");
     expect((await ask(server, version, "resources/list")).resources).toEqual([{ uri: "file:///a", name: "file:///a" }]);
   });
@@ -107,7 +107,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("resources, templates and a provider each read their own URIs", async () => {
+  test("a resource, a template and a provider each read their own URIs", async () => {
     const server = newServer()
       .resource("note:///one", {}, () => "resource")
       .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
@@ -129,7 +129,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("a provider alone declares the resources capability and lists only what it returns", async () => {
+  test("a provider alone declares the resources capability and lists only the resources that it returns", async () => {
     const server = newServer().resourceProvider({ read: (uri) => uri });
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
     expect((await ask(server, version, "resources/templates/list")).resourceTemplates).toEqual([]);
@@ -151,7 +151,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("returned bytes are one blob", async () => {
+  test("returned bytes become one blob", async () => {
     const server = newServer().resource("file:///a", { mimeType: "image/png" }, async () => Uint8Array.of(1, 2, 3));
     expect(await contentsOf(server, version, "file:///a")).toEqual([
       { uri: "file:///a", mimeType: "image/png", blob: "AQID" },
@@ -164,7 +164,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect(content?._meta).toEqual(isSince("2025-06-18") ? { "example.com/a": 1 } : undefined);
   });
 
-  test("not found has the code of its version and data.uri, whichever handler reports it", async () => {
+  test("a resource that is not found has the code of its version and data.uri, whichever handler reports it", async () => {
     const code = version === MODERN_VERSION ? -32602 : -32002;
     const server = newServer()
       .resource("file:///a", {}, () => "a")
@@ -177,14 +177,14 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("a read without a string uri is -32602", async () => {
+  test("a read without a string uri is rejected with -32602", async () => {
     const server = newServer().resource("file:///a", {}, () => "a");
     for (const params of [{}, { uri: 1 }, { uri: null }, { uri: ["file:///a"] }]) {
       expect((await failure(server, version, "resources/read", params, true)).code).toBe(-32602);
     }
   });
 
-  test("a reader that throws, or returns neither text nor bytes, is -32603 without its message", async () => {
+  test("a reader that throws, or returns neither text nor bytes, causes -32603 without its message", async () => {
     const server = newServer()
       .resource("file:///throws", {}, () => {
         throw new Error("secret path");
@@ -199,7 +199,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("variables are decoded, a plain variable matches no slash, and an exact resource takes precedence", async () => {
+  test("variables are decoded, a plain variable does not match a slash, and an exact resource takes precedence", async () => {
     const server = newServer()
       .resourceTemplate("db:///{table}/{column}", {}, (_, variables) => JSON.stringify(variables))
       .resource("db:///users/id", {}, () => "exact");
@@ -212,7 +212,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("a reserved variable matches slashes, and a query names its variables", async () => {
+  test("a reserved variable matches slashes, and a query template matches variables by name", async () => {
     const server = newServer()
       .resourceTemplate("file:///{+path}", {}, (_, { path }) => `path ${path}`)
       .resourceTemplate("logs://recent{?timeframe,level}", {}, (_, variables) => JSON.stringify(variables));
@@ -221,7 +221,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect(await contentsOf(server, version, "logs://recent")).toMatchObject([{ text: "{}" }]);
   });
 
-  test("a reader gets one spelling of its URI, and the contents have the one of the client", async () => {
+  test("a reader gets the normalized URI, and the contents have the URI that the client sent", async () => {
     const read = (uri: string) => `read ${uri}`;
     const server = newServer()
       .resource("note://caf%c3%a9", {}, read)
@@ -256,7 +256,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
 });
 
 test.each(ALL_VERSIONS)(
-  "the URI of a resource that visible hides is read by no template and no provider, in any spelling (%s)",
+  "in %s the URI of a resource that visible hides is not read by any template or provider, however it is spelled",
   async (version) => {
     const isHidden = (definition: Definition<never>) =>
       /secret|private/.test(
@@ -292,14 +292,14 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-describe("invalid definitions", () => {
+describe("a resource definition", () => {
   const noReader = undefined as unknown as () => string;
 
-  test.each([-1, 1.5, Number.NaN])("a size of %d throws, naming the resource", (size) => {
+  test.each([-1, 1.5, Number.NaN])("throws for a size of %d, naming the resource", (size) => {
     expect(() => newServer().resource("file:///a", { size }, () => "a")).toThrow(/file:\/\/\/a.*size/);
   });
 
-  test("a resource, template or provider without a reader throws, naming it", () => {
+  test("throws without a reader, naming the resource, template or provider", () => {
     expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
     expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);
     expect(() => newServer().resourceProvider({ read: noReader })).toThrow(KitError);
@@ -307,13 +307,13 @@ describe("invalid definitions", () => {
     expect(() => defineResourceTemplate("file:///{a}", {}, noReader)).toThrow(KitError);
   });
 
-  test.each(["", "a.txt", "/a", "1x:a", "://a"])("the URI %j without a scheme throws", (uri) => {
+  test.each(["", "a.txt", "/a", "1x:a", "://a"])("throws for the URI %j, which has no scheme", (uri) => {
     expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
       expect.objectContaining({ code: "definition-invalid" }),
     );
   });
 
-  test("a URI or template that differs from another one in its spelling only throws, naming it", () => {
+  test("throws if its URI or template differs from an existing one only in spelling, naming it", () => {
     const server = newServer()
       .resource("a://x%2a", {}, () => "")
       .resourceTemplate("a://~{x}", {}, () => "");
@@ -321,7 +321,7 @@ describe("invalid definitions", () => {
     expect(() => server.resourceTemplate("a://%7E{x}", {}, () => "")).toThrow(/a:\/\/%7E\{x\}/);
   });
 
-  test("a duplicate URI or template throws, naming it; the first one stays", async () => {
+  test("throws for a duplicate URI or template, naming it, and the first definition stays", async () => {
     const server = newServer()
       .resource("file:///a", {}, () => "first")
       .resourceTemplate("b:{c}", {}, () => "first");
@@ -330,7 +330,7 @@ describe("invalid definitions", () => {
     expect(await contentsOf(server, MODERN_VERSION, "file:///a")).toMatchObject([{ text: "first" }]);
   });
 
-  test("a second provider throws", () => {
+  test("throws for a second provider", () => {
     const server = newServer().resourceProvider({ read: () => "a" });
     expect(() => server.resourceProvider({ read: () => "b" })).toThrow(
       expect.objectContaining({ code: "definition-duplicate" }),

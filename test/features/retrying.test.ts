@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { KitError, retrying } from "../../src/core/index.ts";
 
-/** Fails `times` times, then returns how often and with which keys it was tried. */
+/** Fails `times` times, then returns the number of tries and their keys. */
 function failing(times: number) {
   const keys: string[] = [];
   const work = ({ key }: { readonly key: string }) => {
@@ -16,7 +16,7 @@ function failing(times: number) {
 const context = { key: "call/step" };
 
 describe("retrying()", () => {
-  test("returns the result of the first try that does not throw, all tries with the same key", async () => {
+  test("returns the result of the first try that does not throw, and gives all tries the same key", async () => {
     const { keys, work } = failing(2);
     expect(await retrying(work, { retries: 5, backoffMs: 1 })(context)).toBe(3);
     expect(keys).toEqual(["call/step", "call/step", "call/step"]);
@@ -39,14 +39,14 @@ describe("retrying()", () => {
     expect(keys).toHaveLength(3);
   });
 
-  test("does not retry an error that is not worth it", async () => {
+  test("does not retry an error that is not transient", async () => {
     const { keys, work } = failing(9);
     const isWorthIt = (error: unknown) => !String(error).includes("try 2");
     await expect(retrying(work, { retries: 5, backoffMs: 1, isWorthIt })(context)).rejects.toThrow("try 2");
     expect(keys).toHaveLength(2);
   });
 
-  test("stops waiting when it is cancelled; one more try reports the outcome", async () => {
+  test("stops waiting when it is cancelled, and one more try reports the outcome", async () => {
     const { keys, work } = failing(9);
     const abort = new AbortController();
     const tried = retrying(work, { retries: 5, backoffMs: 600_000, backoffMaxMs: 600_000, signal: abort.signal })(

@@ -51,7 +51,7 @@ async function ask(peer: Awaited<ReturnType<typeof openPeer>>, times = 1): Promi
 }
 
 describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
-  test("a call that reaches its limit gets a typed error that names the limit; the next call starts at zero", async () => {
+  test("a call that reaches its limit gets a typed error that names the limit, and the next call starts at zero", async () => {
     const peer = await openPeer(newServer(), version, { ...answering, limits: { samplesPerCallMax: 2 } });
     const tooMany = expect.stringMatching(/^limit: .*\b2\b.*limits\.samplesPerCallMax/);
     expect(await ask(peer, 4)).toEqual(["answered", "answered", tooMany, tooMany]);
@@ -84,7 +84,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     await expect.poll(() => records).toMatchObject([{ prompt: "ask", maxTokens: 10 }]);
   });
 
-  test("each request that was sent is recorded once, with question and answer", async () => {
+  test("each request that was sent is recorded once, with its question and answer", async () => {
     const records: SampleRecord[] = [];
     const peer = await openPeer(
       newServer((record) => void records.push(record)),
@@ -120,14 +120,14 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ],
     ["timeout", { onRequest: () => new Promise(() => {}), limits: { askTimeoutMs: 20 } }, {}],
     ["invalid-answer", { onRequest: () => ({ ...ANSWER, role: "model" }), judgeClient: false }, { model: "m-1" }],
-  ])("a request that ends in %s is recorded as such", async (outcome, options, more) => {
+  ])("a request that ends with %s is recorded with this outcome", async (outcome, options, more) => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     await ask(await openPeer(server, version, { capabilities: { sampling: {} }, ...options }));
     expect(records).toMatchObject([{ outcome, tool: "ask", ...more }]);
   });
 
-  test("a cancelled call is recorded too", async () => {
+  test("a request of a cancelled call is recorded too", async () => {
     const records: SampleRecord[] = [];
     const server = newServer((record) => void records.push(record));
     const peer = await openPeer(server, version, {
@@ -211,7 +211,7 @@ describe("sampling in 2026-07-28", () => {
     expect(records).toEqual([record, record, record]);
   });
 
-  test("returned requests are recorded separately as well", async () => {
+  test("returned requests are recorded one by one as well", async () => {
     const { records, server } = newAudit();
     const get = requestOf(await openPeer(server, MODERN_VERSION, sampling), "prompts/get", 1);
     await get(answersTo(await get()));
@@ -221,7 +221,7 @@ describe("sampling in 2026-07-28", () => {
     ]);
   });
 
-  test("an invalid answer is recorded as such", async () => {
+  test("an invalid answer is recorded as invalid", async () => {
     const { records, server } = newAudit();
     const peer = await openPeer(server, MODERN_VERSION, { ...sampling, judgeClient: false });
     const call = requestOf(peer, "tools/call", 1);
@@ -250,7 +250,7 @@ describe("sampling in 2026-07-28", () => {
   });
 });
 
-test.each([...LEGACY_VERSIONS, MODERN_VERSION])("in %s a record has the time until the answer", async (version) => {
+test.each([...LEGACY_VERSIONS, MODERN_VERSION])("in %s a record has the time until its answer", async (version) => {
   const records: SampleRecord[] = [];
   const server = newServer((record) => void records.push(record));
   const answerLate = () => new Promise<Json>((resolve) => setTimeout(resolve, 30, ANSWER));
@@ -271,7 +271,7 @@ describe.each([...LEGACY_VERSIONS, MODERN_VERSION])("the hook onSample in %s", (
     readonly NAME: string;
   }
 
-  test("gets the bindings, and its work and its promise are awaited; failures go to onError", async () => {
+  test("gets the bindings, and its work and promise are awaited; failures go to onError", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const done: string[] = [];
     const work = async (what: string) => {

@@ -28,7 +28,7 @@ test("a schema is converted once, when its tool is defined, however many servers
 test.each([
   ["input", { input: z.object({ at: z.date() }) }],
   ["output", { output: z.object({ at: z.date() }) }],
-])("a schema without a JSON Schema form is reported when it is defined, as %s, and each time", (place, options) => {
+])("a schema that cannot be converted to JSON Schema is refused as %s each time it is defined", (place, options) => {
   const server = new McpServer({ name: "unshown", version: "1.0.0" });
   for (let time = 0; time < 2; time += 1) {
     expect(() => server.tool("t", options as object, () => "done")).toThrow(

@@ -190,7 +190,7 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
   },
 };
 
-describe("options of a server that several servers share", () => {
+describe("options that several servers share", () => {
   const SAMPLED: Json = { model: "m", role: "assistant", content: { type: "text", text: "x" } };
 
   /** Creates a server from shared defaults and its own options, as an author of several servers does. */
@@ -207,7 +207,7 @@ describe("options of a server that several servers share", () => {
       .resource(watched.uri, {}, () => "text");
   }
 
-  test.each(Object.entries(OPTIONS))("%s: one server extends the defaults, the other keeps them", async (_, row) => {
+  test.each(Object.entries(OPTIONS))("do not change if one server extends them with %s", async (_, row) => {
     const record: unknown[] = [];
     const [shared, own] = row.parts((what) => void record.push(what));
     const defaults = Object.freeze({ name: "defaults", version: "1.0.0", ...shared });
@@ -233,7 +233,7 @@ describe("options of a server that several servers share", () => {
     }
   });
 
-  test("what is added to one server later does not affect another with the same defaults", async () => {
+  test("do not change if a definition is added to one server later", async () => {
     const defaults = { name: "defaults", version: "1.0.0", tools: [aTool("shared")] };
     const [one, two] = [new McpServer(defaults), new McpServer(defaults)];
     one.tool("added", {}, () => "added").method("example.com/own", () => ({}));

@@ -38,7 +38,7 @@ async function openLegacy(server: McpServer, transport: Transport, sent: readonl
   return connection;
 }
 
-test("changes for a peer that does not read are queued only once each beyond streamBufferBytesMax", async () => {
+test("changes for a peer that does not read are queued only once each when streamBufferBytesMax is exceeded", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" }).tool("one", {}, () => "one");
   const { transport, sent, stall, resume } = stalledTransport();
   const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });
@@ -57,7 +57,7 @@ test("changes for a peer that does not read are queued only once each beyond str
   await connection.close();
 });
 
-test("handlers of changed roots run one at a time, and once more for all changes in the meantime", async () => {
+test("handlers of changed roots run one at a time, and once more for all changes that occurred while one ran", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" });
   let [running, most, runs] = [0, 0, 0];
   let release: () => void = () => undefined;
@@ -85,7 +85,7 @@ test("handlers of changed roots run one at a time, and once more for all changes
   await connection.close();
 });
 
-test("log messages for a peer that does not read are dropped beyond streamBufferBytesMax", async () => {
+test("log messages for a peer that does not read are dropped when streamBufferBytesMax is exceeded", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" });
   const { transport, sent, stall, resume } = stalledTransport();
   const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });

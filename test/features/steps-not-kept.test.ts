@@ -36,7 +36,7 @@ async function callTwice(handle: ReturnType<typeof createHttpHandler>): Promise<
 test.each([
   ["a server", () => newServer("fixed")],
   ["a function that creates a server for each request", () => () => newServer("each")],
-])("a step without replay runs, and is reported once: %s", async (_, source) => {
+])("a step without replay runs, and is reported once for %s", async (_, source) => {
   const reports: [unknown, object][] = [];
   const onError = (error: unknown, where: object) => void reports.push([error, where]);
   const handle = createHttpHandler(source(), { onError });
@@ -59,7 +59,7 @@ test("with replay, a step is not reported", async () => {
 });
 
 test.each(["2025-11-25", MODERN_VERSION])(
-  "on a connection (%s), steps of tools and prompts are kept, and one of a completer is reported once",
+  "on a connection (%s), steps of tools and prompts are stored, and a step of a completer is reported once",
   async (version) => {
     const peer = await openPeer(newServer(`connected ${version}`), version);
     resultOf(await peer.request("tools/call", { name: "pay" }));

@@ -24,8 +24,8 @@ function createServer(): McpServer {
 
 const methodsOf = (notifications: readonly { method: string }[]) => notifications.map(({ method }) => method);
 
-describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
-  test("adding, replacing and removing a tool takes effect, and each is notified once", async () => {
+describe.each(LEGACY_VERSIONS)("definitions that change in %s over a connection", (version) => {
+  test("take effect and are notified once each when a tool is added, replaced or removed", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.tool("second", {}, () => "second");
@@ -47,7 +47,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     ["a prompt", definePrompt("hello", {}, () => "Hello again"), "prompts"],
     ["a resource", defineResource("test://watched", {}, () => "changed"), "resources"],
     ["a resource template", defineResourceTemplate("test://items/{id}", {}, () => "item"), "resources"],
-  ] as const)("replacing and adding %s is notified", async (_, definition, list) => {
+  ] as const)("are notified when %s is replaced or added", async (_, definition, list) => {
     const server = createServer();
     if (definition.kind === "resourceTemplate") server.add(definition);
     const peer = await openPeer(server, version);
@@ -63,7 +63,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("when the last one is removed the list is empty, and calls report an unknown name", async () => {
+  test("leave an empty list when the last tool is removed, and calls report an unknown name", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.remove("tool", "first");
@@ -83,7 +83,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("a running call finishes with the definition it started with", async () => {
+  test("do not affect a running call, which finishes with the definition it started with", async () => {
     const server = createServer();
     let release: (text: string) => void = () => undefined;
     server.tool(
@@ -103,7 +103,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("an update reaches the client that subscribed to its resource, until it unsubscribes", async () => {
+  test("include updates, which reach the client that subscribed to the resource until it unsubscribes", async () => {
     const server = createServer();
     const [subscribed, other] = [await openPeer(server, version), await openPeer(server, version)];
     expect(await subscribed.request("resources/subscribe", { uri: "test://watched" })).toMatchObject({ result: {} });
@@ -125,14 +125,14 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     subscribed.oracle.expectClean();
   });
 
-  test("subscribing to a resource that does not exist is an error naming the URI", async () => {
+  test("fail with the URI in the error if the resource of a subscription does not exist", async () => {
     const peer = await openPeer(createServer(), version);
     const refused = await peer.request("resources/subscribe", { uri: "test://absent" });
     expect(refused).toMatchObject({ error: { code: -32002, data: { uri: "test://absent" } } });
     peer.oracle.expectClean();
   });
 
-  test("listChanged and subscribe are declared if notifications can be delivered", async () => {
+  test("are declared with listChanged and subscribe if notifications can be delivered", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({
       result: { capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } } },
@@ -141,7 +141,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
 });
 
 describe("subscriptions/listen over a connection", () => {
-  test("acknowledges what it grants, tags every notification with the request's id, and sends nothing else", async () => {
+  test("acknowledges the subscriptions that it grants, tags every notification with the request's id, and sends no other message", async () => {
     const server = createServer();
     const peer = await openPeer(server, MODERN_VERSION);
     const notifications = { toolsListChanged: true, resourceSubscriptions: ["test://watched"] };
@@ -157,13 +157,13 @@ describe("subscriptions/listen over a connection", () => {
       { method: "notifications/tools/list_changed", params: { _meta: { [ID]: 0 } } },
       { method: "notifications/resources/updated", params: { _meta: { [ID]: 0 }, uri: "test://watched" } },
     ]);
-    // When it ends gracefully, the request is answered with the id of the subscription.
+    // When it ends gracefully, the response to the request has the id of the subscription.
     await peer.connection.idle();
     expect(await listening).toMatchObject({ id: 0, result: { resultType: "complete", _meta: { [ID]: 0 } } });
     peer.oracle.expectClean();
   });
 
-  test("two concurrent subscriptions are distinguished by their ids, and a cancelled one gets nothing more", async () => {
+  test("distinguishes two concurrent subscriptions by their ids, and sends no notification to a cancelled one", async () => {
     const server = createServer();
     const peer = await openPeer(server, MODERN_VERSION);
     const notifications = { toolsListChanged: true };
@@ -178,7 +178,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("kinds that the server does not have are omitted from the acknowledgement, and an invalid filter is refused", async () => {
+  test("omits kinds that the server does not have from the acknowledgement, and refuses an invalid filter", async () => {
     const server = new McpServer({ name: "tools only", version: "1.0.0" });
     server.tool("only", {}, () => "");
     const peer = await openPeer(server, MODERN_VERSION);
@@ -198,7 +198,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("resources that do not exist or are hidden are omitted, and no hook is called for them", async () => {
+  test("omits resources that do not exist or are hidden, and calls no hook for them", async () => {
     const asked: string[] = [];
     const server = new McpServer({
       name: "hiding",
@@ -216,7 +216,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("a resource is one subscription in all of its spellings, and hooks get the one of its definition", async () => {
+  test("treats all spellings of a resource as one subscription, and passes the spelling of its definition to hooks", async () => {
     const asked: string[] = [];
     const heard = new McpServer({ name: "heard", version: "1.0.0", onSubscribe: (uri) => void asked.push(uri) });
     heard.resource("test://watched", {}, () => "");
@@ -231,7 +231,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("concurrent subscriptions do not exceed the limit while a hook decides about them", async () => {
+  test("does not exceed the limit of concurrent subscriptions while a hook decides about them", async () => {
     const watched = new Set<string>();
     const server = new McpServer({
       name: "slow",
@@ -253,7 +253,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("the number of concurrent listen streams per connection is limited", async () => {
+  test("limits the number of concurrent streams per connection", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { limits: { listensPerPrincipalMax: 2 } });
     const notifications = { toolsListChanged: true };
     const listen = (id: string) => peer.request("subscriptions/listen", { notifications }, undefined, { id });
@@ -267,7 +267,7 @@ describe("subscriptions/listen over a connection", () => {
   });
 });
 
-test("a notification listener that fails does not affect the others, and its failure is reported", async () => {
+test("a notification listener that fails does not affect the other listeners, and its failure is reported", async () => {
   const failures: unknown[] = [];
   const heard: unknown[] = [];
   const bus = new ChangeBus((error) => failures.push(error));
@@ -298,7 +298,7 @@ test("a resource that onSubscribe refuses is not acknowledged, and its updates a
   await peer.close();
 });
 
-describe("a hook onSubscribe", () => {
+describe("an onSubscribe hook", () => {
   /** A server whose hook returns a value depending on the host of the URI; untyped, as in a program without types. */
   function deciding() {
     const answers: Readonly<Record<string, unknown>> = {
@@ -324,7 +324,7 @@ describe("a hook onSubscribe", () => {
   const admitted = ["test://nothing", "test://true"];
   const refused = ["test://false", "test://later"];
 
-  test.each(LEGACY_VERSIONS)("that returns false refuses as if the resource did not exist (%s)", async (version) => {
+  test.each(LEGACY_VERSIONS)("can return false, as if the resource did not exist (%s)", async (version) => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, version);
     const absent = await peer.request("resources/subscribe", { uri: "test://absent" });
@@ -348,7 +348,7 @@ describe("a hook onSubscribe", () => {
     expect(released.sort()).toEqual(admitted);
   });
 
-  test("that returns false, or an invalid value, omits the resource from a listen stream", async () => {
+  test("omits a resource from a listen stream if it returns false or an invalid value", async () => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, MODERN_VERSION);
     peer.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } }).catch(() => undefined);
@@ -360,7 +360,7 @@ describe("a hook onSubscribe", () => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("in %s a subscription ends by any spelling of its resource", async (version) => {
+test.each(LEGACY_VERSIONS)("in %s any spelling of a resource can be used to unsubscribe from it", async (version) => {
   const ran: string[] = [];
   const server = new McpServer({
     name: "spelled",

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { NODE } from "../oracle/node.ts";
 
-test("frames of suspended handlers are released", { timeout: 60_000 }, async () => {
+test("stack frames of suspended handlers are released", { timeout: 60_000 }, async () => {
   const child = join(import.meta.dirname, "suspended-frames.ts");
   const { stdout } = await promisify(execFile)(NODE, ["--expose-gc", child]);
   expect(JSON.parse(stdout)).toEqual({

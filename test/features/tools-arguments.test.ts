@@ -48,7 +48,7 @@ function textOf(result: Json): string {
   return (result.content as { text: string }[]).map(({ text }) => text).join("\n");
 }
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("tools in %s", (version) => {
   const call = async (server: McpServer, params: Json, bad = false) => {
     const peer = await openPeer(server, version);
     return peer.request("tools/call", { name: "t", ...params }, undefined, { bad });
@@ -60,7 +60,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).toHaveBeenCalledExactlyOnceWith({});
   });
 
-  describe.each(SCHEMAS)("with $kind", ({ input }) => {
+  describe.each(SCHEMAS)("with a schema of $kind", ({ input }) => {
     test("valid arguments reach the handler with defaults filled in", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2 } }));
@@ -87,7 +87,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a field inside an object", { count: 1, place: { city: 7 } }, "place.city", /string/i],
       ["a member of a list", { count: 1, tags: ["a", 7] }, /tags(\[1\]|\.1)/, /string/i],
       ["null for a value", { count: null }, "count", /type|expected|integer|number/i],
-    ])("%s gives a result with isError that names field and reason", async (_, args, field, reason) => {
+    ])("%s causes a result with isError that names field and reason", async (_, args, field, reason) => {
       const { server } = spyServer(input);
       const result = resultOf(await call(server, { arguments: args }));
       expect(result.isError).toBe(true);
@@ -118,7 +118,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   test.each([
     ["zod", z.object({ unit: z.string().default("c") })],
     ["jsonSchema", jsonSchema({ type: "object", properties: { unit: { type: "string", default: "c" } } })],
-  ])("omitted arguments are {} with the defaults of %s", async (_, input) => {
+  ])("omitted arguments become {} with the defaults of %s", async (_, input) => {
     const { server, handler } = spyServer(input as AnySchema);
     resultOf(await call(server, {}));
     expect(handler).toHaveBeenCalledExactlyOnceWith({ unit: "c" });
@@ -136,7 +136,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).toHaveBeenCalledExactlyOnceWith({});
   });
 
-  test("a default is fresh for every call", async () => {
+  test("a default value is created anew for every call", async () => {
     const seen: unknown[] = [];
     const input = jsonSchema<{ tags: string[] }>({
       type: "object",
@@ -160,7 +160,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test.each([[["a", "b"]], ["text"], [7], [null]])("arguments of %j are -32602", async (args) => {
+  test.each([[["a", "b"]], ["text"], [7], [null]])("arguments of %j are rejected with -32602", async (args) => {
     const { server, handler } = spyServer(z.object({}));
     const error = errorOf(await call(server, { arguments: args }, true));
     expect(error.code).toBe(-32602);
@@ -169,7 +169,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 
   test.each(["nope", "T", "t ", "constructor", "__proto__", "toString"])(
-    "the unknown tool %j is -32602 naming it",
+    "the unknown tool %j is rejected with -32602 naming it",
     async (name) => {
       const peer = await openPeer(spyServer().server, version);
       const error = errorOf(await peer.request("tools/call", { name, arguments: {} }));
@@ -186,7 +186,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(handler).not.toHaveBeenCalled();
   });
 
-  test("a call without a name is -32602", async () => {
+  test("a call without a name is rejected with -32602", async () => {
     const peer = await openPeer(spyServer().server, version);
     const error = errorOf(await peer.request("tools/call", { arguments: {} }, undefined, { bad: true }));
     expect(error.code).toBe(-32602);

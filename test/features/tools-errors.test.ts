@@ -51,7 +51,7 @@ async function unheardDuring(work: () => Promise<void>): Promise<unknown[]> {
   return unheard;
 }
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("tools in %s", (version) => {
   const hasStructured = version !== "2024-11-05" && version !== "2025-03-26";
 
   async function call(server: McpServer, options?: PeerOptions) {
@@ -133,7 +133,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["an object", { message: "SECRET", code: -32000 }],
       ["undefined", undefined],
       ["null", null],
-    ])("%s that is thrown gives a generic text and a correlation id", async (_, error) => {
+    ])("%s that is thrown causes a generic message and a correlation id", async (_, error) => {
       const { result, reports, peer } = await run(throwing(error));
       expect(result.isError).toBe(true);
       expect(reports).toHaveLength(1);
@@ -176,7 +176,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(peer.reports).toEqual([error]);
     });
 
-    test("an onError that throws does not change the answer", async () => {
+    test("an onError that throws does not change the result", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => {
         throw new Error("SECRET reporter");
       });
@@ -187,7 +187,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(String(peer.reports)).toContain("SECRET reporter");
     });
 
-    test("an onError that rejects does not change the answer", async () => {
+    test("an onError that rejects does not change the result", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => Promise.reject(new Error("SECRET reporter")));
       const unheard = await unheardDuring(async () => {
         const { result, peer } = await call(server);
@@ -199,12 +199,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("an onError that never settles does not delay the answer", async () => {
+    test("an onError that never settles does not delay the result", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => new Promise<void>(() => {}));
       expect((await call(server)).result.isError).toBe(true);
     });
 
-    test("a connection's onError that throws does not change the answer", async () => {
+    test("a connection's onError that throws does not change the result", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => {
         throw new Error("reporter");
@@ -217,7 +217,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("a connection's onError that rejects does not change the answer and leaves no unhandled rejection", async () => {
+    test("a connection's onError that rejects does not change the result and does not leave an unhandled rejection", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => Promise.reject(new Error("reporter"));
       const unheard = await unheardDuring(async () => {
@@ -226,7 +226,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("a ToolError whose content is not a block gives an error result and is reported with its tool", async () => {
+    test("a ToolError whose content is not a block causes an error result and is reported with its tool", async () => {
       const { server, reports } = serverOf(throwing(new ToolError("bad", { content: [{ type: "nonsense" }] })));
       const peer = await openPeer(server, version);
       const response = await peer.request("tools/call", { name: "t", arguments: {} });
@@ -234,7 +234,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(resultOf(response).isError).toBe(true);
     });
 
-    test("a result without a JSON form gives an error and a correlation id", async () => {
+    test("a result that cannot be represented in JSON causes an error and a correlation id", async () => {
       const loop: Json = {};
       loop.self = loop;
       const { result, reports } = await run(() => loop);
@@ -242,7 +242,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toContain(reports[0]?.where.correlationId);
     });
 
-    test("the server answers the next call after a failure", async () => {
+    test("the server serves the next call after a failure", async () => {
       let calls = 0;
       const { server } = serverOf(() => {
         calls += 1;
@@ -267,13 +267,13 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
         });
       });
 
-    test("passing timeoutMs aborts ctx.signal with a timeout", async () => {
+    test("exceeding timeoutMs aborts ctx.signal with a timeout", async () => {
       const reasons: unknown[] = [];
       await run(patient(reasons), { timeoutMs: 20 });
       expect(reasons).toEqual([expect.objectContaining({ name: "KitError", code: "timeout" })]);
     });
 
-    test("passing timeoutMs gives an error result that says so", async () => {
+    test("exceeding timeoutMs causes an error result that reports the timeout", async () => {
       const { result } = await run(patient([]), { timeoutMs: 20 });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(/time/);
@@ -345,14 +345,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  test("a failing tool is a result and never a protocol error", async () => {
+  test("a failing tool causes a result and never a protocol error", async () => {
     const { server } = serverOf(throwing(new Error("x")));
     const peer = await openPeer(server, version);
     expect(await peer.request("tools/call", { name: "t" })).not.toHaveProperty("error");
   });
 });
 
-describe("a handler that ends with the reason of its signal", () => {
+describe("a handler that throws the reason of its signal", () => {
   const untilAborted = (ctx: HandlerContext) =>
     new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 
@@ -372,7 +372,7 @@ describe("a handler that ends with the reason of its signal", () => {
     await peer.close();
   });
 
-  test("another failure of a cancelled call is reported", async () => {
+  test("is reported if its call was cancelled and it throws another error", async () => {
     const { server, reports } = serverOf(async (ctx) => {
       await untilAborted(ctx).catch(() => undefined);
       throw new Error("could not clean up");

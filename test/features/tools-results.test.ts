@@ -31,7 +31,7 @@ interface Report {
   readonly where: ErrorPlace;
 }
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("tools in %s", (version) => {
   const hasAudio = version !== "2024-11-05";
   const hasLinks = version !== "2024-11-05" && version !== "2025-03-26";
   const hasStructured = hasLinks;
@@ -96,7 +96,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await run(() => undefined)).result.content).toEqual([]);
     });
 
-    test("a plain object without output becomes JSON text", async () => {
+    test("a plain object without an output schema becomes JSON text", async () => {
       const { result } = await run(() => ({ a: 1, b: ["x"] }));
       expect(result.content).toEqual([{ type: "text", text: '{"a":1,"b":["x"]}' }]);
       expect(result).not.toHaveProperty("structuredContent");
@@ -107,20 +107,20 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await run(() => full)).result).toMatchObject(full);
     });
 
-    test("a value that matches output is the structured content", async () => {
+    test("a value that matches the output schema becomes the structured content", async () => {
       const { result } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
       expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
     });
 
-    test("a full result may carry the value that matches output", async () => {
+    test("a full result can contain the value that matches the output schema", async () => {
       const full = { content: [TEXT], structuredContent: { n: 1 } };
       const { result } = await run(() => full, z.object({ n: z.number() }));
       expect(result.content).toEqual([TEXT]);
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
     });
 
-    test("a value that matches output may have a list named content", async () => {
+    test("a value that matches the output schema can have a list named content", async () => {
       const output = z.object({ content: z.array(z.string()), total: z.number() });
       const { result } = await run(() => ({ content: [], total: 0 }), output);
       expect(result.isError).not.toBe(true);
@@ -175,7 +175,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(Buffer.from(block?.data ?? "", "base64").equals(data)).toBe(true);
     });
 
-    test("annotations of a block are sent as far as the version has them", async () => {
+    test("annotations of a block are sent if the version has them", async () => {
       const annotations = { audience: ["user"], priority: 0.5, lastModified: "2026-01-01T00:00:00Z" } as const;
       const [block] = (await run(() => ({ ...TEXT, annotations, _meta: { "example.com/k": 1 } }))).result
         .content as Json[];
@@ -211,7 +211,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["null", z.null(), null],
       ["a union", z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), { a: 1 }],
     ] as [string, AnySchema, unknown][])(
-      "a root that is %s goes to the modern version only, its JSON text to all",
+      "a root that is %s is sent as structured content only in the modern version, and as JSON text in all",
       async (_, output, value) => {
         const { result, tool } = await run(() => value, output);
         expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
@@ -239,7 +239,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("a root without type", () => {
+  describe("an output schema whose root has no type", () => {
     const raw = { properties: { n: { type: "number" } }, required: ["n"] };
     const pair = { schema: z.looseObject({ n: z.number().optional() }), jsonSchema: raw };
 
@@ -248,7 +248,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a pair", pair],
       ["required alone", jsonSchema({ required: ["n"] })],
       ["additionalProperties alone", jsonSchema({ additionalProperties: true })],
-    ] as [string, AnySchema][])("object keywords make it an object: %s", async (_, output) => {
+    ] as [string, AnySchema][])("is an object schema if it has object keywords: %s", async (_, output) => {
       const { result, tool } = await run(() => ({ n: 1 }), output);
       expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
@@ -256,12 +256,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       else expect(tool).not.toHaveProperty("outputSchema");
     });
 
-    test("the listed schema keeps its other keywords", async () => {
+    test("keeps its other keywords in the list", async () => {
       const { tool } = await run(() => ({ n: 1 }), jsonSchema(raw));
       expect(tool?.outputSchema).toEqual(hasStructured ? { type: "object", ...raw } : undefined);
     });
 
-    test.each([[[]], ["text"], [7], [null]])("%j is not sent for it", async (value) => {
+    test.each([[[]], ["text"], [7], [null]])("does not allow %j if it has object keywords", async (value) => {
       for (const output of [jsonSchema(raw), jsonSchema({ required: [] }), pair] as AnySchema[]) {
         const { result, reports } = await run(() => ({ structuredContent: value }), output);
         expect(result.isError).toBe(true);
@@ -272,7 +272,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       }
     });
 
-    test("a schema that allows anything, or declares other types, is not changed", async () => {
+    test("is not changed if it allows any value or declares other types", async () => {
       for (const output of [
         z.unknown(),
         z.union([z.string(), z.object({})]),
@@ -285,12 +285,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  describe("an input without type at its root", () => {
+  describe("an input schema", () => {
     test.each([
       ["raw JSON Schema", jsonSchema<{ n: number }>({ properties: { n: { type: "number" } }, required: ["n"] })],
       ["a union of objects", z.union([z.object({ n: z.number() }), z.object({ m: z.number() })])],
       ["a pair", { schema: z.object({ n: z.number() }), jsonSchema: { properties: { n: { type: "number" } } } }],
-    ] as [string, AnySchema][])("%s is shown and validated as an object", async (_, input) => {
+    ] as [string, AnySchema][])("is listed and checked as an object if its root has no type: %s", async (_, input) => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, () => "ran");
       const peer = await openPeer(server, version);
       const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
@@ -301,7 +301,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       peer.oracle.expectClean();
     });
 
-    test("an input with another type is refused when it is defined", () => {
+    test("is refused when it is defined if its root has another type", () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       for (const input of [
         z.string(),
@@ -344,7 +344,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(String((await run(misfit, raw)).reports[0]?.error)).toMatch(/rows(\[1\]|\.1)\.n/);
     });
 
-    test("the text to the client and the report have the same correlation id", async () => {
+    test("the message to the client and the report have the same correlation id", async () => {
       const { result, reports } = await run(misfit, output);
       const id = reports[0]?.where.correlationId ?? "none";
       expect(JSON.stringify(result.content)).toContain(id);
@@ -355,13 +355,13 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(reports[0]?.where).toMatchObject({ tool: "t", method: "tools/call", arguments: {} });
     });
 
-    test("returning nothing where output is declared is invalid", async () => {
+    test("returning nothing is invalid if an output schema is declared", async () => {
       const { result, reports } = await run(() => undefined, output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
     });
 
-    test("a full result without structured content is invalid where output is declared", async () => {
+    test("a full result without structured content is invalid if an output schema is declared", async () => {
       const { result, reports } = await run(() => ({ content: [TEXT] }), output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });

@@ -52,7 +52,7 @@ function unchecked(name: string): ToolDefinition {
   return { kind: "tool", name, options: {}, handler: () => name };
 }
 
-describe.each(ALL_VERSIONS)("in %s", (version) => {
+describe.each(ALL_VERSIONS)("definitions in %s", (version) => {
   describe("three ways to define a tool", () => {
     const identity = { name: "s", version: "1.0.0" };
     const servers = () => [
@@ -68,7 +68,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(lists[2]).toEqual(lists[0]);
     });
 
-    test("a tool defined in each of the three ways answers alike", async () => {
+    test("a tool defined in each of the three ways returns the same results", async () => {
       const call = { name: "add", arguments: { a: 2 } };
       const answers = await Promise.all(servers().map((server) => ask(server, version, "tools/call", call)));
       for (const answer of answers) expect(answer.content).toEqual([{ type: "text", text: "3" }]);
@@ -187,7 +187,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await entryOf(bare, version)).inputSchema).toMatchObject({ type: "object" });
     });
 
-    test("descriptions, defaults and examples of properties are kept from zod", async () => {
+    test("descriptions, defaults and examples of properties are listed from zod", async () => {
       const input = z.object({
         city: z
           .string()
@@ -206,7 +206,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((inputSchema as Json).required ?? []).toEqual([]);
     });
 
-    test("raw JSON Schema is kept keyword for keyword", async () => {
+    test("raw JSON Schema is listed with all its keywords unchanged", async () => {
       const raw = {
         type: "object",
         properties: {
@@ -277,13 +277,13 @@ describe("names of tools", () => {
     expect(server[REGISTRY].tools.size).toBe(2);
   });
 
-  test.each(BAD_NAMES)("the name %j throws in server.tool, naming it", (name) => {
+  test.each(BAD_NAMES)("the name %j is refused in server.tool, naming it", (name) => {
     const server = new McpServer(identity);
     expect(messageOf(() => server.tool(name, {}, () => "x"))).toContain(JSON.stringify(name));
     expect(server[REGISTRY].tools.size).toBe(0);
   });
 
-  test.each(BAD_NAMES)("the name %j throws in defineTool, naming it", (name) => {
+  test.each(BAD_NAMES)("the name %j is refused in defineTool, naming it", (name) => {
     expect(messageOf(() => defineTool(name, {}, () => "x"))).toContain(JSON.stringify(name));
   });
 
@@ -293,7 +293,7 @@ describe("names of tools", () => {
     expect(message).toContain("tools[1]");
   });
 
-  test("a name that is not a string throws", () => {
+  test("a name that is not a string is refused", () => {
     expect(() => new McpServer(identity).add(unchecked(7 as unknown as string))).toThrow(/7/);
   });
 
@@ -324,7 +324,7 @@ describe("names of tools", () => {
 });
 
 describe("schemas that are refused", () => {
-  test("an input whose root is not an object throws when defined, naming the tool", () => {
+  test("an input schema whose root is not an object throws when it is defined, naming the tool", () => {
     const message = messageOf(() => defineTool("t", { input: z.array(z.string()) as never }, () => "x"));
     expect(message).toContain('"t"');
   });
@@ -349,7 +349,7 @@ describe("defaults of annotations", () => {
   });
 });
 
-test("lists of the newest legacy version and the modern one have the same entries", async () => {
+test("lists of the newest legacy version and of the modern version have the same entries", async () => {
   const server = () => new McpServer({ name: "s", version: "1.0.0", tools: [add] });
   expect(await listTools(server(), "2025-11-25")).toEqual(await listTools(server(), MODERN_VERSION));
 });

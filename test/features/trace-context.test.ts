@@ -12,12 +12,12 @@ const TRACE = {
 
 describe.each(ALL_VERSIONS)("ctx.traceContext in %s", (version) => {
   test.each<[string, Json, Json]>([
-    ["has all members", TRACE, TRACE],
+    ["has all members of _meta", TRACE, TRACE],
     ["has only the given members", { traceparent: TRACE.traceparent }, { traceparent: TRACE.traceparent }],
     ["is empty without members", {}, {}],
     ["omits values that are not strings", { traceparent: 1, tracestate: null, baggage: ["user=ada"] }, {}],
     ["omits other members", { "example.com/trace": "x", Traceparent: "x" }, {}],
-  ])("trace context: %s", async (_, meta, expected) => {
+  ])("%s", async (_, meta, expected) => {
     const server = new McpServer({ name: "traced", version: "1.0.0" })
       .tool("trace", {}, (_args, ctx) => JSON.stringify(ctx.traceContext))
       .prompt("trace", {}, (_args, ctx) => JSON.stringify(ctx.traceContext))

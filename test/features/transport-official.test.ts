@@ -115,7 +115,7 @@ test("the types of both transports are assignable to each other", () => {
 });
 
 describe.each(PAIRS)("%s", (_, create) => {
-  test.each(CLIENTS)("with the client of %s: %s", async (_, version, connectClient) => {
+  test.each(CLIENTS)("serves the client of %s in %s", async (_, version, connectClient) => {
     const seen = { running: 0, reasons: [] as unknown[] };
     const reports: unknown[] = [];
     const server = new McpServer({ name: "transport", version: "1.0.0" })

@@ -37,7 +37,7 @@ const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
 const call = (id: unknown, name: string) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name } });
 const cancel = (requestId: unknown) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
 
-describe("batches in 2025-03-26", () => {
+describe("a batch in 2025-03-26", () => {
   const open = (server = createServer(), limits = {}): Promise<Peer> =>
     openPeer(server, "2025-03-26", { judgeClient: false, limits });
 
@@ -49,14 +49,14 @@ describe("batches in 2025-03-26", () => {
     return peer.received.at(-1);
   }
 
-  test("members that are not messages get an error each, without an id, and the others still run", async () => {
+  test("gets an error without an id for each member that is not a message, and its other members still run", async () => {
     const answers = await batch(await open(), [1, null, [], { jsonrpc: "2.0" }, { ...list(null) }, list("good")]);
     expect(answers).toHaveLength(6);
     expect(answers).toMatchObject([...Array(5).fill({ error: { code: -32600 } }), { id: "good", result: {} }]);
     for (const answer of (answers as Json[]).slice(0, 5)) expect(answer).not.toHaveProperty("id");
   });
 
-  test("a failing member does not affect the others, and a single answer is still an array", async () => {
+  test("gets an array even for a single response, and a failing member does not affect other members", async () => {
     const peer = await open();
     const unknown = { jsonrpc: "2.0", id: 2, method: "none/such" };
     expect(await batch(peer, [list(1), unknown, call(3, "hello")])).toMatchObject([
@@ -67,13 +67,13 @@ describe("batches in 2025-03-26", () => {
     expect(await batch(peer, [list(4)])).toMatchObject([{ id: 4 }]);
   });
 
-  test("of two members with the same id one is refused and one is served", async () => {
+  test("has one member refused and one served if both have the same id", async () => {
     const answers = (await batch(await open(), [call(1, "hello"), call(1, "hello")])) as Json[];
     expect(answers.map(({ id }) => id)).toEqual([1, 1]);
     expect(answers.filter((answer) => "error" in answer)).toMatchObject([{ error: { code: -32600 } }]);
   });
 
-  test("a cancelled member is omitted from the array", async () => {
+  test("gets an array without the response to a cancelled member", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const peer = await open(server);
@@ -84,7 +84,7 @@ describe("batches in 2025-03-26", () => {
     expect(seen.reasons).toMatchObject([{ name: "CancelledError" }]);
   });
 
-  test("a batch whose requests are all cancelled is not answered", async () => {
+  test("gets no response if all its requests are cancelled", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const peer = await open(server);
@@ -96,7 +96,7 @@ describe("batches in 2025-03-26", () => {
     expect(peer.received).toHaveLength(before);
   });
 
-  test("batchMax members are served, and one more makes the whole batch be refused", async () => {
+  test("may have batchMax members, and is refused as a whole if it has one more", async () => {
     const server = createServer();
     let calls = 0;
     server.tool("counts", {}, () => String(++calls));
@@ -111,7 +111,7 @@ describe("batches in 2025-03-26", () => {
   });
 });
 
-test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("%s: an empty array is -32600 as well", async (version) => {
+test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("in %s an empty array is rejected too", async (version) => {
   const peer = await openPeer(createServer(), version, { judgeClient: false });
   const before = peer.received.length;
   peer.send([]);
@@ -130,7 +130,7 @@ describe("a transport of the official SDK with the official client", () => {
     return { client, connection, reports };
   }
 
-  test("lists, calls, pings and receives change notifications", async () => {
+  test("serves lists, calls and pings and delivers change notifications", async () => {
     const server = createServer();
     const { client, connection, reports } = await open(server);
     expect(client.getServerVersion()).toMatchObject({ name: "transport", version: "1.0.0" });
@@ -146,7 +146,7 @@ describe("a transport of the official SDK with the official client", () => {
     expect(reports).toEqual([]);
   });
 
-  test("cancels: the signal has the client's reason", async () => {
+  test("cancels a call: its signal has the client's reason", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const { client, connection } = await open(server);
@@ -159,7 +159,7 @@ describe("a transport of the official SDK with the official client", () => {
     await connection.close();
   });
 
-  test("a client that closes aborts running handlers", async () => {
+  test("aborts running handlers when the client closes", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const { client, connection, reports } = await open(server);
@@ -172,7 +172,7 @@ describe("a transport of the official SDK with the official client", () => {
     expect(reports).toEqual([]);
   });
 
-  test("a server that closes ends the client's requests", async () => {
+  test("ends the client's requests when the server closes", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const { client, connection } = await open(server);
@@ -202,7 +202,7 @@ describe("official clients of earlier revisions, each over its own in-memory tra
     }),
   };
 
-  test.each(Object.entries(ofRevision))("%s", async (version, load) => {
+  test.each(Object.entries(ofRevision))("serves version %s", async (version, load) => {
     const sdk = await load();
     const [clientEnd, serverEnd] = sdk.InMemoryTransport.createLinkedPair();
     const server = createServer();
@@ -218,8 +218,8 @@ describe("official clients of earlier revisions, each over its own in-memory tra
   });
 });
 
-describe("failures", () => {
-  test("a start that fails calls onError and rejects with the same error", async () => {
+describe("transports", () => {
+  test("a transport whose start fails calls onError, and connect rejects with the same error", async () => {
     const [, end] = createPair();
     const error = new Error("the port is taken");
     const reports: unknown[] = [];
@@ -233,7 +233,7 @@ describe("failures", () => {
     expect(reports).toEqual([error]);
   });
 
-  test("an error of the transport goes to onError with its place, and serving continues", async () => {
+  test("a transport that reports an error calls onError with the place, and serving continues", async () => {
     const [client, end] = createPair();
     const heard: unknown[] = [];
     const received: JSONRPCMessage[] = [];
@@ -249,7 +249,7 @@ describe("failures", () => {
     await connection.close();
   });
 
-  test("callbacks are set before start: a message that arrives during start is served", async () => {
+  test("a transport has its callbacks set before start: a message that arrives during start is served", async () => {
     const [client, end] = createPair();
     const received: JSONRPCMessage[] = [];
     client.onmessage = (message) => received.push(message);
@@ -258,7 +258,7 @@ describe("failures", () => {
     await expect.poll(() => received).toMatchObject([{ id: "early", result: {} }]);
   });
 
-  test("a send that throws synchronously is reported like one that rejects", async () => {
+  test("a transport whose send throws synchronously is reported like a transport whose send rejects", async () => {
     const [client, end] = createPair();
     const reports: unknown[] = [];
     end.send = () => {
@@ -270,7 +270,7 @@ describe("failures", () => {
     await connection.idle();
   });
 
-  test("sendText is used if it exists, with the text of the whole message", async () => {
+  test("sendText is called if it exists, with the text of the whole message", async () => {
     const [client, end] = createPair();
     const texts: string[] = [];
     end.sendText = async (text) => void texts.push(text);
@@ -289,7 +289,7 @@ function endThat(send: (message: JSONRPCMessage) => Promise<void>): [Transport, 
   return [serverEnd, clientEnd];
 }
 
-test("a transport that throws synchronously is reported to onError, for notifications and answers", async () => {
+test("a transport that throws synchronously is reported to onError, for notifications and responses", async () => {
   const errors: unknown[] = [];
   const [serverEnd, clientEnd] = endThat(() => {
     throw new Error("no way out");
@@ -305,7 +305,7 @@ test("a transport that throws synchronously is reported to onError, for notifica
   await connection.close();
 });
 
-test("a listener that throws is reported to onError, and the others get the notification", async () => {
+test("a listener that throws is reported to onError, and the other listeners get the notification", async () => {
   const [errors, heard]: [unknown[], unknown[]] = [[], []];
   const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
   server[REGISTRY].changes.subscribe(() => {
@@ -317,7 +317,7 @@ test("a listener that throws is reported to onError, and the others get the noti
   expect(errors).toMatchObject([{ message: "deaf" }]);
 });
 
-test("progress and logs for a peer that does not read are limited; answers and questions are all sent", async () => {
+test("progress and logs for a peer that does not read are limited; responses and questions are all sent", async () => {
   const sent: Json[] = [];
   const [serverEnd, clientEnd] = createPair();
   const letGo: (() => void)[] = [];

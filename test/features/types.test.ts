@@ -64,7 +64,7 @@ describe("types of arguments", () => {
     });
   });
 
-  test("an argument the schema lacks does not compile", () => {
+  test("an argument that the schema lacks does not compile", () => {
     server().tool("t", { input: z.object({ a: z.number() }) }, (args) => {
       // @ts-expect-error: there is no such argument.
       return String(args.b);
@@ -75,40 +75,40 @@ describe("types of arguments", () => {
 describe("types of results", () => {
   const output = z.object({ n: z.number(), unit: z.string().default("c") });
 
-  test("a value that matches output compiles, with or without members that have a default", () => {
+  test("a value that matches the output schema compiles, with or without members that have a default", () => {
     server().tool("a", { output }, () => ({ n: 1 }));
     server().tool("b", { output }, async () => ({ n: 1, unit: "f" }));
   });
 
-  test("a full result compiles where output is declared", () => {
+  test("a full result compiles if an output schema is declared", () => {
     server().tool("t", { output }, () => ({ content: [{ type: "text", text: "x" }], structuredContent: { n: 1 } }));
   });
 
-  test("an error result compiles where output is declared", () => {
+  test("an error result compiles if an output schema is declared", () => {
     server().tool("t", { output }, async () => ({ content: [{ type: "text", text: "x" }], isError: true }));
   });
 
-  test("a value of another type than output does not compile", () => {
+  test("a value of another type than the output schema does not compile", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output }, () => ({ n: "one" }));
   });
 
-  test("a promise of another type than output does not compile", () => {
+  test("a promise of another type than the output schema does not compile", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output }, async () => ({ n: "one" }));
   });
 
-  test("a string does not compile where output is declared", () => {
+  test("a string does not compile if an output schema is declared", () => {
     // @ts-expect-error: the output is an object.
     server().tool("t", { output }, () => "one");
   });
 
-  test("returning nothing does not compile where output is declared", () => {
+  test("returning nothing does not compile if an output schema is declared", () => {
     // @ts-expect-error: the output is an object.
     server().tool("t", { output }, () => {});
   });
 
-  test("every return kind compiles without output", () => {
+  test("every kind of result compiles without an output schema", () => {
     const bare = server();
     bare.tool("string", {}, () => "x");
     bare.tool("block", {}, () => ({ type: "text", text: "x" }));
@@ -119,7 +119,7 @@ describe("types of results", () => {
     expect(bare[REGISTRY].tools.size).toBe(6);
   });
 
-  test("a number does not compile without output", () => {
+  test("a number does not compile without an output schema", () => {
     // @ts-expect-error: text, blocks or an object.
     server().tool("t", {}, () => 7);
   });
@@ -187,7 +187,7 @@ describe("types of the context", () => {
     new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" }).add(tool);
   });
 
-  test("defineTool refuses a return value of another type than output", () => {
+  test("defineTool refuses a return value of another type than the output schema", () => {
     // @ts-expect-error: n is a number.
     defineTool("t", { output: z.object({ n: z.number() }) }, () => ({ n: "one" }));
   });
@@ -199,7 +199,7 @@ describe("types of annotations", () => {
     server().tool("t", { annotations: { readOnlyHint: "yes" } }, () => "x");
   });
 
-  test("hints are the four of the specification and a title", () => {
+  test("the hints are the four of the specification and a title", () => {
     expectTypeOf<keyof NonNullable<ToolOptions["annotations"]>>().toEqualTypeOf<
       "title" | "readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint"
     >();
@@ -254,7 +254,7 @@ describe("types of a completer's context", () => {
     server().prompt("p", { arguments: typed, complete }, () => "x");
   });
 
-  test("definePrompt and defineResourceTemplate take their bindings from a completer, too", () => {
+  test("definePrompt and defineResourceTemplate infer their bindings from a completer, too", () => {
     const complete = { city: (_: string, __: object, ctx: HandlerContext<Env>) => [ctx.env.API_KEY] };
     const prompt = definePrompt("p", { arguments: typed, complete }, () => "x");
     expectTypeOf(prompt).toEqualTypeOf<PromptDefinition<Env>>();

@@ -56,7 +56,7 @@ describe.each(LEGACY_VERSIONS)("in %s", (version) => {
     ["notifications/progress", { progressToken: "p" }, (_, ctx) => ctx.progress(1)],
   ];
 
-  test.each(CASES)("%s that cannot be delivered fails no call and no other delivery", async (method, _meta, tell) => {
+  test.each(CASES)("a failed delivery of %s does not affect the call or others", async (method, _meta, tell) => {
     const reports: Report[] = [];
     const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
     const server = new McpServer({ ...IDENTITY, onError }).resource("test://r", {}, () => "r");
@@ -77,7 +77,7 @@ describe.each(LEGACY_VERSIONS)("in %s", (version) => {
     await deaf.say({ id: "call", method: "tools/call", params: { name: "tells", _meta } });
     await expect.poll(() => deaf.answers.at(-1)).toMatchObject({ id: "call", result: { content: [{ text: "told" }] } });
     await expect.poll(() => reports).toMatchObject([{ error: { message: "no way out" }, where: { method } }]);
-    // Progress belongs to the call; the others reach the other client.
+    // Progress belongs to the call; the other notifications reach the other client.
     const heard = method === "notifications/progress" ? [] : [method];
     await expect.poll(() => peer.notifications.map((notification) => notification.method)).toEqual(heard);
     expect([runtime, peer.reports]).toEqual([[], []]);

@@ -45,8 +45,8 @@ async function request(version: string, method: string, params: Json, options: P
 
 const urlOf = ({ message, url }: typeof FILES) => ({ mode: "url", message, url });
 
-describe.each(REQUESTS)("%s", (method, params) => {
-  test("2025-11-25 answers -32042 with the elicitations, each with an id", async () => {
+describe.each(REQUESTS)("UrlElicitationRequiredError in %s", (method, params) => {
+  test("is returned as -32042 with the elicitations in 2025-11-25, each with an id", async () => {
     const error = errorOf(await request("2025-11-25", method, params));
     expect(error).toEqual({
       code: -32042,
@@ -60,7 +60,7 @@ describe.each(REQUESTS)("%s", (method, params) => {
     });
   });
 
-  test("2026-07-28 answers input_required with the URLs", async () => {
+  test("is returned as input_required with the URLs in 2026-07-28", async () => {
     const result = resultOf(await request(MODERN_VERSION, method, params));
     expect(result).toMatchObject({ resultType: "input_required" });
     expect(result.inputRequests).toEqual({
@@ -69,12 +69,12 @@ describe.each(REQUESTS)("%s", (method, params) => {
     });
   });
 
-  test("2026-07-28 answers -32021 to a client without URL mode", async () => {
+  test("is returned as -32021 in 2026-07-28 if the client lacks URL mode", async () => {
     const error = errorOf(await request(MODERN_VERSION, method, params, { capabilities: { elicitation: {} } }));
     expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { elicitation: { url: {} } } } });
   });
 
-  test.each(OLDER)("%s answers an error that contains message and URL", async (version) => {
+  test.each(OLDER)("is returned in %s as an error that contains message and URL", async (version) => {
     const response = await request(version, method, params);
     const text =
       method === "tools/call" ? (resultOf(response).content as { text: string }[])[0]?.text : errorOf(response).message;
@@ -84,7 +84,7 @@ describe.each(REQUESTS)("%s", (method, params) => {
   });
 });
 
-test("2026-07-28 runs the handler again after the URL was opened", async () => {
+test("in 2026-07-28 the handler runs again after the URL was opened", async () => {
   const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, (_, ctx) => {
     if (!ctx.inputResponses["url-1"]) throw new UrlElicitationRequiredError([FILES]);
     return "synced";
@@ -98,12 +98,12 @@ test("2026-07-28 runs the handler again after the URL was opened", async () => {
 test.each([
   ["completion/complete", { ref: { type: "ref/prompt", name: "sync" }, argument: { name: "at", value: "" } }],
   ["example/sync", {}],
-])("%s cannot return a question: 2026-07-28 answers an error with message and URL", async (method, params) => {
+])("%s cannot return a question: in 2026-07-28 it returns an error with message and URL", async (method, params) => {
   const error = errorOf(await request(MODERN_VERSION, method, params, { judgeClient: false }));
   expect(error).toMatchObject({ code: -32603, message: expect.stringContaining(`${FILES.message}: ${FILES.url}`) });
 });
 
-test.each(ALL_VERSIONS)("in %s hooks see the answer that the client gets", async (version) => {
+test.each(ALL_VERSIONS)("in %s hooks see the result that the client gets", async (version) => {
   const seen: unknown[] = [];
   const server = new McpServer({
     name: "sync",
@@ -124,7 +124,7 @@ test.each(ALL_VERSIONS)("in %s hooks see the answer that the client gets", async
   else expect(seen).toMatchObject([version === MODERN_VERSION ? { resultType: "input_required" } : { isError: true }]);
 });
 
-test("an author's McpError with that code is sent unchanged", async () => {
+test("an McpError with the code -32042 that an author throws is sent unchanged", async () => {
   const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, () => {
     throw new McpError(-32042, "mine", { elicitations: [] });
   });
@@ -137,7 +137,7 @@ test("an invalid URL throws when the error is created", () => {
   expect(() => new UrlElicitationRequiredError([{ message: "Go", url: "nowhere" }])).toThrow(KitError);
 });
 
-test("over stdio and in memory the completion is notified after the error, to 2025-11-25 only", async () => {
+test("over stdio and in memory a notification of the completion follows the error, in 2025-11-25 only", async () => {
   for (const version of LEGACY_VERSIONS) {
     const server = newServer();
     const peer = await openPeer(server, version, { capabilities, judgeClient: false });

@@ -41,8 +41,8 @@ async function call(server: McpServer, args: Json, version: string = "2025-11-25
 const serverOf = (input: AnySchema) =>
   new McpServer({ name: "s", version: "1.0.0" }).add(defineTool("t", { input }, () => "ran"));
 
-describe("how many issues are named", () => {
-  test.each(LIBRARIES)("%s: 20 issues are named, then the number of the others", async (_, input) => {
+describe("an error message about invalid arguments", () => {
+  test.each(LIBRARIES)("names 20 issues, then the number of the remaining ones: %s", async (_, input) => {
     const { text, isError } = await call(serverOf(input), { list: Array(5000).fill(7) });
     expect(isError).toBe(true);
     expect(text.split("; ")).toHaveLength(21);
@@ -50,18 +50,18 @@ describe("how many issues are named", () => {
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test.each(LIBRARIES)("%s: exactly 20 issues are named without a count", async (_, input) => {
+  test.each(LIBRARIES)("names exactly 20 issues without a count: %s", async (_, input) => {
     const { text } = await call(serverOf(input), { list: Array(20).fill(7) });
     expect(text.split("; ")).toHaveLength(20);
     expect(text).not.toContain("more");
   });
 
-  test.each(ALL_VERSIONS)("the text of %s is at most 4 KiB", async (version) => {
+  test.each(ALL_VERSIONS)("is at most 4 KiB long in the text of %s", async (version) => {
     const { text } = await call(serverOf(another), { list: Array(100_000).fill(1) }, version);
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test("for a list of 190,000 invalid entries raw JSON Schema names the first one, and no validator overflows", async () => {
+  test("names only the first of 190,000 invalid entries with raw JSON Schema, and no validator overflows the stack", async () => {
     const any = { anyOf: [{ properties: { list: { items: { type: "string" } } } }, { required: ["other"] }] };
     for (const more of [{}, any]) {
       const input = jsonSchema({ type: "object", properties: { list: { items: { type: "string" } } }, ...more });
@@ -76,7 +76,7 @@ describe("how many issues are named", () => {
     ["5000 keys", Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key-${index}`, 1]))],
     ["a key that is six times as long in JSON", { ["\u0000".repeat(100_000)]: 1 }],
     ["a key of four-byte characters", { ["😀".repeat(50_000)]: 1 }],
-  ])("%s is truncated, in the messages of zod and raw JSON Schema", async (_, args) => {
+  ])("truncates %s, from zod and raw JSON Schema", async (_, args) => {
     const inputs = [z.strictObject({}), jsonSchema({ type: "object", additionalProperties: false })];
     for (const input of [...inputs, jsonSchema({ type: "object", propertyNames: { maxLength: 3 } })]) {
       const { text, isError } = await call(serverOf(input), args);
@@ -86,7 +86,7 @@ describe("how many issues are named", () => {
     }
   });
 
-  test("a long path and a long message leave room for the issues behind them", () => {
+  test("leaves room for further issues after a long path and a long message", () => {
     const issue = (length: number) => ({ message: "m".repeat(length), path: ["p".repeat(length)] });
     const text = describeIssues([issue(100_000), { message: "short", path: ["next"] }]);
     expect(text).toContain("next: short");
@@ -94,7 +94,7 @@ describe("how many issues are named", () => {
     expect(describeIssues([{ message: "plain" }])).toBe("value: plain");
   });
 
-  test("prompt arguments, with every library, give an error of the same size", async () => {
+  test("has the same size with every library for prompt arguments", async () => {
     const properties = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, { maxLength: 1 }]));
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.prompt("raw", { arguments: jsonSchema({ type: "object", properties }) }, () => "x");
@@ -108,7 +108,7 @@ describe("how many issues are named", () => {
     }
   });
 
-  test("form answers and results reach the handler and onError with messages of the same size", async () => {
+  test("is as short for form answers in the handler and for results in onError", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     const said: string[] = [];
     server.tool("asks", {}, async (_, ctx) => {
@@ -135,7 +135,7 @@ describe("how many issues are named", () => {
   });
 });
 
-describe("validators that throw", () => {
+describe("a validator that throws", () => {
   const secret = (): never => {
     throw new Error("no database at 10.0.0.7");
   };
@@ -154,7 +154,7 @@ describe("validators that throw", () => {
   ];
 
   test.each(THROWING)(
-    "%s: an exception is an arguments error that reveals nothing, and onError is not called",
+    "causes an error about the arguments without details, and no call of onError: %s",
     async (_, input, args) => {
       for (const version of ALL_VERSIONS) {
         const { text, isError, reports } = await call(serverOf(input), args, version);
@@ -164,7 +164,7 @@ describe("validators that throw", () => {
     },
   );
 
-  test("an error that an author throws for the client is sent", async () => {
+  test("can throw an error for the client, which is sent", async () => {
     const said = (error: Error) => strict(() => Promise.reject(error));
     const { text } = await call(serverOf(said(new ToolError("closed on Sundays"))), {});
     expect(text).toBe("closed on Sundays");
@@ -172,7 +172,7 @@ describe("validators that throw", () => {
     expect(errorOf(await peer.request("tools/call", { name: "t" }))).toMatchObject({ code: 4711 });
   });
 
-  test("prompt arguments for which the validator throws are -32602", async () => {
+  test("causes -32602 for prompt arguments", async () => {
     const reports: unknown[] = [];
     const server = new McpServer({ name: "s", version: "1.0.0" }).add(
       definePrompt("p", { arguments: z.object({}).refine(secret) }, () => "x"),
@@ -182,7 +182,7 @@ describe("validators that throw", () => {
     expect([error.code, error.message, reports]).toEqual([-32602, expect.not.stringContaining("database"), []]);
   });
 
-  test("an answer to a form for which the validator throws is an invalid answer", async () => {
+  test("makes an answer to a form invalid", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       const failed = (error: { reason?: string; message: string }) => `${error.reason}: ${error.message}`;
@@ -196,7 +196,7 @@ describe("validators that throw", () => {
     expect(content).toMatchObject([{ text: expect.stringMatching(/^invalid-answer: (?!.*database)/) }]);
   });
 
-  test("an output validator that throws makes the tool fail, and onError gets the exception", async () => {
+  test("makes a tool fail if it validates the result, and onError gets the exception", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", { output: z.object({}).refine(secret) }, () => ({}));
     const { text, reports } = await call(server, {});
@@ -205,7 +205,7 @@ describe("validators that throw", () => {
   });
 });
 
-test("a long path is truncated, and the message is still included", () => {
+test("a long path is truncated, and the message after it is still included", () => {
   const text = describeIssues([{ message: "is not a string", path: ["p".repeat(100_000)] }]);
   expect(text).toMatch(/^p{200}\.\.\.: is not a string$/);
 });

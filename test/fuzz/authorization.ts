@@ -28,7 +28,7 @@ const SITE = "https://site.example/callback";
 /** Where a browser may be sent. */
 const PLACES = ["https://known.example/callback", "http://127.0.0.1", SITE];
 
-/** Texts that have broken servers like this one, in place of any value. */
+/** Strings that have broken similar servers, in place of any value. */
 const TEXTS: readonly string[] = [
   "",
   " ",
@@ -98,7 +98,7 @@ interface Attempt {
 
 export interface AuthorizationFuzz {
   readonly count: number;
-  /** Number of answers by path and status. */
+  /** Number of responses by path and status. */
   readonly statuses: ReadonlyMap<string, number>;
   readonly findings: readonly string[];
 }
@@ -373,7 +373,7 @@ function isOwn(location: string): boolean {
   return /^http:\/\/127\.0\.0\.1:\d+\/authorize\/callback\/(people|accounts)\?state=[\w-]+$/.test(location);
 }
 
-/** Changes a text in one place. */
+/** Changes a string in one place. */
 function damage(text: string, random: Random): string {
   const at = random.int(0, Math.max(0, text.length - 1));
   const other = String.fromCharCode(random.int(33, 126));

@@ -17,7 +17,7 @@ export interface Exchange {
 
 /** Milliseconds a stream is listened to. */
 const LISTEN_MS = 40;
-/** Milliseconds after which a request without an answer is given up. */
+/** How long to wait for a response, in milliseconds. */
 const GIVE_UP_MS = 20_000;
 
 export class Exchanger {

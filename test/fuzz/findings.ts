@@ -1,4 +1,4 @@
-/** The rules for every answer, whatever the input was. */
+/** The rules for every response, whatever the input was. */
 import { createParser } from "eventsource-parser";
 import { checkMessage } from "../oracle/check.ts";
 import { VERSIONS } from "../oracle/methods.ts";
@@ -9,13 +9,13 @@ import type { Input } from "./grammar.ts";
 const INTERNALS =
   /internal-detail-7c1f|TypeError|RangeError|ReferenceError|SyntaxError|SqliteError|SQLITE|Cannot read prop|is not a function|is not iterable|\bat [\w$.]+ \(|node_modules|\.ts:\d+|\.js:\d+|MCP_KEYS|DurableObject|McpSession|MCP_SESSION/;
 
-/** Describes what is wrong with an answer; undefined if nothing is. */
+/** Describes what is wrong with a response; undefined if nothing is. */
 export function findProblem(input: Input, exchange: Exchange): string | undefined {
   const { status, body, error } = exchange;
   if (status === 0) return `the connection was lost: ${error}`;
   if (status >= 500) return `status ${status}: ${body.slice(0, 300)}`;
   const internal = INTERNALS.exec(body);
-  // An answer may repeat what the client itself sent.
+  // A response may repeat what the client itself sent.
   if (internal && !sentBy(input).includes(internal[0])) {
     return `the answer contains ${JSON.stringify(internal[0])}: ${body.slice(0, 300)}`;
   }

@@ -7,7 +7,7 @@ import { fuzzTokens } from "./tokens.ts";
 
 ignoreLogs(/^mcp-edge: /);
 
-test("no input yields a 5xx, a slow answer, an internal detail, an invalid message or lasting memory", async () => {
+test("no input causes a 5xx, a slow response, an internal detail, an invalid message or lasting memory", async () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_261_121);
   const { count, checked, statuses, findings } = await fuzz({ seed, count: 4_000, connections: 16, checkEvery: 10 });
   expect({ seed, findings }).toEqual({ seed, findings: [] });
@@ -18,7 +18,7 @@ test("no input yields a 5xx, a slow answer, an internal detail, an invalid messa
   expect(statuses.get(202)).toBeGreaterThan(20);
 }, 180_000);
 
-test("no token, proof, key or metadata yields a 5xx of the kit, or is accepted although it is not valid", async () => {
+test("no token, proof, key or metadata causes a 5xx of the kit, or is accepted although it is invalid", async () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_261_122);
   const { statuses, findings } = await fuzzTokens(seed, 800);
   expect({ seed, findings }).toEqual({ seed, findings: [] });
@@ -26,7 +26,7 @@ test("no token, proof, key or metadata yields a 5xx of the kit, or is accepted a
   expect(statuses.get(401)).toBeGreaterThan(200);
 }, 120_000);
 
-test("no request to the authorization server yields a 5xx, a script, a redirect elsewhere, or tokens without reason", async () => {
+test("no request to the authorization server causes a 5xx, a script, a redirect elsewhere, or tokens without reason", async () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_261_123);
   const { statuses, findings } = await fuzzAuthorization(seed, 3_200);
   expect({ seed, findings }).toEqual({ seed, findings: [] });

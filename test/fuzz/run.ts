@@ -13,7 +13,7 @@ export interface FuzzOptions {
   readonly count: number;
   /** Number of concurrent requests. */
   readonly connections: number;
-  /** One answer in this many is checked against the schemas. */
+  /** One response in this many is checked against the schemas. */
   readonly checkEvery: number;
   /** Called from time to time with the progress. */
   readonly report?: (line: string) => void;
@@ -21,9 +21,9 @@ export interface FuzzOptions {
 
 export interface FuzzResult {
   readonly count: number;
-  /** Number of answers by status. */
+  /** Number of responses by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Number of answers whose messages were checked against the schemas. */
+  /** Number of responses whose messages were checked against the schemas. */
   readonly checked: number;
   /** Number of inputs that were slower than a second once, but not when they were repeated. */
   readonly slowOnce: number;
@@ -33,9 +33,9 @@ export interface FuzzResult {
   readonly memoryMib: { readonly before: number; readonly after: number };
 }
 
-/** Milliseconds after which an answer counts as slow. */
+/** How long a response may take until it counts as slow, in milliseconds. */
 const SLOW_MS = 1_000;
-/** An answer is a finding if it is slow this often in a row without other requests. */
+/** A response is a finding if it is slow this many times in a row without other requests. */
 const REPEATS = 3;
 /** The number of findings that are kept. */
 const FINDINGS_MAX = 40;
@@ -131,7 +131,7 @@ class Run {
     try {
       return findInvalidMessage(exchange);
     } catch (error) {
-      // A stream that was left may end within an event; a complete answer must be JSON.
+      // A stream that was left may end within an event; a complete response must be JSON.
       return exchange.isComplete ? `the answer is not JSON: ${String(error)}` : undefined;
     }
   }

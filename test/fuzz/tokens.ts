@@ -51,7 +51,7 @@ export interface TokenFuzz {
   readonly findings: readonly string[];
 }
 
-/** Changes a text in one place. */
+/** Changes a string in one place. */
 function damage(text: string, random: Random): string {
   const at = random.int(0, text.length - 1);
   const other = String.fromCharCode(random.int(33, 126));
@@ -154,7 +154,7 @@ class Fuzzer {
         return other === proof ? write(`DPoP ${token}`, proof) : write(`DPoP ${token}`, safe(other), "a damaged proof");
       }
       case 3: {
-        // Signed by the right key, but bound to a key that nobody has.
+        // Signed by the right key, but bound to an unknown key.
         const claims = { cnf: { jkt: "x" }, ...this.#changed() };
         const other = await this.#token({ ...claims, cnf: { jkt: "x" } });
         return write(`DPoP ${other}`, await proofOf(this.#own, other, url), `claims ${JSON.stringify(claims)}`);

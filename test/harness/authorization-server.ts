@@ -18,7 +18,7 @@ export class AuthorizationServer {
   readonly #server: Server;
   #answer: RequestListener = (_, response) => void response.writeHead(503).end();
   #keys: readonly Members[] = [];
-  /** How often a token was requested. */
+  /** The number of times that a token was requested. */
   tokenRequests = 0;
 
   private constructor() {

@@ -22,7 +22,7 @@ export class Chromium implements AsyncDisposable {
     this.#browser = browser;
   }
 
-  /** @param more Further flags of the program. */
+  /** @param more Additional flags of the program. */
   static async start(...more: readonly string[]): Promise<Chromium> {
     // Pages of hosts with real names are served on this machine. The sandbox does not work for root.
     const args = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.example 127.0.0.1", ...more];
@@ -42,7 +42,7 @@ export class Chromium implements AsyncDisposable {
     await this.goTo(url);
   }
 
-  /** Collects what the browser itself reports about a page or frame. Frames of other origins have sessions of their own. */
+  /** Collects what the browser itself reports about a page or frame. Frames of other origins have their own sessions. */
   async #watch(session: CDPSession): Promise<void> {
     session.on("Log.entryAdded", ({ entry }) => {
       if (entry.level === "error") this.errors.push(entry.text);
@@ -175,7 +175,7 @@ export class Chromium implements AsyncDisposable {
 
   async #send(method: string, params: object): Promise<void> {
     if (!this.#opened) throw new Error("No page is open.");
-    // The names of methods are those of the DevTools protocol, which the tests choose.
+    // The tests choose the names of methods of the DevTools protocol.
     await this.#opened.session.send(method as never, params as never);
   }
 }

@@ -30,7 +30,7 @@ export interface SigningKey {
   readonly jwk: Members;
 }
 
-/** Makes a pair of keys. @param more Members that replace those of the public key. */
+/** Makes a pair of keys. @param more Members that replace members of the public key. */
 export async function newKey(algorithm: string, kid: string | undefined, more: Members = {}, bits = 2048) {
   const parameters = PARAMETERS[algorithm];
   if (!parameters) throw new Error(`No parameters for ${algorithm}.`);
@@ -44,7 +44,7 @@ export async function newKey(algorithm: string, kid: string | undefined, more: M
 export const base64url = (value: string | ArrayBuffer): string => Buffer.from(value as string).toString("base64url");
 const json = (value: unknown) => base64url(JSON.stringify(value));
 
-/** Signs a JWT. @param header Members that replace those of the header; an undefined one is left out. */
+/** Signs a JWT. @param header Members that replace members of the header; an undefined member is left out. */
 export async function signJwt(key: SigningKey, claims: Members, header: Members = {}): Promise<string> {
   const text = `${json({ alg: key.algorithm, typ: "at+jwt", kid: key.jwk.kid, ...header })}.${json(claims)}`;
   const parameters = PARAMETERS[key.algorithm] as never;
@@ -58,13 +58,13 @@ export class Issuer {
   readonly requests: string[] = [];
   /** The keys that it publishes. */
   published: Members[] = [];
-  /** Answers about opaque tokens. */
+  /** Introspection results of opaque tokens. */
   readonly tokens = new Map<string, Members>();
   /** The bodies and credentials of requests for introspection. */
   readonly asked: { readonly body: string; readonly authorization: string | undefined }[] = [];
-  /** Members that replace those of the metadata. */
+  /** Members that replace members of the metadata. */
   metadata: Members = {};
-  /** Paths that are answered, in place of what the issuer would answer: a status with an optional text and headers. */
+  /** Paths whose responses replace the issuer's own: a status with an optional text and headers. */
   readonly faults = new Map<string, { status: number; text?: string; headers?: Record<string, string> }>();
 
   private constructor(server: Server) {
@@ -82,7 +82,7 @@ export class Issuer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How often the key set was requested. */
+  /** The number of times that the key set was requested. */
   get keyRequests(): number {
     return this.requests.filter((path) => path.endsWith("/jwks")).length;
   }

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 /**
  * Returns the path of a program. Tests install nothing.
  *
- * @param names The names under which it may be found. The first one is that of its Debian package.
+ * @param names The names under which it may be found. The first name is the name of its Debian package.
  * @throws {Error} that says what to install.
  */
 export function findProgram(...names: readonly [string, ...string[]]): string {

@@ -15,7 +15,7 @@ export function thumbprint({ jwk }: SigningKey): Promise<string> {
 
 let proofs = 0;
 
-/** Makes a proof for a POST. @param claims Members that replace those of the proof; an undefined one is left out. */
+/** Makes a proof for a POST. @param claims Members that replace members of the proof; an undefined member is left out. */
 export async function proofOf(
   key: SigningKey,
   token: string,

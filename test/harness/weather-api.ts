@@ -24,7 +24,7 @@ export class WeatherApi {
   readonly asked: Asked[] = [];
   readonly #answers = new Map<string, () => Response>();
 
-  /** Overrides the answer to one URL or one path of the API. */
+  /** Overrides the response to one URL or one path of the API. */
   on(urlOrPath: string, answer: () => Response): void {
     this.#answers.set(new URL(urlOrPath, WEATHER_API).href, answer);
   }
@@ -34,7 +34,7 @@ export class WeatherApi {
     return this.asked.map(({ url }) => url).filter((url) => url.includes(part));
   }
 
-  /** Answers one request, whichever host it is for. */
+  /** Handles one request, whatever its host. */
   readonly answer = (request: Request): Response => {
     const { url, headers } = request;
     this.asked.push({ url, userAgent: headers.get("user-agent"), accept: headers.get("accept") });
@@ -231,7 +231,7 @@ const SMALL_CRAFT = alert({
   response: "Avoid",
 });
 
-/** The API's answer for coordinates: the URLs of everything about the place. */
+/** The API's response for coordinates: the URLs of everything about the place. */
 export function point(forecast: string | null): Json {
   const id = `${WEATHER_API}/points/38.5816,-121.4944`;
   const grid = `${WEATHER_API}/gridpoints/STO/41,68`;

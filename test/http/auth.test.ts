@@ -89,7 +89,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     ["a bigint", () => 1n],
     ["a Map", () => new Map(Object.entries(ALICE))],
     ["a Request", () => new Request("https://issuer.example/")],
-  ])("%s is refused with 500, logged with the name of the hook, and reaches no handler", async (_, hook) => {
+  ])("is refused if it is %s: 500, logged with the name of the hook, and no handler runs", async (_, hook) => {
     const { send, calls, reports } = endpoint(hook, { era });
     const { response, text } = await send();
     expect(response.status).toBe(500);
@@ -101,7 +101,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     expect(text).toContain(reports[0]?.where.correlationId);
   });
 
-  test("a hook that throws or rejects is refused with 500", async () => {
+  test("is refused with 500 if the hook throws or rejects", async () => {
     for (const hook of [
       () => {
         throw new Error("secret of the author");
@@ -119,7 +119,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     }
   });
 
-  test("null is refused with 401, whether a promise or not", async () => {
+  test("is refused with 401 if it is null, whether a promise or not", async () => {
     for (const hook of [() => null, async () => null]) {
       const { send, calls, reports } = endpoint(hook, { era });
       const { response } = await send();
@@ -128,7 +128,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     }
   });
 
-  test('a principal and the text "anonymous" are served, whether a promise or not', async () => {
+  test('is accepted if it is a principal or the string "anonymous", whether a promise or not', async () => {
     for (const [value, principal] of [
       [ALICE, ALICE],
       ["anonymous", undefined],
@@ -141,7 +141,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     }
   });
 
-  test.each([200, 302, 401, 403, 429, 503])("a Response with status %i is returned unchanged", async (status) => {
+  test.each([200, 302, 401, 403, 429, 503])("is sent unchanged if it is a Response (%i)", async (status) => {
     const headers = { "WWW-Authenticate": 'Bearer error="insufficient_scope", scope="files:write"', "X-Own": "kept" };
     const { send, calls, reports } = endpoint(async () => new Response("the challenge", { status, headers }), { era });
     const { response, text } = await send();
@@ -151,7 +151,7 @@ describe.each(["modern", "legacy"] as const)("what the auth hook returns (%s)", 
     expect(response.headers.get("Access-Control-Allow-Origin")).toBeNull();
   });
 
-  test("a Response can be read by a page of an allowed origin, and keeps its headers", async () => {
+  test("can be a Response that a page of an allowed origin can read, with its headers", async () => {
     const headers = {
       Vary: "Authorization",
       "Access-Control-Allow-Origin": "https://elsewhere.example",
@@ -177,7 +177,7 @@ describe("the principal", () => {
     expect(calls).toEqual([principal]);
   });
 
-  test("is read once: later values of its getters are ignored", async () => {
+  test("is read only once: later values of its getters are ignored", async () => {
     let reads = 0;
     const shifty = {
       get issuer() {
@@ -193,7 +193,7 @@ describe("the principal", () => {
     expect(calls.map((principal) => [principal?.subject, principal?.subject])).toEqual([["alice", "alice"]]);
   });
 
-  test("may be an instance of a class with getters", async () => {
+  test("can be an instance of a class with getters", async () => {
     class User {
       get issuer() {
         return "https://issuer.example";
@@ -207,7 +207,7 @@ describe("the principal", () => {
     expect(calls).toEqual([ALICE]);
   });
 
-  test("cannot be changed later by its creator", async () => {
+  test("cannot be changed later by the code that created it", async () => {
     const kept: Members & { subject: string } = { ...ALICE };
     const { send, calls } = endpoint(() => kept);
     await send();
@@ -215,7 +215,7 @@ describe("the principal", () => {
     expect(calls).toEqual([ALICE]);
   });
 
-  test("is reported with the error and the expected result if it is invalid, but without its members", async () => {
+  test("is reported with the error and the expected result if it is invalid, but without its members' values", async () => {
     const { send, reports } = endpoint(async function verify() {
       return { token: "secret", issuer: "https://issuer.example" };
     });
@@ -233,7 +233,7 @@ test.each([null, false, 0, "", "hook", {}, true])("an auth option that is not a 
   expect(make).toThrow(/auth/);
 });
 
-describe.each(["modern", "legacy"] as const)("what the option visible returns (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("the result of the option visible (%s)", (era) => {
   function serve(visible: () => unknown) {
     const reports: string[] = [];
     const own = defineTool("own", {}, () => "served");
@@ -266,7 +266,7 @@ describe.each(["modern", "legacy"] as const)("what the option visible returns (%
     ["a text", () => "yes"],
     ["an object", () => ({ visible: true })],
     ["a Boolean object", () => new Boolean(true)],
-  ])("%s hides every definition, and is reported once", async (_, visible) => {
+  ])("hides every definition if it is %s, and is reported once", async (_, visible) => {
     const { ask, reports } = serve(visible);
     for (let round = 0; round < 2; round += 1) {
       expect((await ask("tools/list", {})).text).not.toMatch(/fixed|own/);
@@ -277,7 +277,7 @@ describe.each(["modern", "legacy"] as const)("what the option visible returns (%
     expect(reports).toEqual([expect.stringMatching(/^\(visible\) .*visible returned .*Return true or false/)]);
   });
 
-  test("true shows, and false hides without a report", async () => {
+  test("shows a definition if it is true, and hides it without a report if it is false", async () => {
     const shown = serve(() => true);
     expect((await shown.ask("tools/call", { name: "fixed", arguments: {} })).text).toContain("served");
     const hidden = serve(() => false);
@@ -285,7 +285,7 @@ describe.each(["modern", "legacy"] as const)("what the option visible returns (%
     expect([shown.reports, hidden.reports]).toEqual([[], []]);
   });
 
-  test("one that throws refuses the request with 500", async () => {
+  test("causes 500 if the option throws", async () => {
     const { ask, reports } = serve(() => {
       throw new Error("secret of the author");
     });
@@ -295,7 +295,7 @@ describe.each(["modern", "legacy"] as const)("what the option visible returns (%
   });
 });
 
-test("inherited hooks in a server's options also apply where each caller has its own view", async () => {
+test("inherited hooks in a server's options also apply if each caller has its own view", async () => {
   class Options {
     readonly name = "inherited";
     readonly version = "1.0.0";

@@ -6,7 +6,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("frames held before the stream opens are limited by streamBufferBytesMax: notifications are dropped, results never", async () => {
+test("frames held before the stream opens are limited by streamBufferBytesMax: notifications are dropped, but results are not", async () => {
   const stream = new EventStream(resolveHttpLimits({ limits: { streamBufferBytesMax: 10 } }));
   for (let at = 0; at < 5; at++) stream.write(`new${at}`, true);
   stream.write("result");
@@ -26,7 +26,7 @@ test("nothing is inserted into a frame that arrives in parts: heartbeats are ski
   expect(await text).toMatch(/^(: keepalive\n\n)+data: one event\n\ndata: hint\n\n(: keepalive\n\n)*$/);
 });
 
-test("while a reader does not read, one frame per changed subject waits beyond streamBufferBytesMax", async () => {
+test("while a reader does not read, one frame per changed subject is kept when streamBufferBytesMax is exceeded", async () => {
   const max = 1_000;
   const stream = new EventStream(resolveHttpLimits({ limits: { streamBufferBytesMax: max } }));
   const body = stream.respond().body as ReadableStream<Uint8Array>;
@@ -48,7 +48,7 @@ test("while a reader does not read, one frame per changed subject waits beyond s
   stream.end();
 });
 
-test("the stream of a reader that reads nothing for longer than slowReaderMs fails", async () => {
+test("the stream of a client that reads nothing for longer than slowReaderMs fails", async () => {
   vi.useFakeTimers();
   const limits = resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100, limits: { streamBufferBytesMax: 10 } });
   const stream = new EventStream(limits);
@@ -61,7 +61,7 @@ test("the stream of a reader that reads nothing for longer than slowReaderMs fai
   await expect(body?.getReader().read()).rejects.toThrow("The client has stopped reading.");
 });
 
-test("the stream of a reader that reads nothing fails although its buffer is not full", async () => {
+test("the stream of a client that reads nothing fails although its buffer is not full", async () => {
   vi.useFakeTimers();
   const limits = resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100, limits: { streamBufferBytesMax: 10_000 } });
   const stream = new EventStream(limits);
@@ -71,7 +71,7 @@ test("the stream of a reader that reads nothing fails although its buffer is not
   expect(stream.signal.aborted).toBe(true);
 });
 
-test("a reader that has read everything is not blamed for what was written a moment ago", async () => {
+test("the stream of a client that has read everything does not fail because of recently written frames", async () => {
   vi.useFakeTimers();
   const stream = new EventStream(resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100 }));
   const reader = stream.respond().body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -86,7 +86,7 @@ test("a reader that has read everything is not blamed for what was written a mom
   stream.end();
 });
 
-test("a stream that has ended sends no more heartbeats and accepts no more frames", async () => {
+test("a stream that has ended does not send heartbeats or accept frames", async () => {
   vi.useFakeTimers();
   const stream = new EventStream(resolveHttpLimits({}));
   const text = stream.respond().text();

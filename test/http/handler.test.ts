@@ -1,5 +1,5 @@
 /**
- * The endpoint as a plain function of a Request: requests that our clients never send, and answers that must not occur.
+ * The endpoint as a plain function of a Request: requests that our clients never send, and responses that must not occur.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -52,7 +52,7 @@ const call = (name: string, args: Members = {}) =>
   requestOf("modern", "tools/call", { name, arguments: args, _meta: meta({ progressToken: 1 }) });
 const region = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } } as const;
 
-describe("origins of schemes that URL does not know", () => {
+describe("allowedOrigins with schemes that URL does not support", () => {
   const server = new McpServer(IDENTITY);
   server.tool("plain", {}, () => "plain");
   const { send } = serve(server, { allowedOrigins: ["chrome-extension://good", "https://App.example.com"] });
@@ -64,20 +64,17 @@ describe("origins of schemes that URL does not know", () => {
     ["tauri://localhost", 403],
     ["null", 403],
     ["https://evil.example.com", 403],
-  ])("%s is %i", async (origin, status) => {
+  ])("serves or refuses %s with %i", async (origin, status) => {
     expect((await send(call("plain"), { origin })).status).toBe(status);
   });
 });
 
 test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
-  ["E1 elicit", (ctx) => ctx.elicit("Who?", { type: "object", properties: {} })],
+  ["elicit", (ctx) => ctx.elicit("Who?", { type: "object", properties: {} })],
   ["elicitUrl", (ctx) => ctx.elicitUrl("Pay", "https://pay.example/")],
-  [
-    "S1 sample",
-    (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 }),
-  ],
-  ["O1 listRoots", (ctx) => ctx.listRoots()],
-])("%s in the middle of a modern request, without replay, is a typed error that tells what to do", async (_, ask) => {
+  ["sample", (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 })],
+  ["listRoots", (ctx) => ctx.listRoots()],
+])("without replay %s in the middle of a modern request rejects with an error that says what to do", async (_, ask) => {
   const server = new McpServer(IDENTITY);
   server.tool("ask", {}, (_args, ctx) =>
     ask(ctx).then(String, (error: QuestionError) => `${error.reason} ${error.message}`),
@@ -87,8 +84,8 @@ test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
   for (const part of ["unavailable", "replay() to the option use", "inputRequired"]) expect(said).toContain(part);
 });
 
-describe("values without a JSON form", () => {
-  test.each(["modern", "legacy"] as const)("in an author's error is an internal error (%s)", async (era) => {
+describe("values that cannot be represented in JSON", () => {
+  test.each(["modern", "legacy"] as const)("make an author's error an internal error (%s)", async (era) => {
     const server = new McpServer(IDENTITY);
     const circle: Members & { self?: unknown } = {};
     (circle as { self: unknown }).self = circle;
@@ -109,14 +106,14 @@ describe("values without a JSON form", () => {
   });
 });
 
-describe("arguments that are mirrored into headers", () => {
+describe("an argument that is mirrored into a header", () => {
   const server = new McpServer(IDENTITY);
   const count = { type: "object", properties: { count: { type: "integer", "x-mcp-header": "Count" } } } as const;
   server.tool("region", { input: jsonSchema(region) }, () => "served");
   server.tool("count", { input: jsonSchema(count) }, () => "served");
   const { send } = serve(server);
 
-  test("of a type that no header can carry are left to validation", async () => {
+  test("is left to validation if no header can carry its type", async () => {
     const answer = await send(call("region", { region: { toString: 1 } }), { "mcp-param-region": "x" });
     expect(answer).toMatchObject({ status: 200, message: { result: { isError: true } } });
   });
@@ -129,12 +126,12 @@ describe("arguments that are mirrored into headers", () => {
     ["0b101010", 42, 400],
     [" ", 0, 400],
     ["9007199254740991.1", Number.MAX_SAFE_INTEGER, 400],
-  ])("%j for %i is %i", async (header, value, status) => {
+  ])("causes the right status: header %j with the value %i causes %i", async (header, value, status) => {
     expect((await send(call("count", { count: value }), { "mcp-param-count": header })).status).toBe(status);
   });
 });
 
-test("the handshake runs the hooks, over HTTP as well", async () => {
+test("initialize runs the hooks over HTTP as well", async () => {
   const seen: string[] = [];
   const ends: RequestEnd[] = [];
   const server = new McpServer({
@@ -164,7 +161,7 @@ describe("the protocolVersions option", () => {
   });
 
   test.each([{}, { "mcp-protocol-version": "2025-11-25" }])(
-    "a modern-only server names its versions in the answer to initialize (%j)",
+    "names its modern versions in the response to initialize if it has no others (%j)",
     async (headers) => {
       const server = new McpServer({ ...IDENTITY, protocolVersions: ["2026-07-28"] });
       const answer = await serve(server).send(initialize(), headers);
@@ -179,7 +176,7 @@ describe("asking by returning", () => {
   const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
   const MCP_KEYS = "A".repeat(43);
 
-  test("a resource reader asks, and reads with the answer and its state", async () => {
+  test("lets a resource reader ask, and read with the answer and its state", async () => {
     const server = new McpServer(IDENTITY);
     server.resource("test://private", {}, (_, ctx) => {
       if (ctx.inputResponses.who === undefined) return inputRequired({ who: WHO }, "kept".repeat(50_000));
@@ -206,12 +203,12 @@ describe("asking by returning", () => {
     }
   });
 
-  test("needs a question or a state", () => {
+  test("requires a question or a state", () => {
     expect(() => inputRequired({})).toThrow(/asks nothing/);
     expect(inputRequired({}, "state").requestState).toBe("state");
   });
 
-  test("is for tools, prompts and resources: a custom method cannot ask", async () => {
+  test("is limited to tools, prompts and resources: a custom method cannot ask", async () => {
     const server = new McpServer(IDENTITY);
     server.method("example.com/ask", () => inputRequired({ who: WHO }));
     const { send, reports } = serve(server);
@@ -229,7 +226,7 @@ test("a resource with an invalid URI is refused when it is defined", () => {
   server.resource("test://gr%C3%B6%C3%9Fe", {}, () => "fine");
 });
 
-test("a provider that repeats a defined resource, or lists one twice, breaks no cursor", async () => {
+test("a provider that repeats a defined resource, or lists one twice, does not break cursors", async () => {
   const server = new McpServer({ ...IDENTITY, pageSize: 1 });
   server.resource("test://a", {}, () => "a");
   const listed = ["test://a", "test://b", "test://b", "test://c"].map((uri) => ({ uri, name: uri }));
@@ -270,12 +267,12 @@ describe("a legacy endpoint without sessions", () => {
   const { send } = serve(new McpServer(IDENTITY).tool("plain", {}, () => "plain"));
   const accept = "application/json, text/event-stream";
 
-  test("answers an unknown method with an error and status 200, as the older versions do", async () => {
+  test("returns an error with status 200 for an unknown method, as the older versions do", async () => {
     const answer = await send(requestOf("legacy", "no/such"), { accept });
     expect(answer).toMatchObject({ status: 200, message: { error: { code: -32601 } } });
   });
 
-  test("answers the invalid member of a batch whose other members are notifications", async () => {
+  test("returns an error for the invalid member of a batch whose other members are notifications", async () => {
     const batch = [
       { jsonrpc: "2.0", method: "notifications/initialized" },
       { jsonrpc: "2.0", id: 5 },
@@ -292,7 +289,7 @@ describe("a legacy endpoint without sessions", () => {
   });
 });
 
-describe("a request state under the same keys", () => {
+describe("a requestState sealed with the same keys", () => {
   const env = { MCP_KEYS: newKeys() };
   const open = (name: string, issuer: string) => {
     const server = new McpServer({ name, version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
@@ -314,7 +311,7 @@ describe("a request state under the same keys", () => {
   });
 });
 
-test("a page of an allowed origin can read the protocol's headers, and caches keep its answer separate", async () => {
+test("a page of an allowed origin can read the protocol's headers, and caches store responses for each origin", async () => {
   const { send } = serve(
     new McpServer(IDENTITY).tool("plain", {}, () => "plain"),
     {
@@ -327,20 +324,20 @@ test("a page of an allowed origin can read the protocol's headers, and caches ke
   expect(headers.get("vary")).toContain("Origin");
 });
 
-test("an error of another copy of this package is sent as the protocol error that it is", async () => {
+test("an error of another copy of this package is sent as a protocol error", async () => {
   const copied = Object.assign(new Error("no seats"), { [Symbol.for("mcp-edge.error")]: "McpError", code: -31_999 });
   const { send, reports } = serve(new McpServer(IDENTITY).tool("plain", {}, () => Promise.reject(copied)));
   expect((await send(call("plain"))).message).toMatchObject({ error: { code: -31_999, message: "no seats" } });
   expect(reports).toEqual([]);
 });
 
-test("lists are private to their caller unless the server says otherwise", async () => {
+test("lists are private to their caller by default", async () => {
   const { send } = serve(new McpServer(IDENTITY).tool("plain", {}, () => "plain"));
   for (const method of ["tools/list", "server/discover"])
     expect((await send(requestOf("modern", method))).message).toMatchObject({ result: { cacheScope: "private" } });
 });
 
-test("a reader's own cache hint replaces that of the definition, and is sent only in the modern era", async () => {
+test("a reader's own cache hint replaces the cache hint of the definition, and is sent only in the modern era", async () => {
   const server = new McpServer({ ...IDENTITY, cacheHints: { "resources/read": { ttlMs: 1, cacheScope: "public" } } });
   server.resource("a:own", { cache: { ttlMs: 2 } }, () => ({ contents: [{ text: "a" }], ttlMs: 3 }));
   server.resource("a:definition", { cache: { ttlMs: 2 } }, () => ({ contents: [{ text: "a" }] }));
@@ -361,7 +358,7 @@ test.each([
   [{ contents: [5] }, "contents of the type number, not objects"],
   [{ contents: 5 }, "contents of the type number, not objects"],
   [{}, '"blob" of a resource without "text"'],
-])("a reader that returns %j gets an error that names what is missing", async (returned, message) => {
+])("a reader that returns %j gets an error that says what is missing", async (returned, message) => {
   const server = new McpServer(IDENTITY).resource("a:b", {}, () => returned as never);
   const { send, reports } = serve(server);
   expect((await send(requestOf("modern", "resources/read", { uri: "a:b" }))).message).toMatchObject({
@@ -394,7 +391,7 @@ test("a custom method cannot ask by returning, and onError gets the reason", asy
   expect(reports).toMatchObject([{ code: "result-invalid" }]);
 });
 
-test("a tool that runs only as a task answers that without tasks, and does not run", async () => {
+test("a tool that runs only as a task returns an error without tasks, and does not run", async () => {
   let runs = 0;
   const server = new McpServer(IDENTITY).tool("long", { task: "required" }, () => {
     runs += 1;

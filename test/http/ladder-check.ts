@@ -1,4 +1,4 @@
-/** Sends a row of the ladder and checks the answer, wherever the endpoint runs. */
+/** Sends a row of the ladder and checks the response, wherever the endpoint runs. */
 import { expect } from "vitest";
 import type { Expected } from "./ladder-row.ts";
 import { isMembers, type Members, NEWEST_LEGACY } from "./messages.ts";
@@ -21,7 +21,7 @@ export function filled(ask: Ask, origin: string, sessions: ReadonlyMap<string, s
   return { ...ask, headers: Object.fromEntries(headers) };
 }
 
-/** Returns the only message of an answer. */
+/** Returns the only message of a response. */
 export function single(answer: Answer): Members {
   const [message] = answer.messages;
   if (answer.messages.length !== 1 || !isMembers(message)) throw new Error(`not one message: ${answer.text}`);
@@ -46,7 +46,7 @@ function expectError(expected: Expected, ask: Ask, answer: Answer): void {
   else if (Object.hasOwn(message, "id")) expect(message.id).toBe(isMembers(sent) ? sent.id : "no id at all");
 }
 
-/** Fails unless an answer matches what its row expects. */
+/** Fails unless a response matches what its row expects. */
 export function expectAnswer(expected: Expected, ask: Ask, answer: Answer): void {
   expect([expected.status].flat(), answer.text).toContain(answer.status);
   expect(answer.text).not.toMatch(INSIDES);

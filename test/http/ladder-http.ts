@@ -87,7 +87,7 @@ function withMethod(era: Era, method: string): Ask {
   return { ...ask, method, ...(method === "GET" || method === "HEAD" ? {} : { body: body ?? "" }) };
 }
 
-/** GETs of legacy clients that are refused. Those that are served are tested in test/worker. */
+/** GETs of legacy clients that are refused. Served GETs are tested in test/worker. */
 const GETS: readonly Row[] = (
   [
     [
@@ -298,7 +298,7 @@ const HOSTS: readonly Row[] = [
       HOST,
     ),
     ...both(
-      `A24: POST without Origin, to the host ${host}`,
+      `POST without Origin, to the host ${host}`,
       (era) => post(era, { headers: { host } }),
       SERVED,
       "Fetch, Origin header: browsers send it with every POST",
@@ -335,7 +335,7 @@ const HOSTS: readonly Row[] = [
   ),
   row(
     "legacy",
-    "A24: DELETE without Origin, to an evil host",
+    "DELETE without Origin, to an evil host",
     { method: "DELETE", headers: { host: "evil.example.com" } },
     { status: 400 },
     "Fetch, Origin header: browsers send it with every DELETE",

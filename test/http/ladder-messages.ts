@@ -70,7 +70,7 @@ const A19_BROKEN: readonly Row[] = [
 ].flatMap(({ cell, body }) =>
   [false, true].flatMap((chunked) =>
     both(
-      `A19: not UTF-8: ${cell}${chunked ? ", in chunks" : ""}`,
+      `not UTF-8:  ${cell}${chunked ? ", in chunks" : ""}`,
       (era) => post(era, { body, chunked }),
       PARSE_ERROR,
       "RFC 8259, 8.1: JSON text is UTF-8",
@@ -84,7 +84,7 @@ const A19_WHOLE: readonly Row[] = [
   { cell: "both of them, and a character of four bytes", mark: "\ufeff", id: "\ufffd😀" },
 ].flatMap(({ cell, mark, id }) =>
   both(
-    `A19: UTF-8: ${cell}`,
+    `UTF-8:  ${cell}`,
     (era) => post(era, { body: Buffer.from(mark + JSON.stringify(requestOf(era, "tools/list", {}, id)), "utf8") }),
     { status: 200, id },
     "RFC 8259, 8.1: a parser may ignore a byte order mark; U+FFFD is a character like any other",
@@ -184,7 +184,7 @@ const NOTIFICATIONS: readonly Row[] = [
     { cell: 'that says jsonrpc "1.0"', message: { ...notification("notifications/unknown"), jsonrpc: "1.0" } },
   ].flatMap(({ cell, message }) =>
     both(
-      `C5: a notification ${cell}`,
+      `a notification ${cell}`,
       (era) => post(era, { message }),
       ACCEPTED,
       "JSON-RPC 2.0, Notification: never answered, even if invalid; over HTTP 202 with no body",
@@ -435,14 +435,14 @@ const SIZES: readonly Row[] = [
     SMALL,
   ),
   ...both(
-    "A11: many more values than the limit",
+    "many more values than the limit",
     (era) => post(era, { message: requestOf(era, "tools/list", { more: Array(100).fill(0) }), headers: LONE }),
     { status: 413, code: -32600, names: /100 values/, data: { reason: "body-too-many-values" } },
     SIZE,
     SMALL,
   ),
   ...both(
-    "A11: many more values than the limit, a few in each object",
+    "many more values than the limit, a few in each object",
     (era) =>
       post(era, { message: requestOf(era, "tools/list", { more: Array(40).fill({ a: 1, b: 2 }) }), headers: LONE }),
     { status: 413, code: -32600, names: /100 values/ },
@@ -450,14 +450,14 @@ const SIZES: readonly Row[] = [
     SMALL,
   ),
   ...both(
-    "A11: exactly as many values as the limit",
+    "exactly as many values as the limit",
     (era) => post(era, { message: filledTo(100, requestOf(era, "tools/list")), headers: LONE }),
     { status: 200 },
     "core/limits: bounds are inclusive",
     SMALL,
   ),
   ...both(
-    "A11: one value more than the limit",
+    "one value more than the limit",
     (era) => post(era, { message: filledTo(101, requestOf(era, "tools/list")), headers: LONE }),
     { status: 413, code: -32600 },
     SIZE,

@@ -1,4 +1,4 @@
-/** The shape of a row of the ladder: one request, the expected answer, and the rule that requires it. */
+/** The shape of a row of the ladder: one request, the expected response, and the rule that requires it. */
 
 import type { Era } from "./messages.ts";
 import type { Ask } from "./wire.ts";
@@ -9,12 +9,12 @@ import type { Ask } from "./wire.ts";
  */
 export type Endpoint = "reference" | "lab" | "plain" | "private" | "listed" | "open" | "small";
 
-/** The expected answer. Omitted members are not checked. */
+/** The expected response. Omitted members are not checked. */
 export interface Expected {
   readonly status: number | readonly number[];
   /** Code of the JSON-RPC error. */
   readonly code?: number | readonly number[];
-  /** Id of the answer; null: it has none. If omitted, an error's id must be the request's or absent. */
+  /** Id of the response; null if it has none. If omitted, an error's id must be the request's or absent. */
   readonly id?: string | number | null;
   /** Must match the text of the error. */
   readonly names?: RegExp;
@@ -37,7 +37,7 @@ export interface Row {
   readonly ask: Ask;
   readonly expected: Expected;
   readonly why: string;
-  /** True if an endpoint without sessions answers differently. */
+  /** True if an endpoint without sessions responds differently. */
   readonly isOfSessions: boolean;
 }
 

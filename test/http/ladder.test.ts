@@ -93,13 +93,13 @@ async function exchange(row: Pick<Row, "at" | "ask">): Promise<{ ask: Ask; answe
   return { ask, answer: await send(origin, ask) };
 }
 
-describe("the ladder", () => {
+describe("the ladder of requests and responses", () => {
   test("has no two rows with the same name", () => {
     const names = LADDER.map(({ era, cell }) => `${era}: ${cell}`);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  test.each(LADDER.map((row): [string, Row] => [`${row.era}: ${row.cell}`, row]))("%s", async (_, row) => {
+  test.each(LADDER.map((row): [string, Row] => [`${row.era}: ${row.cell}`, row]))("holds for %s", async (_, row) => {
     const { ask, answer } = await exchange(row);
     expectAnswer(row.expected, ask, answer);
     expect(problemsOf(ask, answer, agreedOf(ask))).toEqual([]);
@@ -155,7 +155,7 @@ describe("both eras at one URL", () => {
 });
 
 describe("an id beyond 2^53", () => {
-  test.each(ERAS)("is never answered with another number (%s)", async (era) => {
+  test.each(ERAS)("never gets a response with another number (%s)", async (era) => {
     const id = "12345678901234567890";
     const body = JSON.stringify(requestOf(era, "tools/list")).replace('"id":7', `"id":${id}`);
     const { answer } = await exchange({ at: "reference", ask: post(era, { body }) });
@@ -165,8 +165,8 @@ describe("an id beyond 2^53", () => {
   });
 });
 
-describe("an unserved modern version", () => {
-  test("is answered with the versions that server/discover lists", async () => {
+describe("a modern version that is not served", () => {
+  test("gets a response with the versions that server/discover lists", async () => {
     const discover = await exchange({
       at: "reference",
       ask: post("modern", { message: requestOf("modern", "server/discover") }),
@@ -192,7 +192,7 @@ describe("an unserved modern version", () => {
   });
 });
 
-describe("an invalid argument", () => {
+describe("an error about an invalid argument", () => {
   test.each(ERAS)("names the field (%s)", async (era) => {
     const message = requestOf(era, "tools/call", { name: "add", arguments: { a: 1, b: "two" } });
     const { answer } = await exchange({ at: "reference", ask: post(era, { message }) });
@@ -202,7 +202,7 @@ describe("an invalid argument", () => {
 });
 
 describe("a handler that throws", () => {
-  test.each(ERAS)("reports a correlation id to the client and nothing of the exception (%s)", async (era) => {
+  test.each(ERAS)("sends a correlation id to the client and no detail of the exception (%s)", async (era) => {
     const ask = post(era, {
       message: requestOf(era, "tools/call", { name: "fail" }),
       headers: { "mcp-session-id": undefined },
@@ -260,7 +260,7 @@ describe("CORS", () => {
     expect(names(answer.headers["access-control-allow-methods"])).toContain("delete");
   });
 
-  test("OPTIONS without an origin lists the methods", async () => {
+  test("allows OPTIONS without an Origin, which lists the methods", async () => {
     const { answer } = await exchange({ at: "reference", ask: { method: "OPTIONS", headers: {} } });
     expect([200, 204]).toContain(answer.status);
     expect(names(answer.headers.allow)).toEqual(expect.arrayContaining(["post", "delete"]));
@@ -287,8 +287,8 @@ describe("CORS", () => {
   });
 });
 
-describe("refused requests", () => {
-  test("wake no session object", async () => {
+describe("a refused request", () => {
+  test("does not wake a session object", async () => {
     const worker = workerOf("lab");
     const before = worker.storedObjects("McpObject");
     const session = await openSession(worker.origin, NEWEST_LEGACY);
@@ -304,7 +304,7 @@ describe("refused requests", () => {
     expect(worker.storedObjects("McpObject")).toEqual(before);
   });
 
-  test("include every session id with one changed character", async () => {
+  test("is one with any changed character in its session id", async () => {
     const { origin } = workerOf("lab");
     const session = await openSession(origin, NEWEST_LEGACY);
     const forged = [...session].map((character, index) => {

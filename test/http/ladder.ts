@@ -1,4 +1,4 @@
-/** The ladder: a table of requests and the endpoint's answers, as data. */
+/** The ladder: a table of requests and the endpoint's responses, as data. */
 
 import { CALL_ROWS } from "./ladder-calls.ts";
 import { HTTP_ROWS } from "./ladder-http.ts";

@@ -1,4 +1,4 @@
-/** Requests with unusual bytes, which no HTTP client writes, to the endpoint on Node: each gets a definite answer. */
+/** Requests with unusual bytes, which no HTTP client writes, to the endpoint on Node: each gets a definite response. */
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createHttpHandler } from "../../src/http/handler.ts";
@@ -55,7 +55,7 @@ async function write(ask: Ask, how: Raw): Promise<Answer> {
   return answerOf(Buffer.concat(received).toString("utf8"));
 }
 
-/** The final answer on a connection; a preceding `100 Continue` is skipped. */
+/** The final response on a connection; a preceding `100 Continue` is skipped. */
 function answerOf(received: string): Answer {
   const [start = "", ...rest] = received.replace(/^HTTP\/1.1 100 [^\r]*\r\n\r\n/, "").split("\r\n\r\n");
   const [status = "", ...lines] = start.split("\r\n");
@@ -87,7 +87,7 @@ function chunk(bytes: Uint8Array, extension = ""): Buffer {
 const bytesOf = (ask: Ask): Buffer => Buffer.from(ask.body ?? "");
 
 const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
-  ["HTTP/1.0", () => ({ version: "1.0" })],
+  ["the version HTTP/1.0", () => ({ version: "1.0" })],
   ["Expect: 100-continue", () => ({ lines: ["Expect: 100-continue"] })],
   ["a header line of 12,000 characters", () => ({ lines: [`X-Long: ${"x".repeat(12_000)}`] })],
   ["an Accept with 2,000 additional types", () => ({ lines: [`Accept: ${"a/b, ".repeat(2_000)}c/d`] })],
@@ -104,8 +104,8 @@ const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
   ],
 ];
 
-describe.each(ERAS)("unusual but valid requests are served (%s)", (era) => {
-  test.each(SERVED)("%s", async (_, how) => {
+describe.each(ERAS)("unusual but valid requests (%s)", (era) => {
+  test.each(SERVED)("a request is served with %s", async (_, how) => {
     const ask = echo(era);
     const answer = await write(ask, how(ask));
     expect(answer.messages).toMatchObject([{ id: 7, result: { content: [{ type: "text", text: "é☃𝄞" }] } }]);
@@ -113,7 +113,7 @@ describe.each(ERAS)("unusual but valid requests are served (%s)", (era) => {
     expect(problemsOf(ask, answer)).toEqual([]);
   });
 
-  test("a byte order mark before the JSON, white space after it", async () => {
+  test("a request is served if its JSON follows a byte order mark and precedes white space", async () => {
     const ask = echo(era);
     const answer = await write({ ...ask, body: `\ufeff${ask.body}\r\n\t ` }, {});
     expect(answer.messages).toMatchObject([{ id: 7, result: {} }]);
@@ -133,8 +133,8 @@ const NOT_JSON: readonly (readonly [cell: string, change: (ask: Ask) => Ask])[] 
   ["half a character at the end", withBody((text) => Buffer.concat([Buffer.from(text), Uint8Array.of(0xe2, 0x98)]))],
 ];
 
-describe.each(ERAS)("a body that is not JSON is -32700 (%s)", (era) => {
-  test.each(NOT_JSON)("%s", async (_, change) => {
+describe.each(ERAS)("bodies that are not JSON (%s)", (era) => {
+  test.each(NOT_JSON)("a body is rejected with -32700 if it has %s", async (_, change) => {
     const ask = change(echo(era));
     const answer = await write(ask, {});
     expect([answer.status, answer.messages]).toMatchObject([400, [{ error: { code: -32700 } }]]);
@@ -145,26 +145,26 @@ describe.each(ERAS)("a body that is not JSON is -32700 (%s)", (era) => {
   test.each<[cell: string, how: Raw]>([
     ["no body and no length", { pieces: [] }],
     ["only the last chunk", { lines: [CHUNKED], pieces: [LAST] }],
-  ])("%s", async (_, how) => {
+  ])("a body is rejected with -32700 if it has %s", async (_, how) => {
     const answer = await write(echo(era), how);
     expect([answer.status, answer.messages]).toMatchObject([400, [{ error: { code: -32700 } }]]);
   });
 });
 
-describe.each(ERAS)("a request that is refused because of its head (%s)", (era) => {
+describe.each(ERAS)("requests with an invalid head (%s)", (era) => {
   test.each<[cell: string, how: Raw, status: number]>([
     ["a second Content-Type", { lines: ["Content-Type: application/json"] }, 415],
     ["an empty Origin", { lines: ["Origin: "] }, 403],
     ["an Origin that is not ASCII", { lines: ["Origin: http://\xff"] }, 403],
-    ["QUERY", { method: "QUERY" }, 405],
-    ["GET with a body", { method: "GET" }, 405],
-  ])("%s", async (_, how, status) => {
+    ["the method QUERY", { method: "QUERY" }, 405],
+    ["the method GET and a body", { method: "GET" }, 405],
+  ])("a request is refused if it has %s", async (_, how, status) => {
     const answer = await write(echo(era), how);
     expect([answer.status, answer.messages]).toMatchObject([status, [{ error: { code: -32600 } }]]);
     expect(problemsOf(echo(era), answer)).toEqual([]);
   });
 
-  test("a version of 10,000 characters, which the answer does not repeat", async () => {
+  test("a request is refused if its version has 10,000 characters, which the response does not repeat", async () => {
     const { "mcp-protocol-version": _, ...headers } = echo(era).headers;
     const answer = await write({ ...echo(era), headers }, { lines: [`MCP-Protocol-Version: ${"9".repeat(10_000)}`] });
     expect([answer.status, answer.messages]).toMatchObject([400, [{ id: 7, error: {} }]]);

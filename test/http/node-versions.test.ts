@@ -73,8 +73,8 @@ function resultOf({ messages }: { readonly messages: readonly Members[] }): Memb
   return result;
 }
 
-describe.each(LEGACY_VERSIONS)("%s", (version) => {
-  test("is negotiated, without a session", async () => {
+describe.each(LEGACY_VERSIONS)("initialize in %s", (version) => {
+  test("negotiates the version without a session", async () => {
     const client = await LegacyClient.open(reference.url, { version });
     expect(client.greeting).toMatchObject({
       protocolVersion: version,
@@ -87,8 +87,8 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
   });
 });
 
-describe.each(VERSIONS)("%s", (version) => {
-  test("lists, reads and calls as JSON", async () => {
+describe.each(VERSIONS)("a client of %s", (version) => {
+  test("lists, reads and calls with JSON responses", async () => {
     const client = await clientOf(version, reference.url);
     const listed = await readAnswer(client.request("tools/list"));
     expect(listed.contentType).toBe("application/json");
@@ -101,7 +101,7 @@ describe.each(VERSIONS)("%s", (version) => {
     expect(added.text).toBe('{"sum":5}');
   });
 
-  test("calls with progress as SSE, the result last", async () => {
+  test("calls with progress over SSE, with the result last", async () => {
     const client = await clientOf(version, reference.url);
     const call = await readAnswer(client.call("test_tool_with_progress", {}, { progressToken: "p" }));
     expect(call).toMatchObject({ status: 200, contentType: "text/event-stream", text: "Progress reported." });
@@ -133,7 +133,7 @@ async function reportOf(key: string): Promise<string | undefined> {
 }
 
 describe("a client that closes its stream", () => {
-  test("cancels in 2026-07-28: the signal aborts", async () => {
+  test("cancels its request in 2026-07-28: the signal aborts", async () => {
     const leave = new AbortController();
     const key = crypto.randomUUID();
     const call = new ModernClient(lab.url).call("emit_and_hold", { key }, { progressToken: 1, signal: leave.signal });
@@ -143,7 +143,7 @@ describe("a client that closes its stream", () => {
     await until("the handler is aborted", async () => (await reportOf(key)) === "started aborted");
   });
 
-  test("cancels in 2026-07-28 before the answer has begun", async () => {
+  test("cancels its request in 2026-07-28 before the response has begun", async () => {
     const leave = new AbortController();
     const key = crypto.randomUUID();
     const call = new ModernClient(lab.url).call("hold", { key }, { signal: leave.signal }).catch(() => "left");
@@ -153,7 +153,7 @@ describe("a client that closes its stream", () => {
     await until("the handler is aborted", async () => (await reportOf(key)) === "started aborted");
   });
 
-  test.each(LEGACY_VERSIONS)("cancels nothing in %s: the network may have closed it", async (version) => {
+  test.each(LEGACY_VERSIONS)("does not cancel in %s: the network may have closed it", async (version) => {
     const leave = new AbortController();
     const key = crypto.randomUUID();
     const client = await LegacyClient.open(lab.url, { version });
@@ -196,8 +196,8 @@ test.each(["2025-11-25", "2026-07-28"] as const)(
   },
 );
 
-describe("2026-07-28", () => {
-  test("discovers", async () => {
+describe("a client of 2026-07-28", () => {
+  test("discovers the server", async () => {
     const discovered = resultOf(await readAnswer(new ModernClient(reference.url).request("server/discover")));
     expect(discovered).toMatchObject({
       resultType: "complete",
@@ -206,7 +206,7 @@ describe("2026-07-28", () => {
     });
   });
 
-  test("asks, gets the answer and keeps its state", async () => {
+  test("answers a question, and the server keeps its state", async () => {
     const client = new ModernClient(reference.url);
     const options = { meta: { [CAPABILITIES_KEY]: { elicitation: {} } } };
     const name = "test_input_required_result_request_state";
@@ -226,7 +226,7 @@ describe("2026-07-28", () => {
     ]);
   });
 
-  test("listens to the notifications of the process", async () => {
+  test("gets the notifications of the process", async () => {
     const listener = await Listener.open(reference.url, { toolsListChanged: true });
     expect(listener.acknowledged).toEqual({ toolsListChanged: true });
     await readAnswer(new ModernClient(reference.url).call("test_trigger_tool_change"));
@@ -235,9 +235,9 @@ describe("2026-07-28", () => {
   });
 });
 
-describe("the official clients", () => {
+describe("an official client", () => {
   test.each(HTTP_PEERS.map((peer): [string, (typeof HTTP_PEERS)[number]] => [`${peer.name} (${peer.version})`, peer]))(
-    "%s connects, lists and calls",
+    "connects, lists and calls: %s",
     async (_, { version, connect }) => {
       const { client, initialized, sessionId, end } = await connect(new URL(reference.url));
       expect([initialized, sessionId]).toEqual([version === "2026-07-28" ? undefined : version, undefined]);
@@ -253,7 +253,7 @@ describe("the official clients", () => {
     },
   );
 
-  test("client 2.4 answers the questions it gets, and the call continues", async () => {
+  test("answers questions, and the call continues (client 2.4)", async () => {
     const client = new Client(
       { name: "asked", version: "1.0.0" },
       { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: { pin: "2026-07-28" } } },

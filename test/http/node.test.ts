@@ -52,9 +52,9 @@ const FOREIGN = new Map(LEGACY_VERSIONS.map((version) => [version, "of-another-d
 /** Sessions live in Durable Objects, so rows about them are left out. */
 const ROWS = LADDER.flatMap((row) => (row.at === "lab" || row.isOfSessions ? [] : [{ ...row, path: PATHS[row.at] }]));
 
-describe("the ladder", () => {
+describe("the ladder of requests and responses on Node", () => {
   test.each(ROWS.map((row): [string, Row & { path: string }] => [`${row.era}: ${row.cell}`, row]))(
-    "%s",
+    "holds for %s",
     async (_, { ask: raw, path, expected }) => {
       const ask = filled({ path, ...raw }, node.origin, FOREIGN);
       const answer = await send(node.origin, ask);

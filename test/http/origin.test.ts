@@ -11,7 +11,7 @@ test.each([
   ["HEAD", false],
   ["OPTIONS", false],
   ["PUT", false],
-])("a %s without Origin to a foreign host is allowed: %s", (method, isLetThrough) => {
+])("a %s without Origin to a foreign host: allowed is %s", (method, isLetThrough) => {
   const problem = checkOrigin(new Request("http://mcp.example.com/mcp", { method }), null, {});
   expect(problem === undefined).toBe(isLetThrough);
 });
@@ -29,18 +29,18 @@ test.each([
   ["GET", "same-origin", true],
   ["GET", "same-site", true],
   ["GET", "none", true],
-])("a %s without Origin and with Sec-Fetch-Site %s is allowed: %s", (method, site, isLetThrough) => {
+])("a %s without Origin and with Sec-Fetch-Site %s: allowed is %s", (method, site, isLetThrough) => {
   const request = new Request("http://localhost:8787/mcp", { method, headers: { "Sec-Fetch-Site": site } });
   expect(checkOrigin(request, null, {}) === undefined).toBe(isLetThrough);
 });
 
-test.each(["example.com", "Example.com", "EXAMPLE.COM"])("allowedHosts: %s allows the host in any case", (host) => {
+test.each(["example.com", "Example.com", "EXAMPLE.COM"])("the allowed host %s is served in any case", (host) => {
   const rules = { allowedHosts: [host] };
   expect(checkOrigin(new Request("http://eXample.com:8080/mcp"), null, rules)).toBeUndefined();
   expect(checkOrigin(new Request("http://other.com/mcp"), null, rules)).toMatchObject({ reason: "host-not-allowed" });
 });
 
-test("Origin, Host and CORS agree: a page that is served can read the answer, and a page that is refused cannot", async () => {
+test("Origin, Host and CORS agree: a page that is served can read the response, and a refused page cannot", async () => {
   const server = new McpServer({ name: "origins", version: "1.0.0" });
   const hosts = ["localhost", "127.0.0.1", "mcp.example.com", "other.example.com", "[::1]"];
   const pages = [

@@ -8,7 +8,7 @@ import { CONTENT, requestOf, standardHeaders } from "./messages.ts";
 const INHERITED = ["constructor", "toString", "valueOf"];
 
 test.each(INHERITED)(
-  "an argument named %j is expected in its header if it is sent, and otherwise not",
+  "an argument named %j is expected in its header if it is sent, and not otherwise",
   async (name) => {
     const input = jsonSchema({
       type: "object",

@@ -21,7 +21,7 @@ const createAsking = (onError: (error: unknown) => void = () => undefined) =>
     return (await ctx.elicit("Who?", FORM, { key: "who" })).action;
   });
 
-/** Calls the tool over HTTP and returns the answer, an error or a result. */
+/** Calls the tool over HTTP and returns the response, an error or a result. */
 async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unknown = env): Promise<Json> {
   const message = request("tools/call", { name: "ask", ...more, _meta: meta({ [CAPABILITIES_KEY]: ABLE }) });
   const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
@@ -29,11 +29,11 @@ async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unk
   return (await (await handle(asked, bindings)).json()) as Json;
 }
 
-describe("a server answers according to its own options", () => {
+describe("the option replay of a server", () => {
   const asks = { result: { resultType: "input_required" } };
   const fails = { result: { isError: true } };
 
-  test("an endpoint without replay stays without it when another one has it", async () => {
+  test("does not affect an endpoint without it", async () => {
     const errors: unknown[] = [];
     const without = createHttpHandler(
       createAsking((error) => errors.push(error)),
@@ -49,20 +49,20 @@ describe("a server answers according to its own options", () => {
     ]);
   });
 
-  test("two apps of edge() in one process keep their own option", async () => {
+  test("is separate for two apps of edge() in one process", async () => {
     const without = edge(createAsking());
     const having = edge(createAsking(), { path: "/mcp", use: [replay()] });
     expect(await call(async (asked) => having.fetch(asked, env))).toMatchObject(asks);
     expect(await call(async (asked) => without.fetch(asked, env))).toMatchObject(fails);
   });
 
-  test("a connection, where handlers may always ask, does not affect HTTP", async () => {
+  test("is not needed on a connection, where handlers can always ask, and does not affect HTTP there", async () => {
     const peer = await openPeer(createAsking(), MODERN_VERSION, { capabilities: ABLE });
     expect(await peer.request("tools/call", { name: "ask" })).toMatchObject(asks);
     expect(await call(createHttpHandler(createAsking(), { onError: () => undefined }))).toMatchObject(fails);
   });
 
-  test("asking by returning needs no option", async () => {
+  test("is not needed for asking by returning", async () => {
     const server = new McpServer({ name: "returning", version: "1.0.0" }).tool("ask", {}, () =>
       inputRequired({
         who: { method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema: FORM } },
@@ -71,7 +71,7 @@ describe("a server answers according to its own options", () => {
     expect(await call(createHttpHandler(server, { onError: () => undefined }))).toMatchObject(asks);
   });
 
-  test("a server that asks nothing answers the same whether or not the code for asking is loaded", async () => {
+  test("does not change the responses of a server that asks nothing, even if the code for asking is loaded", async () => {
     vi.resetModules();
     const { createHttpHandler: create } = await import("../../src/http/handler.ts");
     const { McpServer: Server } = await import("../../src/core/define/server.ts");

@@ -1,11 +1,11 @@
-/** Answers as JSON or as a stream, and limits on bodies, with peers that violate the protocol. */
+/** Responses as JSON or as a stream, and limits on bodies, with peers that violate the protocol. */
 import { describe, expect, test } from "vitest";
 import { readBody } from "../../src/http/body.ts";
 import { type Run, respond } from "../../src/http/respond.ts";
 import { resolveHttpLimits } from "../../src/http/response-times.ts";
 
-describe("respond", () => {
-  test("for a slow client notifications are dropped, but neither questions nor the answer", async () => {
+describe("responses", () => {
+  test("a response to a slow client omits notifications, but neither questions nor the result", async () => {
     const run: Run = async (emit) => {
       for (let id = 1; id <= 3; id += 1) {
         emit({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: id } });
@@ -23,7 +23,7 @@ describe("respond", () => {
     expect(text).toContain("the answer");
   });
 
-  test("a request that is not answered gets 202 without a body or a content type", async () => {
+  test("the response to a notification is 202 without a body or a content type", async () => {
     const run: Run = async () => ({ text: undefined, status: 202 });
     const answer = await respond(run, { form: "either", limits: resolveHttpLimits({}) });
     expect([answer.status, answer.body, answer.headers.get("content-type")]).toEqual([202, null, null]);

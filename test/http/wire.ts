@@ -1,6 +1,6 @@
 /**
  * One HTTP exchange with full control over the request: any Host, duplicate headers, bytes that are not text. The wire
- * oracle checks the answer.
+ * oracle checks the response.
  */
 
 import { request as open, type RequestOptions } from "node:http";
@@ -30,13 +30,13 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly text: string;
-  /** The JSON values of the answer: the body, or the data of every SSE event. */
+  /** The JSON values of the response: the body, or the data of every SSE event. */
   readonly messages: readonly unknown[];
 }
 
 const DEADLINE_MS = 20_000;
 
-/** Sends a request and reads the whole answer. */
+/** Sends a request and reads the whole response. */
 export function send(origin: string, ask: Ask): Promise<Answer> {
   const url = new URL(ask.path ?? "/mcp", origin);
   const body = ask.body === undefined ? undefined : Buffer.from(ask.body);
@@ -57,7 +57,7 @@ export function send(origin: string, ask: Ask): Promise<Answer> {
   });
 }
 
-/** Sends the head of a request and the first bytes of an endless body. Resolves with the status of the answer. */
+/** Sends the head of a request and the first bytes of an endless body. Resolves with the status of the response. */
 export function sendUnfinished(origin: string, ask: Ask): Promise<number> {
   const url = new URL(ask.path ?? "/mcp", origin);
   const { body, ...head } = ask;

@@ -79,7 +79,7 @@ describe.each(WAYS)("our client over $name", (way) => {
     expect(tokens.at(-1)).not.toBe(expired);
   });
 
-  test("asks for the scope that a tool needs, once, and keeps the other", async () => {
+  test("requests the scope that a tool needs, once, and keeps its other scope", async () => {
     const { client } = await signIn(way);
     await textOf(client, "who");
     const before = issuer.tokenRequests;
@@ -88,7 +88,7 @@ describe.each(WAYS)("our client over $name", (way) => {
     expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ scopes: ["read", "write"] });
   });
 
-  test("proves that it has the key of its token, with the nonce of the server", async () => {
+  test("proves possession of the token's key, with the nonce of the server", async () => {
     const { client, tokens } = await signIn(way, "bound");
     expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ claims: { cnf: { jkt: expect.any(String) } } });
     expect(await statusOf(tokens.at(-1) ?? "")).toBe(401);
@@ -96,8 +96,8 @@ describe.each(WAYS)("our client over $name", (way) => {
 });
 
 // These move the clock of the Worker, so that proofs of the client would be too old.
-describe.each(WAYS)("a key of the authorization server, over $name", (way) => {
-  test("works as soon as tokens are signed with it, beside the old one", async () => {
+describe.each(WAYS)("a signing key of the authorization server, over $name", (way) => {
+  test("works as soon as tokens are signed with it, together with the old key", async () => {
     const before = await signIn(way);
     await textOf(before.client, "who");
     await worker.advance(31_000);
@@ -107,7 +107,7 @@ describe.each(WAYS)("a key of the authorization server, over $name", (way) => {
     expect(after.tokens.at(-1)).not.toBe(before.tokens.at(-1));
   });
 
-  test("is refused after ten minutes at the latest when it is revoked; the client then signs in again", async () => {
+  test("is refused at most ten minutes after it was revoked, and the client then signs in again", async () => {
     const { client, tokens } = await signIn(way);
     await textOf(client, "who");
     const revoked = tokens.at(-1) ?? "";

@@ -87,7 +87,7 @@ describe.each(WAYS)("the official client over %s", (_, connect) => {
     await client.close();
   });
 
-  test("proves that it has the key of its token, with the nonce of the server", async () => {
+  test("proves possession of the token's key, with the nonce of the server", async () => {
     const machine = new BoundMachine("bound");
     const client = await connect(machine);
     expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ claims: { cnf: { jkt: expect.any(String) } } });
@@ -97,7 +97,7 @@ describe.each(WAYS)("the official client over %s", (_, connect) => {
   });
 });
 
-test.each(WAYS.slice(0, 2))("the official client over %s asks for the scope that a tool needs", async (_, connect) => {
+test.each(WAYS.slice(0, 2))("the official client over %s requests the scope that a tool needs", async (_, connect) => {
   const client = await connect(new Machine("machine"));
   await textOf(client, "who");
   const before = issuer.tokenRequests;
@@ -107,7 +107,7 @@ test.each(WAYS.slice(0, 2))("the official client over %s asks for the scope that
   await client.close();
 });
 
-test("the official client over HTTP+SSE, which never asks for more, gets the challenge at its POST", async () => {
+test("the official client over HTTP+SSE, which never requests scopes, gets the challenge at its POST", async () => {
   const client = await httpSse(new Machine("machine"));
   await expect(textOf(client, "write")).rejects.toThrow(/403.*insufficient_scope/);
   expect(await textOf(client, "who")).toContain("machine");
@@ -115,8 +115,8 @@ test("the official client over HTTP+SSE, which never asks for more, gets the cha
 });
 
 // These move the clock of the Worker, so that proofs of the client would be too old.
-describe.each(WAYS)("a key of the authorization server, over %s", (name, connect) => {
-  test("works as soon as tokens are signed with it, beside the old one", async () => {
+describe.each(WAYS)("a signing key of the authorization server, over %s", (name, connect) => {
+  test("works as soon as tokens are signed with it, together with the old key", async () => {
     const old = new Machine("machine");
     const before = await connect(old);
     await textOf(before, "who");
@@ -128,7 +128,7 @@ describe.each(WAYS)("a key of the authorization server, over %s", (name, connect
     await Promise.all([before.close(), after.close()]);
   });
 
-  test("is refused after ten minutes at the latest when it is revoked; the client then signs in again", async () => {
+  test("is refused at most ten minutes after it was revoked, and the client then signs in again", async () => {
     const machine = new Machine("machine");
     const client = await connect(machine);
     await textOf(client, "who");

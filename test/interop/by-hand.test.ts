@@ -1,4 +1,4 @@
-/** The same answers without a client library: requests as curl or printf would send them. */
+/** The same responses without a client library: requests as curl or printf would send them. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ describe("requests written by hand to the weather template on workerd", () => {
   });
   afterAll(() => weather?.stop());
 
-  test("in 2026-07-28 each request is independent", async () => {
+  test("are independent of each other in 2026-07-28", async () => {
     const tap = await weather.tap();
     const send = async (method: string, params: string, headers: Record<string, string> = {}): Promise<Answer> => {
       const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${[META, params].filter(Boolean).join()}}}`;
@@ -65,7 +65,7 @@ describe("requests written by hand to the weather template on workerd", () => {
   });
 
   test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
-    "in %s a handshake opens a session that DELETE ends",
+    "open a session with initialize in %s, which DELETE ends",
     async (version) => {
       const tap = await weather.tap();
       const opened = await post(
@@ -99,7 +99,7 @@ describe("requests written by hand to the weather template on workerd", () => {
     },
   );
 
-  test("the tool list describes each argument and its valid values", async () => {
+  test("get a tool list that describes each argument and its valid values", async () => {
     const tap = await weather.tap();
     const response = await post(
       tap,
@@ -134,7 +134,7 @@ describe("requests written by hand to the weather template on workerd", () => {
   });
 });
 
-describe("lines piped into the weather template", () => {
+describe("lines that are piped into the weather template", () => {
   let weather: WeatherCommand;
   beforeAll(async () => {
     weather = await startWeatherCommand();
@@ -160,8 +160,8 @@ describe("lines piped into the weather template", () => {
     };
   }
 
-  // A call takes longer than reading the input; its answer still arrives before the end.
-  test("ping, tools/list and tools/call without a handshake print three answers and exit 0", async () => {
+  // A call takes longer than reading the input; its response still arrives before the end.
+  test("print three responses for ping, tools/list and tools/call without initialize, and the exit code is 0", async () => {
     const { code, answers } = await pipe([
       `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
       `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
@@ -175,7 +175,7 @@ describe("lines piped into the weather template", () => {
     expect(textOf(byId.get(3) ?? {})).toBe(TEXAS_ALERTS);
   });
 
-  test("both tools answer requests of 2026-07-28 and exit 0", async () => {
+  test("call both tools in 2026-07-28, and the exit code is 0", async () => {
     const { code, answers } = await pipe([
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${META},${ALERTS}}}`,
       `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{${META},${FORECAST}}}`,

@@ -87,7 +87,7 @@ describe("the weather template on workerd", () => {
   });
 });
 
-describe("a server without notifications, which has nothing to send outside of calls", () => {
+describe("a server without notifications, which sends nothing outside of calls,", () => {
   let worker: Workerd;
   beforeAll(async () => {
     worker = await Workerd.start({
@@ -98,7 +98,7 @@ describe("a server without notifications, which has nothing to send outside of c
   });
   afterAll(() => worker?.stop());
 
-  test.each(LEGACY_HTTP_PEERS)("answers the GET of %s with 405, and the client works on", async (_, { connect }) => {
+  test.each(LEGACY_HTTP_PEERS)("returns 405 for the GET of %s, which continues", async (_, { connect }) => {
     const tap = await startHttpTap(`${worker.origin}/mcp`);
     const { client, end } = await connect(new URL(tap.url));
     const answers = () => tap.exchanges.filter(({ method }) => method === "GET").map(({ status }) => status);

@@ -52,7 +52,7 @@ async function loadHttp(name: string): Promise<TransportClass> {
   return found.StreamableHTTPClientTransport;
 }
 
-/** The requests of clients, and the status of the answers. */
+/** The requests of clients, and the status of the responses. */
 let exchanges: { method: string; headers: Headers; status: number }[] = [];
 const realFetch = globalThis.fetch;
 
@@ -85,7 +85,7 @@ afterEach(() => {
   vi.stubGlobal("fetch", realFetch);
 });
 
-describe("one URL: HTTP+SSE clients at the path of Streamable HTTP", () => {
+describe("at the path of Streamable HTTP", () => {
   test.each(RELEASES)("SDK %s connects over SSE, lists and calls", async (_, name) => {
     const { newClient, SSEClientTransport } = await load(name);
     const client = newClient();
@@ -118,7 +118,7 @@ describe("one URL: HTTP+SSE clients at the path of Streamable HTTP", () => {
     expect(errors).toEqual([]);
   });
 
-  test.each(RELEASES.slice(2))("SDK %s uses Streamable HTTP if it tries that first", async (_, name) => {
+  test.each(RELEASES.slice(2))("SDK %s uses Streamable HTTP if it tries this first", async (_, name) => {
     const { newClient, SSEClientTransport } = await load(name);
     const Http = await loadHttp(name);
     const client = newClient();

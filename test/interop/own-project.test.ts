@@ -134,7 +134,7 @@ afterAll(async () => {
   rmSync(FOLDER, { recursive: true, force: true });
 });
 
-test("wrangler types, and the types compile with and without skipLibCheck", { timeout: LONG_MS }, () => {
+test("wrangler types writes types that compile with and without skipLibCheck", { timeout: LONG_MS }, () => {
   const types = wrangler("types");
   expect(types.status, types.output).toBe(0);
   const generated = readFileSync(join(FOLDER, "worker-configuration.d.ts"), "utf8");
@@ -144,7 +144,7 @@ test("wrangler types, and the types compile with and without skipLibCheck", { ti
   }
 });
 
-test("a binding to the class is one line more, and wrangler types refers to it", { timeout: LONG_MS }, () => {
+test("a binding to the class takes one more line, and wrangler types refers to it", { timeout: LONG_MS }, () => {
   const binding = '[[durable_objects.bindings]]\nname = "MCP"\nclass_name = "McpObject"\n';
   write("bound.toml", `${WRANGLER}${binding}`);
   const types = wrangler("types", "-c", "bound.toml");
@@ -155,7 +155,7 @@ test("a binding to the class is one line more, and wrangler types refers to it",
   expect(run("typescript/bin/tsc", "-p", ".", "--skipLibCheck", "false")).toEqual({ status: 0, output: "" });
 });
 
-test("wrangler deploy --dry-run accepts it", { timeout: LONG_MS }, () => {
+test("wrangler deploy --dry-run accepts the project", { timeout: LONG_MS }, () => {
   const deploy = wrangler("deploy", "--dry-run", "--outdir", "out");
   expect(deploy.status, deploy.output).toBe(0);
 });
@@ -171,7 +171,7 @@ describe("wrangler dev", () => {
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello from Berlin!");
   });
 
-  test("runs a task that asks, and tells a session of a change", { timeout: LONG_MS }, async () => {
+  test("runs a task that asks, and notifies a session of a change", { timeout: LONG_MS }, async () => {
     const tasks = new TaskClient(url);
     const taskId = await tasks.start("ask");
     const asked = await tasks.reaches(taskId, "input_required");
@@ -188,7 +188,7 @@ describe("wrangler dev", () => {
   });
 });
 
-describe("what was forgotten", () => {
+describe("a project with missing parts", () => {
   const FORGOTTEN = {
     migration: { index: INDEX, toml: WRANGLER.replace(MIGRATION, ""), codes: ["migration-missing"] },
     all: {
@@ -199,7 +199,7 @@ describe("what was forgotten", () => {
   };
 
   test.each(Object.entries(FORGOTTEN))(
-    "%s: wrangler dev answers both eras with every line, and check-config prints what to add",
+    "makes wrangler dev return every missing line in both eras, and check-config print what to add: %s",
     { timeout: LONG_MS },
     async (name, { index, toml, codes }) => {
       write(`${name}/index.ts`, index.replace("./server.ts", "../src/server.ts"));
@@ -222,7 +222,9 @@ describe("what was forgotten", () => {
     },
   );
 
-  test("the flag: wrangler dev serves, and check-config recommends it", { timeout: LONG_MS }, async () => {
+  test("is served by wrangler dev without the flag, and check-config recommends the flag", {
+    timeout: LONG_MS,
+  }, async () => {
     write("flag/index.ts", INDEX.replace("./server.ts", "../src/server.ts"));
     write("flag/wrangler.toml", WRANGLER.replace(FLAG, "").replace("src/index.ts", "index.ts"));
     const checked = checkConfig("--config", "flag/wrangler.toml");
@@ -232,7 +234,7 @@ describe("what was forgotten", () => {
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello from Berlin!");
   });
 
-  test("the export alone: wrangler dev does not start and names the class; check-config prints the line", {
+  test("is not started by wrangler dev without the export, which it names, and check-config prints the line", {
     timeout: LONG_MS,
   }, async () => {
     write("export/index.ts", INDEX.replace(EXPORT, "").replace("./server.ts", "../src/server.ts"));
@@ -248,7 +250,7 @@ describe("what was forgotten", () => {
     expect(started.status).not.toBe(0);
   });
 
-  test("check-config finds nothing in the complete project, and prints the lines to paste", {
+  test("is reported by check-config with the lines to paste, and a complete project has no problems", {
     timeout: LONG_MS,
   }, () => {
     expect(checkConfig()).toEqual({ status: 0, output: "wrangler.toml has everything that mcp-edge needs.\n" });

@@ -40,7 +40,7 @@ describe("the README of the weather template", () => {
     }
   });
 
-  test("its printf command prints three answers", async () => {
+  test("its printf command prints three responses", async () => {
     const weather = await startWeatherCommand();
     try {
       const shown = block("sh", "printf ");

@@ -56,7 +56,7 @@ const CHOICES: readonly (readonly [heading: string, choice: string])[] = [
   ["Allow ", "Allow"],
 ];
 
-/** Presses the link or button that contains a text, and waits for the next page. */
+/** Presses the link or button that contains a string, and waits for the next page. */
 async function choose(text: string): Promise<void> {
   const found = `[...document.querySelectorAll("a, button")].find((each) => each.textContent.includes(${JSON.stringify(text)}))`;
   await browser.run(`${found}.setAttribute("data-chosen", "")`);
@@ -97,7 +97,7 @@ async function revokeAndSignOut(): Promise<void> {
     left -= 1
   )
     await choose("Revoke access of");
-  expect(await browser.run("document.body.innerText")).toContain("You have allowed no app.");
+  expect(await browser.run("document.body.innerText")).toContain("You have not allowed any app.");
   await choose("Sign out");
   expect(await browser.run("document.body.innerText")).toContain("You are signed out");
 }
@@ -105,7 +105,7 @@ async function revokeAndSignOut(): Promise<void> {
 const SIGN_IN = ["Sign in to Notes", "Choose a development user"];
 
 test.each(OFFICIAL)(
-  "the official client over %s, from signing in to signing out",
+  "the official client over %s works from signing in to signing out",
   async (name, mode, transport) => {
     const person = new Person(callback(), agree);
     const client = await enter(url(), person, mode, transport);
@@ -134,7 +134,7 @@ test.each(OFFICIAL)(
 );
 
 test.each(oursAt(url))(
-  "our client over %s, from signing in to signing out",
+  "our client over %s works with a browser from signing in to signing out",
   async (_, options) => {
     const { opened, join } = ours(url(), callback(), agree, options);
     const client = await join();

@@ -47,7 +47,7 @@ async function revokeOnPage(browser: Browser, user: string): Promise<void> {
   expect((await browser.post(url("/authorize/allowed"), { ...fieldsOf(page), revoke: client })).status).toBe(303);
 }
 
-// The first test, because proofs contain the time, and the others move the clock of the Worker.
+// The first test, because proofs contain the time, and the other tests move the clock of the Worker.
 test("our client proves its key at the authorization server and at the endpoint", async () => {
   const { opened, join } = ours(url(), CALLBACK, newUser().agree, { protocolVersions: ["2026-07-28"] }, true);
   const client = await join();
@@ -57,7 +57,7 @@ test("our client proves its key at the authorization server and at the endpoint"
 });
 
 describe.each(OFFICIAL)("the official client over %s", (_, mode, transport) => {
-  test("signs a user in, calls, and goes on when its token has expired", async () => {
+  test("signs a user in, calls, and continues when its token has expired", async () => {
     const { user, agree } = newUser();
     const person = new Person(CALLBACK, agree);
     const client = await enter(url(), person, mode, transport);
@@ -84,12 +84,12 @@ describe.each(OFFICIAL)("the official client over %s", (_, mode, transport) => {
 });
 
 test.each(OFFICIAL)(
-  "the official client over %s goes on with the scope that a tool needs",
+  "the official client over %s continues with the scope that a tool needs",
   async (name, mode, transport) => {
     const person = new Person(CALLBACK, newUser().agree);
     const client = await enter(url(), person, mode, transport);
     const { refusal, opened } = await stepUp(client, url(), person, "write", "read write");
-    // The transport for HTTP+SSE asks nobody, and shows its user the refusal.
+    // The transport for HTTP+SSE requests no scope, and shows its user the refusal.
     const expected = name === "HTTP+SSE" ? [expect.stringMatching(REFUSED), 0] : [expect.anything(), 1];
     expect([refusal, opened]).toEqual(expected);
     expect(person.opened.at(-1)?.searchParams.get("scope")?.split(" ").toSorted()).toEqual(["read", "write"]);
@@ -97,7 +97,7 @@ test.each(OFFICIAL)(
   },
 );
 
-test("the official SDK 1.32 over HTTP+SSE shows its user the scope that a tool needs, and goes on when the program has asked for it", async () => {
+test("the official SDK 1.32 over HTTP+SSE reports the scope that a tool needs, and continues when the program has requested it", async () => {
   const person = new Person(CALLBACK, newUser().agree);
   const { client, transport } = await enterWithSdk(url(), person);
   const write = () => client.callTool({ name: "write", arguments: {} });
@@ -110,7 +110,7 @@ test("the official SDK 1.32 over HTTP+SSE shows its user the scope that a tool n
 });
 
 describe.each(oursAt(url))("our client over %s", (_, options) => {
-  test("signs a user in, and ten calls of two processes on an expired token go on", async () => {
+  test("signs a user in, and ten calls of two processes on an expired token succeed", async () => {
     const { user, agree } = newUser();
     const { opened, join } = ours(url(), CALLBACK, agree, options);
     const [one, two] = [await join(), await join()];

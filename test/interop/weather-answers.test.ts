@@ -58,7 +58,7 @@ function said(answer: unknown): Said {
 const broken = () => problem(500, "Unexpected Problem", "An unexpected problem has occurred.");
 const SACRAMENTO_POINT = "/points/38.5816,-121.4944";
 
-/** The cases: each one prepares the API and states the expected answer. */
+/** The cases: each case prepares the API and has the expected result. */
 function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): void {
   test("alerts show event, area, severity, description and instructions, separated by a line ---", async () => {
     const { api, call } = setup();
@@ -99,7 +99,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("a state without alerts gets a sentence that says so", async () => {
+  test("a state without alerts gets a sentence about it", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "WY" })).toEqual({
       text: "There are no active alerts for WY.",
@@ -108,12 +108,15 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
   });
 
   test.each<[string, () => Response]>([
-    ["answers 500", broken],
-    ["answers 404", () => problem(404, "Not Found", "Not Found")],
-    ["answers HTML", () => new Response("<html>Maintenance</html>", { headers: { "content-type": "text/html" } })],
-    ["answers JSON of another shape", () => geoJson({ features: null })],
-    ["answers nothing", () => new Response(null, { status: 204 })],
-  ])("alerts could not be fetched when the API %s", async (_, answer) => {
+    ["responds with 500", broken],
+    ["responds with 404", () => problem(404, "Not Found", "Not Found")],
+    [
+      "responds with HTML",
+      () => new Response("<html>Maintenance</html>", { headers: { "content-type": "text/html" } }),
+    ],
+    ["responds with JSON of another shape", () => geoJson({ features: null })],
+    ["responds without a body", () => new Response(null, { status: 204 })],
+  ])("the result says that alerts could not be fetched if the API %s", async (_, answer) => {
     const { api, call } = setup();
     api.on("/alerts/active/area/OK", answer);
     expect(await call("get_alerts", { state: "OK" })).toEqual({
@@ -122,7 +125,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("two letters that are not a state are requested, and the alerts could not be fetched", async () => {
+  test("two letters that are not a state are requested, and the result says that the alerts could not be fetched", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "ZZ" })).toEqual({
       text: "The alerts for ZZ could not be fetched.",
@@ -230,7 +233,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
         api.on("/gridpoints/AMZ/2,2/forecast", () => geoJson(forecast({}, [])));
       },
     ],
-  ])("there is no forecast for a place %s", async (_, place, prepare) => {
+  ])("the result says that there is no forecast for a place %s", async (_, place, prepare) => {
     const { api, call } = setup();
     prepare(api);
     const { latitude, longitude } = place;
@@ -263,7 +266,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
       24,
       (api) => api.on("/points/24,-150", () => problem(301, "Moved", "Moved", { location: "/points/24,-150" })),
     ],
-  ])("the forecast could not be fetched when %s", async (_, latitude, prepare) => {
+  ])("the result says that the forecast could not be fetched when %s", async (_, latitude, prepare) => {
     const { api, call } = setup();
     prepare(api);
     expect(await call("get_forecast", { latitude, longitude: -150 })).toEqual({

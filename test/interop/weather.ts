@@ -26,7 +26,7 @@ interface TapReport {
 /** Sacramento's coordinates as people look them up; the API requires four decimals. */
 export const SACRAMENTO = { latitude: 38.581572, longitude: -121.4944 };
 
-/** The answer of `get_alerts` for Texas. */
+/** The result of `get_alerts` for Texas. */
 export const TEXAS_ALERTS = `Event: Severe Thunderstorm Warning
 Area: Travis, TX; Williamson, TX
 Severity: Severe
@@ -43,7 +43,7 @@ Description: * WHAT...Southeast winds 15 to 20 kt.
 * WHERE...Galveston Bay.
 Instructions: No specific instructions are given.`;
 
-/** The answer of `get_forecast` for Sacramento. */
+/** The result of `get_forecast` for Sacramento. */
 export const SACRAMENTO_FORECAST = `This Afternoon:
 Temperature: 72°F
 Wind: 6 mph SW
@@ -161,7 +161,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // The process does not exist any more.
+    // The process no longer exists.
     return false;
   }
 }

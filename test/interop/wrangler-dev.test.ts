@@ -89,7 +89,7 @@ beforeAll(async () => {
 }, 2 * START_MS);
 
 describe("wrangler dev with a custom domain", () => {
-  test("serves a client: initialize, list, call, end of the session", async () => {
+  test("serves a client with initialize, a list, a call and the end of the session", async () => {
     const url = new URL(`http://localhost:${plain}/mcp`);
     const client = new Client({ name: "custom-domain", version: "1.0.0" });
     const transport = new StreamableHTTPClientTransport(url);
@@ -101,7 +101,7 @@ describe("wrangler dev with a custom domain", () => {
     await client.close();
   });
 
-  test("refuses what a browser may have sent, even from a page whose name was pointed at this machine", async () => {
+  test("refuses requests that a browser may have sent, even from a page whose name resolves to this machine", async () => {
     const host = `evil.example:${plain}`;
     for (const origin of [`http://${host}`, "http://evil.example", "null"]) {
       expect(await send(plain, "POST", { host, origin })).toMatchObject({ status: 403 });
@@ -109,7 +109,7 @@ describe("wrangler dev with a custom domain", () => {
     expect(await send(plain, "GET", { host })).toMatchObject({ status: 403 });
   });
 
-  test("refuses GET with the names of the option and the flag that allow it, and serves it with the flag", async () => {
+  test("refuses GET with the names of the option and the flag that allow it, and serves GET with the flag", async () => {
     const refused = await send(plain, "GET", {});
     expect(refused.status).toBe(403);
     expect(refused.text).toContain("allowedHosts");

@@ -1,6 +1,6 @@
 /**
- * The generated mutants that no test notices, and need not: `npm run long -- mutate` lists the others. An entry for code that has
- * changed applies to nothing any more and does no harm.
+ * The generated mutants that no test must notice: `npm run long -- mutate` lists the others. An entry for code that has
+ * changed no longer applies and does no harm.
  */
 import type { Survivor } from "../../scripts/mutate/mutate-room.ts";
 

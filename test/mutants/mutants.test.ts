@@ -24,7 +24,7 @@ test.each(Object.entries(LISTS))("every mutant of lists/%s.ts can be applied", (
   expect(problems).toEqual([]);
 });
 
-test("each mutant has an id of its own, and a reason that is a sentence", () => {
+test("each mutant has a unique id, and a reason that is a sentence", () => {
   expect(new Set(MUTANTS.map(({ id }) => id)).size).toBe(MUTANTS.length);
   expect(MUTANTS.filter(({ reason }) => !/^[A-Z0-9h].{20,}\.$/.test(reason)).map(({ id }) => id)).toEqual([]);
 });

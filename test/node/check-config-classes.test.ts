@@ -32,23 +32,23 @@ async function checkMigrations(source: string, migrations: readonly object[]) {
   return { status, said: log.mock.calls.map(([text]) => text).join("\n") };
 }
 
-test("a class that a migration creates and the main module does not export is named", async () => {
+test("a class that a migration creates but the main module does not export is reported", async () => {
   const { status, said } = await check(CLASS, "McpObject", "MyObject");
   expect(status).toBe(1);
   expect(said).toBe(
-    "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
+    "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
   );
 });
 
-test("a class that a migration creates without SQLite is named, and no second migration is suggested", async () => {
+test("a class that a migration creates without SQLite is reported, and no second migration is suggested", async () => {
   const migrations = [{ tag: "v1", new_classes: ["McpObject"] }];
   expect(await checkMigrations(CLASS, migrations)).toEqual({
     status: 1,
-    said: "[migration-wrong] A migration creates the class McpObject without SQLite, and mcp-edge needs SQLite. If the class was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className.\n",
+    said: "[migration-wrong] A migration creates the class McpObject without SQLite, but mcp-edge requires SQLite. If the class was never deployed, write new_sqlite_classes instead of new_classes. If it was, export the class under another name, and pass that name as the option className.\n",
   });
 });
 
-describe("with exports in place of migrations", () => {
+describe("a configuration with exports in place of migrations", () => {
   /** The exit code and the output for a configuration in JSON. */
   async function checkExports(source: string, exports: object, more: object = {}) {
     writeFileSync(join(folder, "index.ts"), source);
@@ -61,11 +61,11 @@ describe("with exports in place of migrations", () => {
   }
   const SQLITE = { type: "durable-object", storage: "sqlite" };
 
-  test("a class with SQLite needs nothing else", async () => {
+  test("needs nothing else for a class with SQLite", async () => {
     expect(await checkExports(CLASS, { McpObject: SQLITE })).toEqual({ status: 0, said: COMPLETE });
   });
 
-  test("a missing class is to be added to exports, because wrangler refuses a file with both", async () => {
+  test("must get a missing class in exports, because wrangler refuses a file with both", async () => {
     const added = '"McpObject": { "type": "durable-object", "storage": "sqlite" }';
     const other = await checkExports(`${CLASS} export class Other {}`, { Other: SQLITE });
     expect(other).toEqual({
@@ -84,7 +84,7 @@ describe("with exports in place of migrations", () => {
     ["deleted", { type: "durable-object", state: "deleted" }],
     ["renamed", { type: "durable-object", state: "renamed", renamed_to: "Other" }],
     ["transferred", { type: "durable-object", state: "transferred", transferred_to: "elsewhere" }],
-  ])("a class that is exported and said to be %s is named, once", async (state, entry) => {
+  ])("reports an exported class once if it is marked as %s", async (state, entry) => {
     const more = state === "renamed" ? { Other: SQLITE } : {};
     const { status, said } = await checkExports(`${CLASS} export class Other {}`, { McpObject: entry, ...more });
     expect([status, said]).toEqual([
@@ -94,19 +94,19 @@ describe("with exports in place of migrations", () => {
     expect(said.match(/^\[/gm)).toHaveLength(1);
   });
 
-  test("a class with the storage legacy-kv is named", async () => {
+  test("reports a class with the storage legacy-kv", async () => {
     const { status, said } = await checkExports(CLASS, { McpObject: { type: "durable-object", storage: "legacy-kv" } });
     expect([status, said]).toEqual([1, expect.stringContaining('exports.McpObject has storage = "legacy-kv"')]);
     expect(said).toContain('write storage = "sqlite"');
   });
 
-  test("a class that the main module does not export is named", async () => {
+  test("reports a class that the main module does not export", async () => {
     const { said } = await checkExports(CLASS, { McpObject: SQLITE, Missing: SQLITE });
     expect(said).toContain("The entry exports names the class Missing, which index.ts does not export.");
   });
 });
 
-test("a project with cloudflare.config.ts is told that it cannot be read, and what to check", async () => {
+test("for a project with cloudflare.config.ts check-config reports that it cannot read the file, and what to check", async () => {
   const own = mkdtempSync(join(tmpdir(), "mcp-edge-cf-"));
   writeFileSync(join(own, "cloudflare.config.ts"), "export default {};");
   const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -115,7 +115,7 @@ test("a project with cloudflare.config.ts is told that it cannot be read, and wh
   rmSync(own, { recursive: true });
 });
 
-test("a class without SQLite that was deleted and created again with it is not reported", async () => {
+test("a class without SQLite that was deleted and then created again with SQLite is not reported", async () => {
   const migrations = [
     { tag: "v1", new_classes: ["McpObject"] },
     { tag: "v2", deleted_classes: ["McpObject"] },
@@ -136,7 +136,7 @@ test.each([
   expect(await check(`${CLASS}\n${line}`, "McpObject", "Other")).toEqual({ status: 0, said: COMPLETE });
 });
 
-test("an allowed origin without a scheme is named, with the line to write", async () => {
+test("an allowed origin without a scheme is reported, with the line to write", async () => {
   const options = 'allowedOrigins: ["*", "https://a.example", "app.example.com"]';
   const { status, said } = await check(
     `const app = edge(server, { ${options}, use: [durable()] });\n${CLASS}`,
@@ -156,7 +156,7 @@ test.each([
   const { status, said } = await check(`const app = ${call};\n${CLASS}`, "McpObject");
   expect(status).toBe(1);
   expect(said).toBe(
-    '[part-missing] app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, { use: [durable()] }), or add durable() to its option use, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
+    '[part-missing] app.McpObject exists only if edge() has sessions or another part that needs objects. Otherwise the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, { use: [durable()] }), or add durable() to its option use, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
   );
 });
 
@@ -166,32 +166,32 @@ test.each([
   ["edge(server, { use: [tasks] })"],
   ["edge(server, options)"],
   ["edge(server); const other = edge(second, { use: [durable()] })"],
-])("%s may have app.McpObject", async (call) => {
+])("%s can have app.McpObject", async (call) => {
   expect(await check(`const app = ${call};\n${CLASS}`, "McpObject")).toEqual({ status: 0, said: COMPLETE });
 });
 
 const SERVER =
   'import { authorizationServer } from "mcp-edge/authorization-server";\nconst auth = authorizationServer({ name: "Own" });\nconst app = edge(server, { use: [auth] });\n';
 
-test("an authorization server needs the exported class, and no other part", async () => {
+test("an authorization server requires the exported class, and no other part", async () => {
   const keys = 'import { keys } from "mcp-edge/worker/durable";\n';
   expect(await check(keys + SERVER + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
   expect((await check(keys + SERVER, "McpObject")).said).toContain("does not export the class McpObject");
 });
 
-test("an authorization server without sealing keys is named", async () => {
+test("an authorization server without sealing keys is reported", async () => {
   expect((await check(SERVER + CLASS, "McpObject")).said).toContain("[keys-missing]");
 });
 
-test("a main module that only chooses the identity provider needs no keys of its own", async () => {
+test("a main module that only chooses the identity provider needs no other keys", async () => {
   const provider = 'import { github } from "mcp-edge/authorization-server";\nconst app = createApp(github({}));\n';
   expect(await check(provider + CLASS, "McpObject")).toEqual({ status: 0, said: COMPLETE });
 });
 
-test("a main module with development users is named, because it would be deployed", async () => {
+test("a main module with development users is reported, because it would be deployed", async () => {
   const users = 'import { developmentUsers } from "mcp-edge/authorization-server/dev";\n';
   expect(await check(users + CLASS, "McpObject")).toEqual({
     status: 1,
-    said: "[development-users] index.ts would be deployed, and imports mcp-edge/authorization-server/dev, with which everyone can sign in as everyone. Import it only in another file, and pass that file to wrangler dev.\n",
+    said: "[development-users] index.ts is the file that is deployed, and it imports mcp-edge/authorization-server/dev, which lets anyone sign in as any user. Import it only in another file, and pass that file to wrangler dev.\n",
   });
 });

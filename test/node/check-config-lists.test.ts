@@ -39,11 +39,11 @@ async function check(config: object): Promise<{ status: number; said: string }> 
 
 const COMPLETE = "wrangler.json has everything that mcp-edge needs.";
 
-test("a complete configuration lacks nothing", async () => {
+test("a complete configuration has no problems", async () => {
   expect(await check({ migrations: [CREATED] })).toEqual({ status: 0, said: COMPLETE });
 });
 
-test("a JSON file that has migrations gets an entry for them, with a tag that is not used yet", async () => {
+test("a JSON file that has migrations gets an entry for them, with an unused tag", async () => {
   const migrations = [{ tag: "v2", new_sqlite_classes: ["Other"] }];
   expect(await check({ migrations })).toEqual({
     status: 1,
@@ -60,7 +60,7 @@ test("a JSON file that has workflows gets an entry for them", async () => {
   );
 });
 
-test("a renamed class exists under its new name only", async () => {
+test("a renamed class exists only under its new name", async () => {
   const away = { tag: "v2", renamed_classes: [{ from: "McpObject", to: "Renamed" }] };
   expect((await check({ migrations: [CREATED, away] })).said).toContain("No migration creates the class McpObject.");
   const created = { tag: "v1", new_sqlite_classes: ["First"] };
@@ -68,13 +68,13 @@ test("a renamed class exists under its new name only", async () => {
   expect(await check({ migrations: [created, here] })).toEqual({ status: 0, said: COMPLETE });
 });
 
-test("a missing compatibility date is called missing, and an old one is to be replaced", async () => {
+test("a missing compatibility date is reported as missing, and an old date must be replaced", async () => {
   const missing = await check({ migrations: [CREATED], compatibility_date: undefined });
   expect(missing.status).toBe(1);
   expect(missing.said).toContain("[date-missing] There is no compatibility date.\nAdd to wrangler.json:");
   const old = await check({ migrations: [CREATED], compatibility_date: "2024-01-01" });
   expect(old.said).toContain(
-    "[date-too-old] The compatibility date is 2024-01-01, and Durable Objects need 2024-04-03 or later.\nChange the line in wrangler.json to:",
+    "[date-too-old] The compatibility date is 2024-01-01, but Durable Objects require 2024-04-03 or later.\nChange the line in wrangler.json to:",
   );
 });
 
@@ -82,7 +82,7 @@ test("the flag enable_request_signal is recommended, not required", async () => 
   const lacking = { migrations: [CREATED], compatibility_flags: ["nodejs_compat"] };
   expect(await check(lacking)).toEqual({
     status: 0,
-    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.\nChange the line in wrangler.json to:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n`,
+    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts with a delay after a client disconnects.\nChange the line in wrangler.json to:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n`,
   });
 });
 
@@ -95,7 +95,7 @@ async function checkToml(lines: string): Promise<string> {
   return log.mock.calls.map(([text]) => text).join("\n");
 }
 
-test("a date and flags belong to the top of a TOML file, because below a table they are part of it", async () => {
+test("a date and flags belong to the top of a TOML file, because after the header of a table they belong to it", async () => {
   const missing = await checkToml('[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpObject"]');
   const place = "Add at the top of wrangler.toml, before the first [table]:\n\n";
   expect(missing).toContain(`${place}  compatibility_date = "2026-10-20"`);

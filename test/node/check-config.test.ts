@@ -29,11 +29,11 @@ function write(imports: readonly string[], more = ""): void {
 
 const COMPLETE = "wrangler.toml has everything that mcp-edge needs.";
 
-test.each([["sessions"], ["replay"]])("%s without keys: says that the secret must be set", async (part) => {
+test.each([["sessions"], ["replay"]])("%s without keys is reported with the secret to set", async (part) => {
   write([part]);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([
-    '[keys-missing] src/index.ts imports no plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
+    '[keys-missing] src/index.ts does not import a plugin that provides sealing keys. Add keys() to the option use of edge(), with keys from "mcp-edge/worker/durable"; or set the secret MCP_KEYS with: npx mcp-edge keys | npx wrangler secret put MCP_KEYS',
   ]);
 });
 
@@ -42,7 +42,7 @@ test.each([
   [["durable"], ""],
   [["hub"], ""],
   [["sessions"], '[vars]\nMCP_KEYS = "given"'],
-])("%j with %j needs no such secret", async (imports, more) => {
+])("the secret is not required for %j with %j", async (imports, more) => {
   write(imports, more);
   expect(await checkConfig(folder, {})).toBe(0);
   expect(output).toEqual([COMPLETE]);

@@ -29,8 +29,8 @@ afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 const files = (ending: string) => readdirSync(folder).filter((name) => name.endsWith(ending));
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-describe("a value", () => {
-  test("is in a file that only its owner can read, in a folder that only its owner can open", async () => {
+describe("values", () => {
+  test("a value is in a file that only its owner can read, in a folder that only its owner can open", async () => {
     const store = fileStore(folder);
     await store.set("key", "value");
     expect(await fileStore(folder).get("key")).toBe("value");
@@ -41,7 +41,7 @@ describe("a value", () => {
     expect(files("")).toEqual([]);
   });
 
-  test("is not kept in a file whose rights were widened", async () => {
+  test("a value is not stored in a file whose permissions were widened", async () => {
     const store = fileStore(folder);
     await store.set("key", "old");
     chmodSync(join(folder, files("")[0] ?? ""), 0o644);
@@ -49,7 +49,7 @@ describe("a value", () => {
     expect(files("").map((name) => modeOf(join(folder, name)))).toEqual(["600"]);
   });
 
-  test("whose file is damaged does not exist", async () => {
+  test("a value whose file is damaged counts as missing", async () => {
     const store = fileStore(folder);
     await store.set("key", "value");
     writeFileSync(join(folder, files("")[0] ?? ""), '{"key":');
@@ -57,7 +57,7 @@ describe("a value", () => {
   });
 });
 
-test("what a killed process had begun to write is removed after a minute", async () => {
+test("unfinished files of a killed process are removed after a minute", async () => {
   const store = fileStore(folder);
   await store.set("key", "value");
   const [name = ""] = files("");
@@ -69,8 +69,8 @@ test("what a killed process had begun to write is removed after a minute", async
   expect(files("").sort()).toEqual([name, `${name}.${recent}`]);
 });
 
-describe("a lock", () => {
-  /** Runs work that nobody else runs at the same time, and reports whether that was so. */
+describe("locks", () => {
+  /** Runs work that no other process runs at the same time, and reports whether that was so. */
   async function watched(stores: readonly { exclusive<T>(key: string, work: () => Promise<T>): Promise<T> }[]) {
     let running = 0;
     let most = 0;
@@ -84,7 +84,7 @@ describe("a lock", () => {
     return most;
   }
 
-  test("is held by one of several stores at a time, and leaves no file behind", async () => {
+  test("a lock is held by one of several stores at a time, and leaves no file", async () => {
     expect(await watched(Array.from({ length: 8 }, () => fileStore(folder)))).toBe(1);
     expect(files("")).toEqual([]);
   });
@@ -111,7 +111,7 @@ describe("a lock", () => {
     return past;
   }
 
-  test("of a process that has ended is free at once, also if several want it", async () => {
+  test("the lock of a process that has ended is free at once, even if several processes want it", async () => {
     const { lock, holder } = await example();
     writeFileSync(lock, JSON.stringify({ ...holder, id: "x", pid: await endedPid() }));
     expect(await watched(Array.from({ length: 8 }, () => fileStore(folder)))).toBe(1);
@@ -121,7 +121,7 @@ describe("a lock", () => {
   test.each([
     ["on another machine", { host: "elsewhere" }],
     ["in another container of this machine", { pidNamespace: "pid:[1]" }],
-  ])("of a process %s is free when it has not been renewed for a while, and not before", async (_where, place) => {
+  ])("the lock of a process %s is free when it was not renewed", async (_where, place) => {
     const { lock, holder } = await example();
     writeFileSync(lock, JSON.stringify({ ...holder, id: "x", pid: await endedPid(), ...place }));
     let hasRun = false;
@@ -134,7 +134,7 @@ describe("a lock", () => {
     await waiting;
   });
 
-  test("is renewed by its holder every five seconds, but not by a holder who lost it", async () => {
+  test("a lock is renewed by its holder every five seconds, but not by a holder that has lost it", async () => {
     // The renewals run when this test advances the intervals; nothing else uses them.
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -155,7 +155,7 @@ describe("a lock", () => {
     expect(statSync(lock).mtimeMs).toBe(past.getTime());
   });
 
-  test("is not waited for any longer when nobody needs it", async () => {
+  test("a lock is no longer awaited when it is no longer needed", async () => {
     const store = fileStore(folder);
     const lock = await store.exclusive("key", async () => join(folder, files(".lock")[0] ?? ""));
     writeFileSync(lock, JSON.stringify({ id: "x", pid: process.pid, host: hostname() }));
@@ -165,7 +165,7 @@ describe("a lock", () => {
     await expect(waiting).rejects.toThrow("given up");
   });
 
-  test("that was taken over is not removed by the holder who lost it", async () => {
+  test("a lock that was taken over is not removed by the holder that has lost it", async () => {
     const store = fileStore(folder);
     const other = JSON.stringify({ id: "other", pid: process.pid, host: hostname() });
     const lock = await store.exclusive("key", async () => {
@@ -176,7 +176,7 @@ describe("a lock", () => {
     expect(readFileSync(lock, "utf8")).toBe(other);
   });
 
-  test("rejects if the folder cannot be written", async () => {
+  test("a lock rejects if the folder cannot be written", async () => {
     const file = join(folder, "..", "file");
     writeFileSync(file, "");
     await expect(fileStore(join(file, "tokens")).exclusive("key", async () => 1)).rejects.toThrow();
@@ -226,7 +226,7 @@ describe("five processes with one folder", () => {
     expect(authority.attempts).toEqual(["authorization_code", "refresh_token"]);
   }, 60_000);
 
-  test("that connect without tokens at the same time sign in once", async () => {
+  test("sign in once if they connect without tokens at the same time", async () => {
     const authority = await lab.start();
     const all = Array.from({ length: 5 }, () => new Caller(authority.url, 1));
     for (const caller of all) expect(await caller.line()).toBe("ready");

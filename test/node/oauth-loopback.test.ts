@@ -10,7 +10,7 @@ import * as lab from "../client/oauth/lab.ts";
 const PAGE = "https://as.example/authorize?state=right";
 const silent = { open: () => undefined };
 
-/** Sends a request with a Host header of its own. */
+/** Sends a request with its own Host header. */
 function get(url: string, host?: string): Promise<{ status: number | undefined; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers: host === undefined ? {} : { host } }, async (response) => {
@@ -20,7 +20,7 @@ function get(url: string, host?: string): Promise<{ status: number | undefined; 
   });
 }
 
-test("signs in with a real browser's steps, and then listens no more", async () => {
+test("signs in like a real browser, and then stops listening", async () => {
   const authority = await lab.start();
   let page = "";
   const redirect = loopbackRedirect({
@@ -39,7 +39,7 @@ test("signs in with a real browser's steps, and then listens no more", async () 
   await expect(fetch(callback)).rejects.toThrow("fetch failed");
 });
 
-test("only the answer of this sign-in ends the wait", async () => {
+test("only the response to this sign-in ends the wait", async () => {
   const open = await loopbackRedirect(silent).open(undefined);
   const answer = open.authorize(PAGE, new AbortController().signal);
   const { host } = new URL(open.url);
@@ -50,14 +50,17 @@ test("only the answer of this sign-in ends the wait", async () => {
     [`http://${host}//`, host],
     [`${open.url}?code=c&state=right`, "rebound.example"],
   ] as const) {
-    expect(await get(url, from)).toEqual({ status: 404, text: "This is not the answer of an open sign-in." });
+    expect(await get(url, from)).toEqual({
+      status: 404,
+      text: "This request does not belong to a sign-in in progress.",
+    });
   }
   expect(await get(`${open.url}?error=access_denied&state=right`)).toMatchObject({ status: 200, text: /failed/ });
   expect(await answer).toBe(`${open.url}?error=access_denied&state=right`);
   await open.close();
 });
 
-test("a registered port is used again, and another one if it is taken", async () => {
+test("a registered port is used again, and another port if it is in use", async () => {
   const first = await loopbackRedirect(silent).open(undefined);
   await first.close();
   const again = await loopbackRedirect(silent).open(first.url);
@@ -79,7 +82,7 @@ test("a client that signs in again registers once, because it listens on the sam
   expect(authority.registrations).toHaveLength(1);
 });
 
-test("host, path and port can be chosen", async () => {
+test("host, path and port are configurable", async () => {
   const free = createServer();
   await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
   const { port } = free.address() as AddressInfo;
@@ -91,7 +94,7 @@ test("host, path and port can be chosen", async () => {
   await open.close();
 });
 
-test("a wait that is given up rejects with its reason", async () => {
+test("an abandoned wait rejects with its reason", async () => {
   const open = await loopbackRedirect(silent).open(undefined);
   const controller = new AbortController();
   const answer = open.authorize(PAGE, controller.signal);

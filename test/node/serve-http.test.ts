@@ -24,7 +24,7 @@ test.each(VERSIONS)("a client of %s calls a tool over HTTP on Node", async (vers
   tap.oracle.expectClean();
 });
 
-test("close() waits for work that outlasts its response, and reports work that fails", async () => {
+test("close() waits for work that continues after its response, and reports work that fails", async () => {
   const reported: unknown[][] = [];
   const { error } = console;
   console.error = (...all: unknown[]) => reported.push(all);
@@ -55,7 +55,7 @@ test("close() waits for work that outlasts its response, and reports work that f
   }
 });
 
-test("other addresses can be listened at, and a request with another host is refused there", async () => {
+test("serveHttp() can listen at other addresses, where a request with another host is refused", async () => {
   await using serving = await serveHttp(edge(server), {
     port: 0,
     hostname: "::1",
@@ -75,7 +75,7 @@ test.each([
   ["127.0.0.1", "127.0.0.1"],
   ["::1", "::1"],
   ["::", "127.0.0.1"],
-])("at %s, the address of a caller is that of its connection, whatever it claims", async (hostname, expected) => {
+])("at %s the address of a caller is the address of its connection", async (hostname, expected) => {
   const app = { fetch: (request: Request) => new Response(request.headers.get("CF-Connecting-IP")) };
   await using serving = await serveHttp(app, { port: 0, hostname, log: () => undefined });
   const to = serving.origin.replace("[::]", "127.0.0.1");
@@ -84,7 +84,7 @@ test.each([
   }
 });
 
-test.each([-1, 65_536, 1.5])("refuses the port %d", async (port) => {
+test.each([-1, 65_536, 1.5])("the port %d is refused", async (port) => {
   const start = serveHttp(edge(server), { port, env: { CITY: "x" } });
   await expect(start).rejects.toMatchObject({
     code: "options-invalid",
@@ -92,7 +92,7 @@ test.each([-1, 65_536, 1.5])("refuses the port %d", async (port) => {
   });
 });
 
-test("a port that is taken rejects", async () => {
+test("serveHttp() rejects if the port is in use", async () => {
   await using first = await serveHttp(edge(server), { port: 0, env: { CITY: "x" }, log: () => undefined });
   const port = Number(new URL(first.origin).port);
   await expect(serveHttp(edge(server), { port, env: { CITY: "x" } })).rejects.toThrow("EADDRINUSE");

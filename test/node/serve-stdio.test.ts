@@ -29,7 +29,7 @@ const _typesOfEnv = async () => {
 };
 
 describe("serveStdio", () => {
-  test("answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
+  test("serves ping, tools/list and tools/call from a pipe without initialize, and exits with 0", async () => {
     const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
     const { code, messages } = await serve(write(`${ping(1)}\n${list}\n${call(3, "echo", { text: "hi" })}\n`));
     expect(messages.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
@@ -37,7 +37,7 @@ describe("serveStdio", () => {
     expect(code).toBe(0);
   });
 
-  test("answers modern requests independently", async () => {
+  test("serves modern requests independently of each other", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -49,13 +49,13 @@ describe("serveStdio", () => {
     ]);
   });
 
-  test("answers a last line without a line break, and calls that still run when the input ends", async () => {
+  test("serves a last line without a line break, and calls that still run when the input ends", async () => {
     const { code, messages } = await serve(write(`${call("slow", "slow")}\n${ping("last")}`));
     expect(messages.map(({ id }) => id)).toEqual(["last", "slow"]);
     expect(code).toBe(0);
   });
 
-  test("writes only messages to standard output; what handlers print goes to standard error", async () => {
+  test("writes only messages to standard output, and output of handlers to standard error", async () => {
     const { lines, stderr } = await serve(write(`${call(1, "noisy")}\n`));
     expect(lines).toHaveLength(1);
     expect(stderr).toContain("a line that is not a message");
@@ -78,13 +78,13 @@ describe("serveStdio", () => {
     expect(messages.map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test("answers a line that is not JSON with -32700, and serves the next", async () => {
+  test("responds to a line that is not JSON with -32700, and serves the next line", async () => {
     const { messages } = await serve(write(`{"jsonrpc": oops\n${ping(2)}\n`));
     expect(messages).toMatchObject([{ error: { code: -32700 } }, { id: 2, result: {} }]);
     expect(messages[0]).not.toHaveProperty("id");
   });
 
-  test("answers a line over the limit with -32600, and serves the next", async () => {
+  test("responds to a line over the limit with -32600, and serves the next line", async () => {
     const { messages } = await serve(write(`${call(1, "echo", { text: "x".repeat(5_000) })}\n${ping(2)}\n`));
     expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-large" } } }, { id: 2 }]);
   });
@@ -94,7 +94,7 @@ describe("serveStdio", () => {
     expect([code, lines]).toEqual([0, []]);
   });
 
-  test("ends without a crash when the reader of its output disconnects", async () => {
+  test("ends without an error when the reader of its output disconnects", async () => {
     const { stderr } = await serve(async (child) => {
       child.stdout.destroy();
       for (let id = 0; id < 50; id++) child.stdin.write(`${ping(id)}\n`, () => undefined);
@@ -104,7 +104,7 @@ describe("serveStdio", () => {
     expect(stderr).not.toMatch(/Unhandled|throw er;|at .*\(/);
   });
 
-  test("writes only what the oracle accepts for its version", async () => {
+  test("writes only messages that the oracle accepts for its version", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-stdio-"));
     const report = join(folder, "report.json");
     const clientInfo = { name: "tapped", version: "1.0.0" };
@@ -120,7 +120,7 @@ describe("serveStdio", () => {
   });
 });
 
-test("standard output is restored: a second serving answers there, and so does the program after both", async () => {
+test("standard output is restored: a second serveStdio() can write to it, and so can the program after both", async () => {
   const { code, messages } = await runChild(join(import.meta.dirname, "fixtures/twice.ts"), () => undefined);
   expect(messages).toMatchObject([
     { id: 1, result: {} },
@@ -130,7 +130,7 @@ test("standard output is restored: a second serving answers there, and so does t
   expect(code).toBe(0);
 });
 
-test("a line nested deeper than the limit is answered with an error, and the next one is served", async () => {
+test("a line nested deeper than the limit gets an error, and the next line is served", async () => {
   const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(70)}${"]".repeat(70)}}}`;
   const { messages } = await serve(write(`${deep}\n${ping(2)}\n`));
   expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-deep" } } }, { id: 2, result: {} }]);
@@ -139,7 +139,7 @@ test("a line nested deeper than the limit is answered with an error, and the nex
 test.each([
   ["too-deep", { bodyDepthMax: 4 }, { deep: [[[]]] }],
   ["too-many-values", { bodyValuesMax: 10 }, { many: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }],
-] as const)("the limits of serveStdio() hold for each line: %s", async (reason, limits, params) => {
+] as const)("the limits of serveStdio() apply to each line: %s", async (reason, limits, params) => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const said = output.toArray();
   const served = serveStdio(new McpServer({ name: "limited", version: "1.0.0" }), { input, output, limits });

@@ -34,7 +34,7 @@ function textOf(message: Message | undefined): unknown {
   return block?.text;
 }
 
-describe("at the end of input", () => {
+describe("when the input of a stdio server ends", () => {
   test("an answer that arrived before the end is used", async () => {
     const { code, messages } = await serve(async (child, next) => {
       await openSession(child, next);
@@ -47,7 +47,7 @@ describe("at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("a question that can no longer be answered rejects, its request is answered, and the process ends", async () => {
+  test("a question that can no longer be answered rejects, its request gets a response, and the process ends", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks"));
@@ -57,7 +57,7 @@ describe("at the end of input", () => {
     expect(messages.find(({ id }) => id === 1)).toHaveProperty("result");
   });
 
-  test("a question asked after the end rejects as well, and its request is answered", async () => {
+  test("a question asked after the end rejects as well, and its request gets a response", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       const working = new Promise((resolve) => child.stderr.once("data", resolve));
@@ -68,7 +68,7 @@ describe("at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error$/);
   });
 
-  test("a handler that asks again after its question was rejected is answered", async () => {
+  test("a request gets a response even if its handler asks again after its question was rejected", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks-again"));
@@ -78,7 +78,7 @@ describe("at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error .*Error$/);
   });
 
-  test("an open subscription is answered, so its client knows that it has ended", async () => {
+  test("an open subscription gets a response, so that its client is notified of the end", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -92,7 +92,7 @@ describe("at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("a large answer is written completely to a slow reader before the process ends", async () => {
+  test("a large result is written completely to a slow reader before the process ends", async () => {
     const { code, messages } = await serve(async (child) => {
       child.stdout.pause();
       say(child, call(1, "large"), ping(2));
@@ -105,7 +105,7 @@ describe("at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("a line that ends within a character is -32700, and the process exits 0", async () => {
+  test("a line that ends within a character causes -32700, and the process exits with 0", async () => {
     const { code, messages } = await serve((child) => {
       child.stdin.write(Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":1,"method":"é').subarray(0, -1)]));
     });
@@ -113,14 +113,14 @@ describe("at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("serveStdio resolves once everything is answered", async () => {
+  test("serveStdio() resolves when all requests have responses", async () => {
     const { stderr, messages } = await serve((child) => say(child, ping(1)));
     expect(messages).toMatchObject([{ id: 1, result: {} }]);
     expect(stderr).toBe("served\n");
   });
 });
 
-test("questions, both eras and an open subscription satisfy the oracle until the end", async () => {
+test("questions, both eras and an open subscription pass the oracle until the end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-ends-"));
   try {
     const tapped = join(folder, "report.json");
@@ -152,8 +152,8 @@ test("questions, both eras and an open subscription satisfy the oracle until the
   }
 });
 
-describe("while it serves", () => {
-  test("encodings and callbacks of process.stdout.write work, and nothing of it reaches standard output", async () => {
+describe("while a stdio server runs", () => {
+  test("encodings and callbacks of process.stdout.write work, and its output goes to standard error", async () => {
     const { lines, stderr, messages } = await serve((child) => say(child, call(1, "writes")));
     expect(lines).toHaveLength(1);
     expect(textOf(messages[0])).toBe("written");
@@ -161,7 +161,7 @@ describe("while it serves", () => {
     expect(stderr).toContain("│");
   });
 
-  test("an exception of a handler is on standard error, with the reference that the client got", async () => {
+  test("an exception of a handler is written to standard error, with the reference that the client got", async () => {
     const { messages, stderr, lines } = await serve((child) => say(child, call(1, "fails")));
     const reference = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(lines[0] ?? "")?.[0];
     expect(messages).toMatchObject([{ id: 1, result: { isError: true } }]);
@@ -171,7 +171,7 @@ describe("while it serves", () => {
     expect(stderr).toContain("a secret of the server");
   });
 
-  test("an array on one line is answered by an array on one line in 2025-03-26", async () => {
+  test("an array on one line gets an array on one line in 2025-03-26", async () => {
     const { lines } = await serve(async (child, next) => {
       await openSession(child, next, "2025-03-26");
       say(child, [ping("a"), initialized, { ...ping("b"), params: [] }]);
@@ -189,7 +189,7 @@ describe("while it serves", () => {
     expect(lines).toHaveLength(3);
   });
 
-  test("an array without a handshake is -32600, and the next line is served", async () => {
+  test("an array without initialize is rejected with -32600, and the next line is served", async () => {
     const { messages } = await serve((child) => say(child, [ping("a")], ping("b")));
     expect(messages).toMatchObject([{ error: { code: -32600 } }, { id: "b", result: {} }]);
   });
@@ -208,7 +208,7 @@ describe("while it serves", () => {
     expect(stderr).toBe("waiting\naborted by KitError\nserved\n");
   });
 
-  test("a killed process leaves no incomplete line behind", async () => {
+  test("a killed process does not leave an incomplete line", async () => {
     const { signal, lines } = await serve(async (child, next) => {
       say(child, ping(1), call(2, "waits"));
       await next();

@@ -58,7 +58,7 @@ const failing = (error: Error) => new Writable({ write: (_chunk, _encoding, done
 
 test.each([
   ["null", null],
-  ["text", "ping"],
+  ["a string", "ping"],
   ["a batch", [{ jsonrpc: "2.0", id: 1, result: {} }]],
   ["no version", { id: 1, result: {} }],
   ["both a result and an error", { jsonrpc: "2.0", id: 1, result: {}, error: { code: 1, message: "" } }],
@@ -104,7 +104,7 @@ test("an input that fails calls onerror and ends the transport", async () => {
   expect(errors).toMatchObject([{ message: "the terminal is gone" }]);
 });
 
-test("after close nothing is delivered, and no listener is left on the input", async () => {
+test("after close no message is delivered, and no listener stays on the input", async () => {
   const { transport, input, received } = await start();
   await transport.close();
   input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
@@ -124,8 +124,8 @@ test("a close between two lines of one chunk stops after the first", async () =>
   expect(received).toEqual([{ id: 1 }]);
 });
 
-describe("lines", () => {
-  test("many in one chunk, one in many chunks, in order", async () => {
+describe("lines on stdio", () => {
+  test("can be many in one chunk or one in many chunks, and stay in order", async () => {
     const open = await start();
     for (const chunk of ['{"a":1}\n{"a":2}\n{"a"', ":3", "}", '\n\r\n{"a":4}\r\n{"a":5}']) open.input.write(chunk);
     await end(open);
@@ -133,7 +133,7 @@ describe("lines", () => {
     expect(open.unreadable).toEqual([]);
   });
 
-  test("text chunks are accepted like bytes", async () => {
+  test("can arrive as strings or as bytes", async () => {
     const open = await start();
     open.input.setEncoding("utf8");
     open.input.write(Buffer.from('{"a":"é\u2028\u2029\u0085🌧"}\n'));
@@ -141,7 +141,7 @@ describe("lines", () => {
     expect(open.received).toEqual([{ a: "é\u2028\u2029\u0085🌧" }]);
   });
 
-  test("the limit is in bytes and inclusive", async () => {
+  test("are limited in bytes, including the limit itself", async () => {
     const fits = '{"a":"éé"}';
     const open = await start({ limits: { bodyBytesMax: Buffer.byteLength(fits) } });
     open.input.write(`${fits}\n{"a":"ééé"}\n${fits}\n`);
@@ -150,7 +150,7 @@ describe("lines", () => {
     expect(open.unreadable).toEqual(["too-large"]);
   });
 
-  test("a line over the limit is reported once, and never as not JSON", async () => {
+  test("are reported once if they exceed the limit, and never as invalid JSON", async () => {
     const open = await start({ limits: { bodyBytesMax: 20 } });
     for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
     open.input.write('\n{"a":1}\n');
@@ -160,7 +160,7 @@ describe("lines", () => {
     expect(open.received).toEqual([{ a: 1 }]);
   });
 
-  test.each(["oops", "{", "[1,]", "NaN", "{} {}", "'x'"])("%j is not JSON, and the next is read", async (line) => {
+  test.each(["oops", "{", "[1,]", "NaN", "{} {}", "'x'"])("are skipped if not JSON: %j", async (line) => {
     const open = await start();
     open.input.write(`${line}\n{"a":1}\n`);
     await end(open);
@@ -169,7 +169,7 @@ describe("lines", () => {
   });
 });
 
-describe("a line that is too large is reported with the id and the method of its message", () => {
+describe("the report of a line that is too large", () => {
   const filler = `["${String.raw`\\\"]}`.repeat(2_000)}", {"id": 9, "method": "nested"}]`;
   test.each([
     [
@@ -178,18 +178,18 @@ describe("a line that is too large is reported with the id and the method of its
       { id: 7, method: "a/b" },
     ],
     [
-      "after it",
+      "after the large member",
       `{"params":{"x":${filler}},"method":"a/b","jsonrpc":"2.0","id":"s\\"7"}`,
       { id: 's"7', method: "a/b" },
     ],
     ["with spaces", `\t{ "id" : -1 ,"params" : ${filler.replaceAll(",", " ,\t")} }\r`, { id: -1 }],
-    ["of an answer", `{"jsonrpc":"2.0","id":0,"result":{"x":${filler}}}`, { id: 0 }],
+    ["of a response", `{"jsonrpc":"2.0","id":0,"result":{"x":${filler}}}`, { id: 0 }],
     ["of a notification", `{"jsonrpc":"2.0","method":"n","params":{"x":${filler}}}`, { method: "n" }],
-    ["unless the id is not legal", `{"id":1.5,"method":"n","params":{"x":${filler}}}`, { method: "n" }],
+    ["unless the id is invalid", `{"id":1.5,"method":"n","params":{"x":${filler}}}`, { method: "n" }],
     ["unless it is a batch", `[{"id":1,"method":"n","params":{"x":${filler}}}]`, {}],
     ["unless it is not JSON", `{"id":1,"method":"n","params":{"x":${filler}}`, {}],
     ["unless a member is large as well", `{"id":1,"method":"${"n".repeat(5_000)}"}`, {}],
-  ])("%s", async (_, line, head) => {
+  ])("has the id and the method %s", async (_, line, head) => {
     // In one piece, and byte by byte.
     for (const size of [line.length, 1]) {
       const open = await start({ limits: { bodyBytesMax: 100 } });
@@ -211,7 +211,7 @@ test("a message that JSON cannot express is refused, and onerror is called", asy
   expect([errors.length, output.read()]).toEqual([1, null]);
 });
 
-test("what arrives while reading is paused is read afterwards", async () => {
+test("data that arrives while reading is paused is read afterwards", async () => {
   const { transport, input, received } = await start();
   transport.pause();
   input.write('{"a":1}\n');
@@ -227,8 +227,8 @@ test("what arrives while reading is paused is read afterwards", async () => {
   expect(received).toEqual([{ a: 1 }]);
 });
 
-describe("serveStdio with streams of the author", () => {
-  test("answers, passes the env to handlers, and resolves at the end of input; the output stays open", async () => {
+describe("serveStdio() with streams of the author", () => {
+  test("serves requests, passes the env to handlers, and resolves at the end of input; the output stays open", async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const server = new McpServer<{ greeting: string }>({ name: "streams", version: "1.0.0" });
     server.tool("greet", {}, (_, ctx) => ctx.env.greeting);
@@ -249,7 +249,7 @@ describe("serveStdio with streams of the author", () => {
   });
 });
 
-test("a line nested too deep is skipped as a whole; brackets in strings and in other lines do not count", async () => {
+test("a line nested too deeply is skipped as a whole; brackets in strings and in other lines do not count", async () => {
   const { input, received, unreadable } = await start({ limits: { bodyDepthMax: 2 } });
   input.write('{"a":{"b":');
   input.write('{}}}\n{"a":"{{{{"}\n{"b":[]}\n{"c":{}}\n');
@@ -257,7 +257,7 @@ test("a line nested too deep is skipped as a whole; brackets in strings and in o
   expect(unreadable).toEqual(["too-deep"]);
 });
 
-test("a line that is not UTF-8 is not JSON, as over HTTP", async () => {
+test("a line that is not UTF-8 is treated as invalid JSON, as over HTTP", async () => {
   const { input, received, unreadable } = await start();
   input.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
   input.write('"\u00fc"\n"ü"\n');
@@ -271,7 +271,7 @@ test.each([
   ["a truncated character at the end", '"\xf0\x9f\x98'],
   ["an overlong form", '"\xc0\xaf"'],
   ["a pair of encoded surrogates", '"\xed\xa0\xbd\xed\xb8\x80"'],
-])("a line with %s is not JSON, and the next one is read", async (_, line) => {
+])("a line with %s is treated as invalid JSON, and the next line is read", async (_, line) => {
   const { input, received, unreadable } = await start();
   input.write(Buffer.from(`${line}\n`, "latin1"));
   input.write('\ufeff"a\ufffdb😀"\n');
@@ -279,7 +279,7 @@ test.each([
   expect(unreadable).toEqual(["not-json"]);
 });
 
-test("a line with too many values is skipped, wherever it was split, and the next one is read", async () => {
+test("a line with too many values is skipped, wherever it was split, and the next line is read", async () => {
   const { input, received, unreadable } = await start({ limits: { bodyValuesMax: 4 } });
   input.write("[1,2");
   input.write(',3,{"a":1},5]\n{"a":",,,,,,,,"}\n[1,2,3,4]\n[1,2,3,4,5]\n{"a":1,"b":[1,2]}\n');
@@ -287,7 +287,7 @@ test("a line with too many values is skipped, wherever it was split, and the nex
   expect(unreadable).toEqual(["too-many-values", "too-many-values"]);
 });
 
-test("connect() gives its limits to the transport, which has none of its own", async () => {
+test("connect() passes its limits to the transport, which has no other limits", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = new StdioServerTransport({ input, output });
   const onError = () => undefined;
@@ -302,7 +302,7 @@ test("connect() gives its limits to the transport, which has none of its own", a
   await connection.close();
 });
 
-test("an answer to a question that is too large to be read fails the question, and the call goes on", async () => {
+test("an answer to a question that is too large to be read makes the question fail, and the call continues", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const server = new McpServer<object>({ name: "asking", version: "1.0.0" });
   server.tool("ask", {}, async (_, ctx) => {

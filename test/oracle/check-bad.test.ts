@@ -213,9 +213,9 @@ function run(bads: readonly Bad[]): void {
   }
 }
 
-describe("without the spec's schemas", () => run(ALWAYS));
+describe("checkMessage() without the spec's schemas reports that", () => run(ALWAYS));
 
-describe("error codes", () => {
+describe("error codes in checkMessage()", () => {
   for (const [code, version, allowed] of CODES) {
     test(`${code} is ${allowed ? "" : "not "}allowed in ${version}`, () => {
       const problem = `error code ${code} is not defined in ${version}`;
@@ -225,7 +225,7 @@ describe("error codes", () => {
 });
 
 if (specOf("2026-07-28") !== undefined) {
-  describe("with the spec's schemas", () => run(BY_SPEC));
+  describe("checkMessage() with the spec's schemas reports that", () => run(BY_SPEC));
 }
 
 describe("an error without an id", () => {

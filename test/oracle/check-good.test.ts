@@ -4,7 +4,7 @@ import { VERSIONS } from "./methods.ts";
 import { SAMPLES } from "./samples.ts";
 
 for (const version of VERSIONS) {
-  describe(`${version} accepts`, () => {
+  describe(`checkMessage() in ${version} accepts`, () => {
     for (const { name, message, about } of SAMPLES.filter((sample) => sample.about.version === version)) {
       test(`${name} of the ${about.from}`, () => {
         expect(checkMessage(message, about)).toEqual([]);

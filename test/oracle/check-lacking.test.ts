@@ -114,7 +114,7 @@ const LACKING: readonly [name: string, version: string, method: string, message:
   ],
 ];
 
-test("an invented property is a problem exactly if the specification's schemas are available", () => {
+test("an invented property is a problem only if the specification's schemas are available", () => {
   const problems = checkMessage(listed("2025-11-25", { price: 1 }), server("2025-11-25", "tools/list"));
   expect(problems.length).toBe(specOf("2025-11-25") === undefined ? 0 : 1);
 });

@@ -3,19 +3,19 @@
 import { ASSUMED_VERSION, isModern, LEGACY, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
 import { isJson, type Json } from "./spec.ts";
 
-/** Facts that the transport knows about a message. All are optional: stdio knows none. */
+/** Facts that the transport knows about a message. All are optional: stdio has none. */
 export interface Hint {
   /** The version that the transport names (a header, a session). Several if it is ambiguous: one of them must match. */
   readonly version?: string | readonly string[] | undefined;
   /** The scope in which ids are unique: one POST in HTTP, the whole connection in stdio. */
   readonly scope?: string | undefined;
-  /** Identifies the peer if several share an oracle. Finds a request that is answered on another stream. */
+  /** Identifies the peer if several share an oracle. Finds a request whose response comes on another stream. */
   readonly session?: string | undefined;
   /** An error without an id is correct here whatever was requested (a GET, an unreadable body). */
   readonly unreadableId?: boolean | undefined;
   /** The message is intentionally invalid: it is tracked but not judged. */
   readonly deliberatelyBad?: boolean | undefined;
-  /** The stream was resumed, so an answer may be repeated. */
+  /** The stream was resumed, so a response may be repeated. */
   readonly replay?: boolean | undefined;
 }
 

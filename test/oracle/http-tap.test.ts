@@ -55,7 +55,7 @@ const INFO = { name: "x", version: "1" };
 const tick = () => new Promise((resolve) => setTimeout(resolve, 10));
 
 describe("the HTTP tap", () => {
-  test("passes a JSON answer on and judges both sides", async () => {
+  test("passes on a JSON response and checks both sides", async () => {
     const tap = await behindTap((_, response) => json(response, result(CALLED), 200, { "x-own": "1" }));
     const response = await post(tap.url, CALL, { "MCP-Protocol-Version": "2026-07-28" });
     expect(await response.json()).toEqual(result(CALLED));
@@ -76,7 +76,7 @@ describe("the HTTP tap", () => {
     expect(tap.exchanges[0]?.requestHeaders["mcp-protocol-version"]).toBe("2026-07-28");
   });
 
-  test("streams SSE as it arrives, and judges each event", async () => {
+  test("streams SSE as it arrives, and checks each event", async () => {
     let finish = (): void => {};
     const tap = await behindTap((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -95,7 +95,7 @@ describe("the HTTP tap", () => {
     expect(tap.exchanges[0]?.responseMessages).toEqual([result({ content: [] })]);
   });
 
-  test("passes the headers of a silent stream on", async () => {
+  test("passes on the headers of a silent stream", async () => {
     const tap = await behindTap((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
     });
@@ -104,7 +104,7 @@ describe("the HTTP tap", () => {
     await response.body?.cancel();
   });
 
-  test("passes 202 without a body on", async () => {
+  test("passes on 202 without a body", async () => {
     const tap = await behindTap((_, response) => response.writeHead(202).end());
     const response = await post(tap.url, notification("notifications/initialized"));
     expect([response.status, await response.text()]).toEqual([202, ""]);
@@ -112,7 +112,7 @@ describe("the HTTP tap", () => {
     expect(tap.exchanges[0]).toMatchObject({ status: 202, contentType: "", responseMessages: [] });
   });
 
-  test("tells the server when the client disconnects", async () => {
+  test("notifies the server when the client disconnects", async () => {
     let gone = false;
     const tap = await behindTap((_, response) => {
       response.on("close", () => {
@@ -127,7 +127,7 @@ describe("the HTTP tap", () => {
     expect(tap.exchanges[0]?.complete).toBe(false);
   });
 
-  test("tells the client when the server cuts the stream", async () => {
+  test("notifies the client when the server cuts the stream", async () => {
     const tap = await behindTap((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("data: {");
@@ -137,13 +137,13 @@ describe("the HTTP tap", () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  test("answers 502 when nothing listens", async () => {
+  test("returns 502 if the server cannot be reached", async () => {
     const tap = await startHttpTap("http://127.0.0.1:9/mcp");
     closing.push(tap.close);
     expect((await post(tap.url, CALL)).status).toBe(502);
   });
 
-  test("shows the server its own host and origin, and foreign ones unchanged", async () => {
+  test("passes its own host and origin to the server as the server's own, and others unchanged", async () => {
     const seen: (string | undefined)[][] = [];
     const tap = await behindTap((incoming, response) => {
       seen.push([incoming.headers.host, incoming.headers.origin]);
@@ -181,7 +181,7 @@ describe("the HTTP tap", () => {
 });
 
 describe("the version of an exchange", () => {
-  /** Answers `initialize` with a session, everything else with a title that 2025-03-26 does not have. */
+  /** Responds to `initialize` with a session, to everything else with a title that 2025-03-26 does not have. */
   const sessions: Handler = (_, response, body) => {
     const asked = JSON.parse(body);
     const agreed = { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: INFO };
@@ -191,7 +191,7 @@ describe("the version of an exchange", () => {
   const LIST = request("tools/list");
 
   if (specOf("2025-03-26") !== undefined) {
-    test("is its session's, else 2025-03-26, and a header takes precedence over both", async () => {
+    test("is the version of its session, otherwise 2025-03-26, and a header takes precedence over both", async () => {
       const tap = await behindTap(sessions);
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
       await (await post(tap.url, request("initialize", params))).text();
@@ -207,7 +207,7 @@ describe("the version of an exchange", () => {
     });
   }
 
-  test("is the modern one for an unknown header, if the answer is modern", async () => {
+  test("is the modern version for an unknown header, if the response is modern", async () => {
     const tap = await behindTap((_, response) => {
       json(response, failure(-32022, { supported: ["2026-07-28"], requested: "v9" }), 400);
     });
@@ -217,7 +217,7 @@ describe("the version of an exchange", () => {
 });
 
 describe("invalid messages", () => {
-  test("an unreadable body is answered without an id in every version", async () => {
+  test("get a response without an id in every version if their body is unreadable", async () => {
     const tap = await behindTap((_, response) => json(response, idLess(-32700), 400), { judgeClient: false });
     await (await post(tap.url, "{")).text();
     tap.oracle.expectClean();
@@ -225,7 +225,7 @@ describe("invalid messages", () => {
     expect(tap.oracle.problems.length).toBeGreaterThan(0);
   });
 
-  test("a refusal that is not JSON-RPC is not judged, a successful answer that is not is a problem", async () => {
+  test("are not reported for a refusal that is not JSON-RPC, but for a successful response that is not", async () => {
     let status = 401;
     const tap = await behindTap((_, response) => json(response, { error: "invalid_token" }, status));
     await (await post(tap.url, CALL)).text();
@@ -235,13 +235,13 @@ describe("invalid messages", () => {
     expect(tap.oracle.problems.length).toBeGreaterThan(0);
   });
 
-  test("a message with the wrong content type is a problem", async () => {
+  test("are reported if the content type is wrong", async () => {
     const tap = await behindTap((_, response) => response.end(JSON.stringify(result(CALLED))));
     await (await post(tap.url, CALL)).text();
     expect(problems(tap)).toEqual(['server 2026-07-28: a message of content type ""']);
   });
 
-  test("an SSE event with another name, or without JSON, is a problem", async () => {
+  test("are reported if an SSE event has another name or no JSON", async () => {
     const tap = await behindTap((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end(`event: endpoint\ndata: /messages\n\ndata: ${JSON.stringify(result(CALLED))}\n\n`);
@@ -250,7 +250,7 @@ describe("invalid messages", () => {
     expect(problems(tap)).toEqual(["server 2026-07-28: an SSE event named endpoint", "server 2026-07-28: is not JSON"]);
   });
 
-  test("other paths are not judged", async () => {
+  test("are not reported on other paths", async () => {
     const tap = await behindTap((_, response) => json(response, { resource: "x" }));
     const url = new URL("/.well-known/oauth-protected-resource", tap.url);
     expect(await (await fetch(url)).json()).toEqual({ resource: "x" });

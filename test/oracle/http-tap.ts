@@ -20,7 +20,7 @@ export interface Exchange {
   readonly path: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
   requestBody: string;
-  /** 0 until the server answers. */
+  /** 0 until the server responds. */
   status: number;
   responseHeaders: Readonly<Record<string, string>>;
   contentType: string;
@@ -99,7 +99,7 @@ export async function startHttpTap(targetUrl: string, options: HttpTapOptions = 
     });
     request.on("end", () => {
       exchange.requestBody = Buffer.concat(body).toString("utf8");
-      // Before the server can see the end of the request, so the request is always observed before the answer.
+      // Before the server can see the end of the request, so the request is always observed before the response.
       judge?.request();
       upstream.end();
     });

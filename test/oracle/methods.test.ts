@@ -29,7 +29,7 @@ for (const version of VERSIONS) {
   if (spec === undefined) continue;
   describe(`the method table in ${version}`, () => {
     for (const { side, prefix } of SIDES) {
-      test(`lists what a ${side} sends`, () => {
+      test(`lists all messages that a ${side} sends`, () => {
         const rows = METHODS.filter(
           (row) => row.versions.includes(version) && row.from.includes(side) && !row.extension,
         );
@@ -44,7 +44,7 @@ for (const version of VERSIONS) {
       expect(names.filter((name) => name !== undefined && !spec.has(name))).toEqual([]);
     });
 
-    test("knows which results may be input_required", () => {
+    test("contains which results can be input_required", () => {
       const asking = METHODS.filter(
         (row) => row.mayAskInput && row.versions.includes(version) && row.result !== undefined,
       );
@@ -56,7 +56,7 @@ for (const version of VERSIONS) {
       expect(defined.sort()).toEqual(expected);
     });
 
-    test("knows whether an error may come without an id", () => {
+    test("contains whether an error can come without an id", () => {
       const definition = spec.defs[spec.has("JSONRPCErrorResponse") ? "JSONRPCErrorResponse" : "JSONRPCError"];
       const required = isJson(definition) && Array.isArray(definition.required) ? definition.required : [];
       expect(required.includes("id")).toBe(!ID_OPTIONAL_IN_ERRORS.includes(version));
@@ -73,7 +73,7 @@ test("no side uses a method with two meanings in one version", () => {
 
 const extension = specOf("ext-tasks");
 if (extension !== undefined) {
-  test("the tasks extension defines every message that the table says it does", () => {
+  test("the tasks extension defines every message that the table attributes to it", () => {
     const names = METHODS.filter((row) => row.extension).flatMap((row) => [row.message, row.result ?? row.message]);
     expect(names.filter((name) => !extension.has(name))).toEqual([]);
   });

@@ -23,7 +23,7 @@ function problems(oracle: WireOracle): string[] {
 const modern = (method: string, id: unknown, more: object = {}) => request(method, { _meta: MODERN_META, ...more }, id);
 const CALLED = { resultType: "complete", content: [] };
 
-test("an oracle that observed nothing fails", () => {
+test("an oracle that observed no message fails", () => {
   expect(() => new WireOracle().expectClean()).toThrow("the oracle saw no message");
 });
 
@@ -53,7 +53,7 @@ test("expectClean lists every problem with its message", () => {
 });
 
 describe("the version used for checking", () => {
-  test("an initialize result is checked against the version it names, and so is the session after it", () => {
+  test("is the version in an initialize result, for the result itself and for the session after it", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2024-11-05", "2025-11-25");
     expect(oracle.agreedVersion()).toBe("2024-11-05");
@@ -61,13 +61,13 @@ describe("the version used for checking", () => {
     expect(problems(oracle)).toContain("server 2024-11-05: a server sends no elicitation/create in 2024-11-05");
   });
 
-  test("an initialize result that names no handshake version is a problem", () => {
+  test("is missing in an initialize result with a version that has no initialize, which is a problem", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2026-07-28", "2025-11-25");
     expect(problems(oracle)).toContain("server 2025-11-25: initialize agreed on 2026-07-28");
   });
 
-  test("modern and legacy messages may interleave in one conversation", () => {
+  test("can alternate between modern and legacy in one conversation", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2025-03-26");
     oracle.observe("client", modern("tools/call", 1, { name: "t" }));
@@ -77,7 +77,7 @@ describe("the version used for checking", () => {
     oracle.expectClean();
   });
 
-  test("a modern request in an unknown version is checked, and answered, in the modern version", () => {
+  test("is modern for a modern request in an unknown version and its response", () => {
     const oracle = new WireOracle();
     const meta = { ...MODERN_META, "io.modelcontextprotocol/protocolVersion": "v999.0.0" };
     oracle.observe("client", request("tools/list", { _meta: meta }));
@@ -85,7 +85,7 @@ describe("the version used for checking", () => {
     oracle.expectClean();
   });
 
-  test("a modern initialize is an unknown method, not a handshake", () => {
+  test("is modern for a modern initialize, which is an unknown method", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("initialize", 1));
     oracle.observe("server", failure(-32601));
@@ -93,7 +93,7 @@ describe("the version used for checking", () => {
     expect(oracle.agreedVersion()).toBeUndefined();
   });
 
-  test("a server request in a modern conversation is a problem", () => {
+  test("must be legacy for a request of the server: in a modern conversation it is a problem", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }));
     oracle.observe("server", request("roots/list", undefined, 1));
@@ -101,7 +101,7 @@ describe("the version used for checking", () => {
   });
 
   if (specOf("2024-11-05") !== undefined) {
-    test("progress is checked by the request that its token belongs to", () => {
+    test("is the version of the request to which a progress token belongs", () => {
       const oracle = new WireOracle();
       initialize(oracle, "2024-11-05");
       const progress = (token: string) =>
@@ -115,7 +115,7 @@ describe("the version used for checking", () => {
     });
   }
 
-  test("the transport's version takes precedence over that of the session", () => {
+  test("is the transport's version if it differs from the session's version", () => {
     const oracle = new WireOracle();
     const hint = { version: "2025-03-26", scope: "post 2" };
     initialize(oracle, "2025-11-25");
@@ -124,7 +124,7 @@ describe("the version used for checking", () => {
     expect(problems(oracle)).toEqual(["server 2025-03-26: error code -32042 is not defined in 2025-03-26"]);
   });
 
-  test("if the transport is ambiguous, one of the versions must match", () => {
+  test("can be one of several if the transport is ambiguous", () => {
     const versions = ["2025-03-26", "2026-07-28"];
     const oracle = new WireOracle();
     oracle.observe("client", request("tools/list", {}, 1), { version: versions, deliberatelyBad: true });
@@ -136,8 +136,8 @@ describe("the version used for checking", () => {
   });
 });
 
-describe("ids", () => {
-  test("two scopes may use the same id for different methods", () => {
+describe("ids in a conversation", () => {
+  test("can be the same in two scopes for different methods", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }), { scope: "a" });
     oracle.observe("client", modern("tools/list", 1), { scope: "b" });
@@ -148,14 +148,14 @@ describe("ids", () => {
     oracle.expectClean();
   });
 
-  test('1 and "1" are two ids', () => {
+  test('1 and "1" are different', () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", "1", { name: "t" }));
     oracle.observe("server", result(CALLED, 1));
     expect(problems(oracle)).toEqual([expect.stringContaining("answers no request that was seen")]);
   });
 
-  test("a second answer is a problem, unless the stream was resumed", () => {
+  test("must not be used by two responses, unless the stream was resumed", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }), { scope: "post" });
     oracle.observe("server", result(CALLED), { scope: "post" });
@@ -165,14 +165,14 @@ describe("ids", () => {
     expect(problems(oracle)).toEqual([expect.stringContaining("answers a request a second time")]);
   });
 
-  test("a server answers on the stream of the request", () => {
+  test("belong to the stream of the request, on which the server responds", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }), { scope: "a" });
     oracle.observe("server", result(CALLED), { scope: "b" });
     expect(problems(oracle)).toEqual([expect.stringContaining("answers no request that was seen")]);
   });
 
-  test("a client answers a server's request in a separate POST", () => {
+  test("belong to a separate POST when a client responds to a request of the server", () => {
     const oracle = new WireOracle();
     const version = "2025-11-25";
     oracle.observe("client", request("tools/call", { name: "t" }, 1), { scope: "a", session: "s", version });
@@ -183,7 +183,7 @@ describe("ids", () => {
     oracle.expectClean();
   });
 
-  test("a server that uses an id twice in a session is a problem", () => {
+  test("must not be used twice by a server in a session", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2025-11-25");
     oracle.observe("server", request("ping", undefined, 1));
@@ -191,7 +191,7 @@ describe("ids", () => {
     expect(problems(oracle)).toEqual(["server 2025-11-25: a server uses an id a second time"]);
   });
 
-  test("one unreadable message excuses one error without an id", () => {
+  test("can be missing in one error for each unreadable message", () => {
     const oracle = new WireOracle({ judgeClient: false });
     initialize(oracle, "2025-06-18");
     oracle.observeUnreadable("client", "{");
@@ -230,7 +230,7 @@ describe("batches", () => {
     });
   }
 
-  test("an empty batch and a handshake in a batch are problems", () => {
+  test("an empty batch and initialize in a batch are problems", () => {
     const oracle = new WireOracle();
     const version = "2025-03-26";
     oracle.observe("client", [], { version });
@@ -243,7 +243,7 @@ describe("batches", () => {
   });
 });
 
-test("a test may send an invalid message on purpose; the answer is still checked", () => {
+test("a test can send an invalid message on purpose, and the response is still checked", () => {
   const oracle = new WireOracle();
   oracle.observe("client", modern("tools/call", 1), { deliberatelyBad: true });
   oracle.observe("server", failure(-32602));

@@ -149,7 +149,7 @@ export class WireOracle {
     if (asked.method === "initialize" && isJson(message.result)) this.agree(message.result, asked, hint);
   }
 
-  /** Records the version in the answer to `initialize` for the session. */
+  /** Records the version in the response to `initialize` for the session. */
   private agree(result: Json, asked: Asked, hint: Hint): void {
     const version = result.protocolVersion;
     if (typeof version !== "string") return;

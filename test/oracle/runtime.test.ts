@@ -22,7 +22,7 @@ describe("exceptions from the official schemas", () => {
     });
   }
 
-  test("hide no other error", () => {
+  test("do not hide other errors", () => {
     const wrong = { ...URL_ELICITATION, params: { ...URL_ELICITATION.params, url: 1 } };
     expect(runtimeProblems("2026-07-28", "ElicitRequest", wrong)).not.toEqual([]);
   });
@@ -42,7 +42,7 @@ test("the official packages check every method of their version", () => {
 for (const version of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
   const spec = specOf(version);
   if (spec === undefined) continue;
-  test(`numbers in forms may have fractions in ${version}`, () => {
+  test(`numbers in forms can have fractions in ${version}`, () => {
     const field = { type: "number", minimum: 0.5, maximum: 1.5, ...(version === "2025-06-18" ? {} : { default: 0.7 }) };
     expect(spec.validate(`${spec.root}NumberSchema`, field)).toEqual([]);
     expect(spec.validate(`${spec.root}ElicitResult`, { action: "accept", content: { a: 0.5 } })).toEqual([]);

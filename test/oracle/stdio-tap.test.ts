@@ -13,7 +13,7 @@ const SERVER = join(FOLDER, "server.mjs");
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 /**
- * Answers each request with the value of its `arguments`; a line that is not JSON is echoed. readline is not used
+ * Responds to each request with the value of its `arguments`; a line that is not JSON is echoed. readline is not used
  * because it also splits at U+2028.
  */
 writeFileSync(
@@ -74,7 +74,7 @@ async function until(condition: () => boolean): Promise<void> {
 const GOOD = { resultType: "complete", content: [{ type: "text", text: "é\u2028" }] };
 
 describe("the stdio tap", () => {
-  test("passes lines, stderr and the exit code on, and reports the number of messages", async () => {
+  test("passes on lines, stderr and the exit code, and reports the number of messages", async () => {
     const run = start();
     run.child.stdin?.end(call({ result: GOOD }));
     expect(await run.closed).toBe(3);
@@ -83,7 +83,7 @@ describe("the stdio tap", () => {
     expect(run.report()).toEqual({ messages: 2, problems: [] });
   });
 
-  test("reports a message that is wrong in its version", async () => {
+  test("reports a message that is invalid in its version", async () => {
     const run = start();
     run.child.stdin?.end(call({ result: { content: [] } }));
     await run.closed;
@@ -92,7 +92,7 @@ describe("the stdio tap", () => {
     );
   });
 
-  test("reports a line of the server that is not JSON, but not one of a client that is not judged", async () => {
+  test("reports a line of the server that is not JSON, but not such a line of a client that is not checked", async () => {
     const run = start(["--server-only"]);
     run.child.stdin?.end(`hello\n${call({ result: GOOD })}`);
     await run.closed;
@@ -119,7 +119,7 @@ describe("the stdio tap", () => {
     expect(run.report().messages).toBe(1);
   });
 
-  test("passes SIGTERM on and leaves a report", async () => {
+  test("passes on SIGTERM and leaves a report", async () => {
     const run = start();
     run.child.stdin?.write(call({ result: GOOD }));
     await until(() => run.out() !== "");

@@ -37,7 +37,7 @@ function run(file: string, program: string, programArgs: string[], judgeClient: 
 
   const child = spawn(program, programArgs, { stdio: ["pipe", "pipe", "inherit"] });
 
-  // The listeners of `lines` run before those of `pipe`, so a request is observed before the server can answer it.
+  // The listeners of `lines` run before the listeners of `pipe`, so a request is observed before the server can respond.
   lines(process.stdin, (line) => {
     const value = parse(line);
     if (value === undefined) oracle.observeUnreadable("client", line);

@@ -24,7 +24,7 @@ const nearMessage = fc.record(
 );
 
 describe("parseMessage", () => {
-  test("is total: every JSON value has exactly one kind, with the properties of that kind", () => {
+  test("is total: every JSON value has exactly one kind, with the properties of this kind", () => {
     fc.assert(
       fc.property(fc.oneof(nearMessage, fc.jsonValue(), fc.anything()), (value) => {
         const parsed = parseMessage(value);
@@ -58,11 +58,11 @@ describe("parseMessage", () => {
     ["an error whose code is fractional", { jsonrpc: "2.0", id: 1, error: { code: 1.5, message: "no" } }],
     ["an error without a message", { jsonrpc: "2.0", id: 1, error: { code: -32600 } }],
     ["a result and an error", { jsonrpc: "2.0", id: 1, result: {}, error: { code: -32600, message: "no" } }],
-  ])("%s is not a message", (_, value) => {
+  ])("does not accept %s as a message", (_, value) => {
     expect(parseMessage(value).kind).toBe("invalid");
   });
 
-  test("a request with any id and any params object is a request, and unknown members are kept", () => {
+  test("accepts a request with any id and any params object, and keeps unknown members", () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger());
     fc.assert(
       fc.property(
@@ -78,15 +78,15 @@ describe("parseMessage", () => {
     );
   });
 
-  test.each([[[]], [[1]], [null], [0], ["x"]])("params %j are not an object: invalid, and the id is kept", (params) => {
+  test.each([[[]], [[1]], [null], [0], ["x"]])("treats params %j as invalid, and keeps the id", (params) => {
     expect(parseMessage({ jsonrpc: "2.0", id: 0, method: "ping", params })).toMatchObject({ kind: "invalid", id: 0 });
   });
 
-  test.each([null, 1.5, true, {}, []])("the id %j is invalid", (id) => {
+  test.each([null, 1.5, true, {}, []])("treats the id %j as invalid", (id) => {
     expect(parseMessage({ jsonrpc: "2.0", id, method: "ping" }).kind).toBe("invalid");
   });
 
-  test("what encodeResult and encodeError write parses as the response to the same id", () => {
+  test("parses the output of encodeResult and encodeError as the response to the same id", () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger());
     fc.assert(
       fc.property(id, fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (id, result) => {
@@ -109,20 +109,20 @@ describe("encodeBase64", () => {
   });
 
   test.each([0x7fff, 0x8000, 0x8001, 0x10000, 1_000_003])(
-    "equals it for %i bytes, around the size of its slices",
+    "equals the base64 of Buffer for %i bytes, around the size of its slices",
     (length) => {
       const bytes = Uint8Array.from({ length }, (_, place) => (place * 31) % 256);
       expect(encodeBase64(bytes) === Buffer.from(bytes).toString("base64")).toBe(true);
     },
   );
 
-  test("a view into a larger buffer encodes only its own bytes", () => {
+  test("encodes only the bytes of a view into a larger buffer", () => {
     const bytes = Uint8Array.of(1, 2, 3, 4, 5, 6, 7).subarray(2, 5);
     expect(encodeBase64(bytes)).toBe(Buffer.from([3, 4, 5]).toString("base64"));
   });
 });
 
-describe("capability bits", () => {
+describe("the bits of capabilities", () => {
   const NAMES: readonly ClientCapabilityName[] = [
     "sampling",
     "sampling.tools",
@@ -142,7 +142,7 @@ describe("capability bits", () => {
     { requiredKeys: [] },
   ) as fc.Arbitrary<ClientCapabilities>;
 
-  test("every capability that a handler may query survives the round trip", () => {
+  test("keep every capability that a handler can query in a round trip", () => {
     fc.assert(
       fc.property(capabilities, (declared) => {
         const bits = encodeCapabilities(declared);
@@ -155,7 +155,7 @@ describe("capability bits", () => {
     );
   });
 
-  test("any 16 bits decode without an exception", () => {
+  test("can be any 16 bits, which decode without an exception", () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 0xffff }), (bits) => void decodeCapabilities(bits)));
   });
 });

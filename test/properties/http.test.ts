@@ -13,7 +13,7 @@ const anyText = fc.string({ unit: "binary" });
 const utf8 = new TextEncoder();
 
 describe("header values", () => {
-  test("every well-formed string survives the round trip in characters that a header may have", () => {
+  test("keep every well-formed string in a round trip, in characters that a header can have", () => {
     fc.assert(
       fc.property(fc.oneof(anyText, fc.string(), fc.string({ unit: "grapheme" })), (value) => {
         const header = encodeHeaderValue(value);
@@ -38,15 +38,15 @@ describe("header values", () => {
     "\0",
     "日本",
     "=?base64?\n?=",
-  ])("%j survives the round trip", (value) => {
+  ])("keep %j in a round trip", (value) => {
     expect(decodeHeaderValue(encodeHeaderValue(value))).toBe(value);
   });
 
-  test("a value that needs no encoding is sent unchanged", () => {
+  test("are sent unchanged if they need no encoding", () => {
     expect(encodeHeaderValue("get_weather")).toBe("get_weather");
   });
 
-  test("decoding is total: any string gives text or undefined", () => {
+  test("can be decoded from any string, to a string or undefined", () => {
     const wrapped = fc.string().map((inner) => `=?base64?${inner}?=`);
     fc.assert(
       fc.property(fc.oneof(anyText, wrapped), (value) => {
@@ -56,7 +56,7 @@ describe("header values", () => {
   });
 
   test.each(["=?base64?/w==?=", "=?base64?YQ?=", "=?base64?Y Q=?=", "=?base64?_w==?=", "é", "a\nb"])(
-    "%j cannot be decoded",
+    "cannot be decoded from %j",
     (value) => {
       expect(decodeHeaderValue(value)).toBeUndefined();
     },
@@ -85,7 +85,7 @@ describe("acceptedForm", () => {
     );
   });
 
-  test("case and white space around ranges have no effect", () => {
+  test("ignores case and white space around ranges", () => {
     fc.assert(
       fc.property(fc.array(range), (ranges) => {
         const spaced = ranges.map((each) => ` \t${each.toUpperCase()} `).join(",");
@@ -114,7 +114,7 @@ describe("DepthGauge", () => {
     .array(fc.constantFrom("[", "{", '"', "\\", "]", "}", "é", "a"))
     .map((pieces) => JSON.stringify([pieces.join(""), { [pieces.join("")]: [] }]));
 
-  test("equals a reference depth for JSON cut at every byte", () => {
+  test("equals a reference depth for JSON that is cut at every byte", () => {
     fc.assert(
       fc.property(fc.oneof(tree, awkward), (text) => {
         const bytes = utf8.encode(text);
@@ -128,7 +128,7 @@ describe("DepthGauge", () => {
     );
   });
 
-  test("equals it when every byte arrives separately, at every prefix", () => {
+  test("equals the reference depth when every byte arrives separately, at every prefix", () => {
     fc.assert(
       fc.property(awkward, (text) => {
         const gauge = new DepthGauge();
@@ -143,14 +143,14 @@ describe("DepthGauge", () => {
   });
 });
 
-describe("DepthGauge counts values", () => {
+describe("the count of values of DepthGauge", () => {
   const count = (value: unknown): number => {
     const members = typeof value === "object" && value !== null ? Object.values(value) : undefined;
     // An empty array or object counts as if it had one member.
     return members ? members.reduce((sum: number, member) => sum + count(member), Math.max(1, members.length)) : 0;
   };
 
-  test("as many as the parsed JSON has, wherever it is split", () => {
+  test("equals the number of values in the parsed JSON, wherever it is split", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, place) => {
         const bytes = utf8.encode(JSON.stringify(value));
@@ -226,7 +226,7 @@ describe("classify", () => {
     );
   });
 
-  test("the same message and headers get the same verdict each time", () => {
+  test("gives the same message and headers the same verdict each time", () => {
     fc.assert(
       fc.property(body, headers, options, (value, header, option) => {
         expect(JSON.stringify(classify(value, header, option))).toBe(JSON.stringify(classify(value, header, option)));
@@ -247,7 +247,7 @@ describe("encodeEvent", () => {
   const join = (parts: readonly Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 2 }).map((value) => JSON.stringify(value));
 
-  test("the data survives every split of the bytes in two", () => {
+  test("keeps the data however the bytes are split in two", () => {
     fc.assert(
       fc.property(json, fc.option(fc.stringMatching(/^[A-Za-z0-9_-]+$/), { nil: undefined }), (data, id) => {
         const bytes = encodeText(encodeEvent(data, id));
@@ -259,7 +259,7 @@ describe("encodeEvent", () => {
     );
   });
 
-  test("events and heartbeats arrive in order, byte by byte and in random pieces", () => {
+  test("keeps the order of events and heartbeats, byte by byte and in random pieces", () => {
     fc.assert(
       fc.property(fc.array(json, { maxLength: 6 }), fc.array(fc.nat(500)), (all, cuts) => {
         const bytes = join(all.flatMap((data) => [encodeText(encodeEvent(data)), HEARTBEAT]));

@@ -30,7 +30,7 @@ export interface ModelCosts {
   readonly send: number;
   /** CPU of an object for each call of another object. */
   readonly call: number;
-  /** Time until a write is durable. Answers wait for it. */
+  /** Time until a write is durable. Responses wait for it. */
   readonly write: number;
   /** CPU of a Worker for each message that it receives for a client. */
   readonly receive: number;
@@ -202,7 +202,7 @@ class ModelObject extends Host {
     if (this.#calls === 0) this.#role = undefined;
   }
 
-  /** Runs one request from its arrival to the moment when the answer leaves. Rejects when the object is reset meanwhile. */
+  /** Runs one request from its arrival to the moment when the response leaves. Rejects when the object is reset meanwhile. */
   async serve<T>(run: (role: HubObject) => T | Promise<T>): Promise<T> {
     const { clock, costs } = this.model;
     const { signal } = this.#life;
@@ -287,7 +287,7 @@ class ModelObject extends Host {
   }
 }
 
-/** The answer of an object to a request for a WebSocket. Node's own cannot have status 101. */
+/** The response of an object to a request for a WebSocket. Node's own cannot have status 101. */
 class ModelResponse {
   readonly status: number;
   readonly headers: Headers;

@@ -126,7 +126,7 @@ function expectNothingMissed({ streams, publications }: Awaited<ReturnType<typeo
   }
 }
 
-test("no stream that is attached before a publication begins misses it, however many attach, leave and publish meanwhile", async () => {
+test("no stream that is attached before a publication misses it, however many streams attach, leave and publish meanwhile", async () => {
   const deeds = fc.array(peaceful, { minLength: 20, maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(deeds, fc.nat(), fc.integer({ min: 1, max: 4 }), async (deeds, seed, streamsMax) => {
@@ -141,7 +141,7 @@ test("no stream that is attached before a publication begins misses it, however 
   );
 }, 60_000);
 
-test("nor when objects lose their memory, their sockets or both at any moment, unless the publisher is told", async () => {
+test("no stream misses a publication when objects lose memory or sockets at any moment, unless the publisher gets an error", async () => {
   const deeds = fc.array(fc.oneof({ weight: 4, arbitrary: peaceful }, { weight: 1, arbitrary: harmful }), {
     minLength: 20,
     maxLength: 80,
@@ -195,7 +195,7 @@ test("isolates that find the same objects full at the same time make the hub gro
   expect(model.counts).toMatchObject({ grows: 5, rowsWritten: 1 });
 });
 
-test("an isolate that does not know the number learns it from the root, at one more request for its first stream", async () => {
+test("an isolate without the number of objects gets it from the root, at one additional request for its first stream", async () => {
   await inModel({}, async (model) => {
     await openMany(new ModelIsolate(model), 35);
     const before = { ...model.counts };
@@ -207,7 +207,7 @@ test("an isolate that does not know the number learns it from the root, at one m
   });
 });
 
-test("places in older objects are used again when the newer ones are full, so clients that come and go do not make it grow", async () => {
+test("places in older objects are used again when newer objects are full, so that reconnecting clients do not make the hub grow", async () => {
   const model = await inModel({}, async (model) => {
     const isolate = new ModelIsolate(model);
     const open = await openMany(isolate, 20);
@@ -224,7 +224,7 @@ test("places in older objects are used again when the newer ones are full, so cl
   expect([...model.objects.keys()]).toEqual(["hub:0", "hub:0.1"]);
 });
 
-test("streams that lose their sockets stay at their object although the hub has grown, and are notified of nothing they did not miss", async () => {
+test("streams that lose their sockets stay at their object although the hub has grown, and get no superfluous notifications", async () => {
   const heard: unknown[] = [];
   const model = await inModel({}, async (model) => {
     const isolate = new ModelIsolate(model);
@@ -239,7 +239,7 @@ test("streams that lose their sockets stay at their object although the hub has 
   expect(heard).toEqual([]);
 });
 
-test("the streams of one principal meet in one object, where their number is limited", async () => {
+test("the streams of one principal are in one object, where their number is limited", async () => {
   const model = await inModel({ streamsMax: 100 }, async (model) => {
     const isolate = new ModelIsolate(model);
     await openMany(isolate, 210);
@@ -252,7 +252,7 @@ test("the streams of one principal meet in one object, where their number is lim
   expect(model.counts.mostSockets).toBeLessThanOrEqual(100);
 });
 
-test("a principal that may have more streams than an object serves has them in several objects", async () => {
+test("a principal that may have more streams than an object serves has streams in several objects", async () => {
   const model = await inModel({ ownerMax: 50 }, (model) =>
     openMany(new ModelIsolate(model), 50, "alice").then(() => {}),
   );
@@ -261,7 +261,7 @@ test("a principal that may have more streams than an object serves has them in s
   expect(model.objects.size).toBeLessThanOrEqual(16);
 });
 
-test("the streams of a principal ask the same object first if it could serve all of them, and otherwise any object", async () => {
+test("the streams of a principal try the same object first if it could serve all of them, and otherwise any object", async () => {
   const askedFirst = async (ownerMax: number) => {
     const placement = new Placement(8);
     const asked = new Set<number>();
@@ -300,7 +300,7 @@ test("principals that prefer the same object do not make the hub grow while othe
   );
 });
 
-test("every refusal is read, also that of a stream that reconnects, so that its object can hibernate", async () => {
+test("every refusal is read, even the refusal of a stream that reconnects, so that its object can hibernate", async () => {
   const model = await inModel({ streamsMax: 1, objectsMax: 1 }, async (model) => {
     const stream = await new ModelIsolate(model).open(TOOLS, () => undefined);
     model.object(0, 0).cut();
@@ -312,7 +312,7 @@ test("every refusal is read, also that of a stream that reconnects, so that its 
   expect(model.unread.size).toBe(0);
 });
 
-test("a stream that no object can take is refused without growing, and so is one beyond the last object", async () => {
+test("a stream is refused without growing if no object can take it, or beyond the last object", async () => {
   const large = await inModel({ charsMax: 50 }, async (model) => {
     await expect(openMany(new ModelIsolate(model), 1)).rejects.toThrow("hub(): charsMax");
   });
@@ -324,7 +324,7 @@ test("a stream that no object can take is refused without growing, and so is one
   expect(full.counts).toMatchObject({ dials: 11, grows: 0 });
 });
 
-test("the refusal of an object of an older release, which tells no number, is final", async () => {
+test("the refusal of an object of an older release, which contains no number, is final", async () => {
   const refusal = new Response("full", { status: 429 });
   const links = { dial: async () => refusal, grow: () => Promise.reject(new Error("An older object cannot grow.")) };
   expect(await new Placement(8).connector({ ownerMax: 64, streamsMax: 10 }, links)()).toBe(refusal);

@@ -43,7 +43,7 @@ export class Clock {
     return new Promise((resolve) => this.at(this.nowMs + ms, resolve));
   }
 
-  /** Runs until no event is left. Timers and random numbers of the program are those of this clock meanwhile. */
+  /** Runs until no event is left. Timers and random numbers of the program belong to this clock meanwhile. */
   async run(first: () => void): Promise<void> {
     const before = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
     const { random } = Math;

@@ -25,7 +25,7 @@ function collect(names: readonly string[], pageSize: number | undefined, between
 }
 
 describe("pageOf", () => {
-  test("the pages concatenated are the list, each as full as possible", () => {
+  test("makes pages that together are the list, each as full as possible", () => {
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 50 }), (names, pageSize) => {
         const pages = collect(names, pageSize);
@@ -36,7 +36,7 @@ describe("pageOf", () => {
     );
   });
 
-  test("without a page size everything comes at once", () => {
+  test("returns everything at once without a page size", () => {
     fc.assert(
       fc.property(keys, (names) => {
         expect(collect(names, undefined)).toEqual([names]);
@@ -44,7 +44,7 @@ describe("pageOf", () => {
     );
   });
 
-  test("an exact multiple has no empty last page", () => {
+  test("makes no empty last page for an exact multiple", () => {
     for (const [count, size] of [
       [2, 2],
       [4, 2],
@@ -59,7 +59,7 @@ describe("pageOf", () => {
     }
   });
 
-  test("an insertion between pages causes neither repeats nor gaps, wherever it is", () => {
+  test("repeats and skips no entry after an insertion between pages, wherever it is", () => {
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 7 }), fc.infiniteStream(fc.nat()), (names, pageSize, places) => {
         let inserted = 0;
@@ -75,7 +75,7 @@ describe("pageOf", () => {
     );
   });
 
-  test("a removal of an entry that was not shown yet skips only that entry", () => {
+  test("skips only an entry that is removed before it was shown", () => {
     const names = ["a", "b", "c", "d", "e"];
     const { nextCursor } = createPage("tools/list", entriesOf(names), undefined, 2);
     const rest = createPage("tools/list", entriesOf(["a", "b", "d", "e"]), nextCursor, 2);
@@ -102,21 +102,21 @@ describe("pageOf", () => {
     [["a"]],
     [true],
     ["bnVsbA=="],
-  ])("the cursor %j is refused with -32602", (cursor) => refused(cursor));
+  ])("refuses the cursor %j with -32602", (cursor) => refused(cursor));
 
-  test("a cursor that was not issued is refused with -32602", () => {
+  test("refuses a cursor that was not issued with -32602", () => {
     fc.assert(fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.base64String()), (cursor) => refused(cursor)));
     fc.assert(fc.property(fc.jsonValue(), (value) => refused(Buffer.from(JSON.stringify(value)).toString("base64"))));
   });
 
-  test("the cursor of another list is -32602, and so is one whose entry does not exist", () => {
+  test("refuses the cursor of another list, or of an entry that does not exist, with -32602", () => {
     const { nextCursor } = createPage("tools/list", entriesOf(["a", "b", "c"]), undefined, 1);
     refused(nextCursor, "prompts/list");
     const foreign = createPage("tools/list", entriesOf(["x", "y"]), undefined, 1).nextCursor;
     refused(foreign);
   });
 
-  test("a cursor has exactly one encoding: with white space or without padding it is -32602", () => {
+  test("refuses any other encoding of a cursor, with white space or without padding, with -32602", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (key) => {
         const entries = entriesOf([key, `${key}2`]);

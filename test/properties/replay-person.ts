@@ -28,7 +28,7 @@ export class Choices {
   }
 }
 
-/** A consistent person: gives the same answer to the same question, and another one when it is asked another time. */
+/** A consistent person: gives the same answer to the same question, and a different answer when it is asked another time. */
 export class Person {
   readonly #seed: number;
   readonly #asked = new Map<string, number>();
@@ -100,7 +100,7 @@ export async function runStraight(script: Script, person: Person): Promise<Strai
       return work({ key: `straight/${name}.${use}` });
     },
   };
-  // It answers as a client of the same person would; the types of forms are those of the caller.
+  // It answers as a client of the same person would; the caller determines the types of forms.
   const text = await textOfScript(script, ctx as unknown as Asking, (key, hasFailed) => {
     (hasFailed ? failed : done).push(nameOfKey(key));
   });

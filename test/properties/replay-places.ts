@@ -21,7 +21,7 @@ import { ABLE, Choices, Person, runStraight, textOf } from "./replay-person.ts";
 /** Runs one case. Rejects with what is wrong. */
 export type RunCase = (each: Case) => Promise<void>;
 
-/** Milliseconds that a peer waits for an answer: longer than the engine waits for a late branch. */
+/** How long a peer waits for an answer, in milliseconds: longer than the engine waits for a late branch. */
 const ANSWER_MS = 60_000;
 
 /** Each round is a separate request; the state is sealed in between. */

@@ -1,5 +1,5 @@
 /**
- * Handlers as data: what one asks, does, waits for, catches and repeats, run by one interpreter. Between answers the
+ * Handlers as data: what a handler asks, does, waits for, catches and repeats, run by one interpreter. Between answers the
  * interpreter is deterministic, as a handler must be.
  */
 import * as z from "zod";

@@ -27,7 +27,7 @@ const input = jsonSchema<{ script: Script; case: string }>({
 const server = new McpServer({ name: "replayed", version: "1.0.0" }).tool("run", { input }, (args, ctx) =>
   textOfScript(args.script, ctx, (key, hasFailed) => {
     const told: Told = { case: args.case, request: ctx.requestId, key, hasFailed };
-    // Written before the answer is sent.
+    // Written before the response is sent.
     writeSync(3, `${JSON.stringify(told)}\n`);
   }),
 );

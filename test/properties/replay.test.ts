@@ -16,8 +16,8 @@ afterEach(closePeers);
 describe.each<[string, RunCase]>([
   ["in rounds, over a connection", roundsOverConnection],
   ["in rounds, over HTTP: each round is its own request, the state is sealed", roundsOverHttp()],
-  ["asked in the middle of one request, over a legacy connection, answered in any order", askedOverConnection],
-])("a handler that asks has the result and the effects of an uninterrupted run, %s", (_, run) => {
-  test.each(failedOnce)("a case that failed in the past, $id", run);
-  test("for any handler", () => holds(fc.asyncProperty(cases, run), BOUNDS), BOUNDS.timeoutMs);
+  ["in the middle of one request, over a legacy connection, with answers in any order", askedOverConnection],
+])("a handler that asks %s", (_, run) => {
+  test.each(failedOnce)("has results of an uninterrupted run in case $id", run);
+  test("has the results of an uninterrupted run", () => holds(fc.asyncProperty(cases, run), BOUNDS), BOUNDS.timeoutMs);
 });

@@ -18,7 +18,7 @@ const flip = (sealed: string, bit: number) => {
 describe("KeyRing", () => {
   const ring = KeyRing.parse(secret(1), "state");
 
-  test("opens what it sealed, bound to the same text, as visible ASCII of 4/3 of the length + 32", async () => {
+  test("opens values that it sealed, bound to the same string, as visible ASCII of 4/3 of the length + 32", async () => {
     await fc.assert(
       fc.asyncProperty(bytes, text, async (plain, bound) => {
         const sealed = await (await ring).seal(plain, bound);
@@ -29,7 +29,7 @@ describe("KeyRing", () => {
     );
   });
 
-  test("seals equal bytes into different texts, because no nonce is used twice", async () => {
+  test("seals equal bytes into different strings, because no nonce is used twice", async () => {
     const keys = await ring;
     const sealed = await Promise.all(Array.from({ length: 50 }, () => keys.seal(Uint8Array.of(1, 2, 3), "bound")));
     expect(new Set(sealed).size).toBe(50);
@@ -84,7 +84,7 @@ describe("KeyRing", () => {
     }
   });
 
-  test("refuses another bound text, another purpose and another key", async () => {
+  test("refuses another bound string, another purpose and another key", async () => {
     const purpose = await KeyRing.parse(secret(1), "session");
     const key = await KeyRing.parse(secret(2), "state");
     await fc.assert(
@@ -98,7 +98,7 @@ describe("KeyRing", () => {
     );
   });
 
-  test("a new first key opens what older keys sealed; a removed key does not", async () => {
+  test("opens values of older keys after a new first key, but not of a removed key", async () => {
     const old = await KeyRing.parse(secret(1), "state");
     const rotated = await KeyRing.parse(`${secret(2)},\n${secret(1)}`, "state");
     const gone = await KeyRing.parse(secret(2), "state");
@@ -110,7 +110,7 @@ describe("KeyRing", () => {
     expect(await gone.open(before)).toBeUndefined();
   });
 
-  test("keys are separated by commas, spaces or line breaks, with or without padding", async () => {
+  test("accepts keys separated by commas, spaces or line breaks, with or without padding", async () => {
     const sealed = await (await ring).seal(Uint8Array.of(1));
     const padded = `${Buffer.alloc(32, 1).toString("base64url")}=`;
     for (const list of [`${secret(2)} , ${secret(1)}`, `\n${secret(2)}\n\n${secret(1)}\n`, `${secret(2)},${padded}`]) {
@@ -118,7 +118,7 @@ describe("KeyRing", () => {
     }
   });
 
-  test("open is total over any text", async () => {
+  test("can try to open any string without an exception", async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(text, fc.base64String(), fc.stringMatching(/^AQ[A-Za-z0-9_-]*$/)), async (garbage) => {
         expect(await (await ring).open(garbage)).toBeUndefined();
@@ -126,14 +126,14 @@ describe("KeyRing", () => {
     );
   });
 
-  test("a list of keys that is empty or has an invalid key is refused by position, without showing a key", async () => {
+  test("refuses a list of keys that is empty or has an invalid key by position, without showing a key", async () => {
     await expect(KeyRing.parse(" ,\n", "state")).rejects.toMatchObject({ code: "keys-invalid" });
     await expect(KeyRing.parse(`${secret(1)},c2hvcnQ`, "state")).rejects.toThrow(/Key 2/);
     await expect(KeyRing.parse("c2hvcnQ", "state")).rejects.not.toThrow(/c2hvcnQ/);
   });
 });
 
-describe("session facts", () => {
+describe("the data in a session id", () => {
   const hex = (length: number) =>
     fc.uint8Array({ minLength: length, maxLength: length }).map((each) => Buffer.from(each).toString("hex"));
   const seconds = fc.integer({ min: 0, max: 0xffffffff }).map((each) => each * 1000);
@@ -164,7 +164,7 @@ describe("session facts", () => {
     );
   });
 
-  test("the end of the lifetime is kept to the second, and is never later than given", () => {
+  test("contain the end of the lifetime in seconds, never later than given", () => {
     fc.assert(
       fc.property(facts, fc.nat(999), (each, more) => {
         const { openedAtMs, expiresAtMs } = each;
@@ -174,7 +174,7 @@ describe("session facts", () => {
     );
   });
 
-  test("any bytes decode to facts or to undefined", () => {
+  test("are decoded from any bytes, or undefined", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ minLength: 61, maxLength: 70 })),
@@ -191,7 +191,7 @@ describe("session facts", () => {
     );
   });
 
-  test("name and version are truncated between characters, and the longer one gets the space that the other leaves", () => {
+  test("contain name and version truncated between characters, and the longer of them gets the space that the other leaves", () => {
     fc.assert(
       fc.property(words, words, (name, version) => {
         const fitted = fitInfo({ name, version });
@@ -219,7 +219,7 @@ describe("session facts", () => {
     expect(fitInfo({ name: "漢".repeat(40), version: "" })).toEqual({ name: "漢".repeat(31), version: "" });
   });
 
-  test("a sealed id has at most 256 visible characters, and 130 if the client is not known", async () => {
+  test("take at most 256 visible characters when sealed, and 130 without a client", async () => {
     const ring = await KeyRing.ephemeral("session");
     await fc.assert(
       fc.asyncProperty(facts, async (each) => {
@@ -230,7 +230,7 @@ describe("session facts", () => {
     );
   });
 
-  test("issuer and subject cannot be confused, and only anonymous callers have the anonymous hash", async () => {
+  test("distinguish issuer and subject, and only anonymous callers have the anonymous hash", async () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (issuer, subject, issuer2, subject2) => {
         fc.pre(issuer !== issuer2 || subject !== subject2);
@@ -246,7 +246,7 @@ describe("session facts", () => {
   });
 });
 
-test("changed keys of the environment are used from then on", async () => {
+test("changed keys of the environment are used at once", async () => {
   const ring = (env: unknown) => envRing(env, "purpose");
   const [first, second] = [{ MCP_KEYS: secret(1) }, { MCP_KEYS: secret(2) }];
   const sealed = await (await ring(first)).seal(Uint8Array.of(1));

@@ -14,7 +14,7 @@ import { requestOf } from "../http/messages.ts";
 
 const RESERVED = ":/?#[]@!$&'()*+,;=";
 
-/** The resources that need a scope, and the texts that only their readers return. */
+/** The resources that need a scope, and the strings that only their readers return. */
 const PROTECTED = [
   "note://secret",
   "deep://a/secret",
@@ -105,7 +105,7 @@ function spelling(uri: string): fc.Arbitrary<string> {
 }
 
 describe("the normal form of a URI", () => {
-  test("is the same for every spelling that RFC 3986 calls equivalent", () => {
+  test("is the same for every spelling that is equivalent by RFC 3986", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...PROTECTED).chain((uri) => fc.tuple(fc.constant(uri), spelling(uri))),
@@ -122,7 +122,7 @@ describe("the normal form of a URI", () => {
     expect(normalUri("NOTE://caf%c3%a9/%7euser/%2f")).toBe("note://caf%C3%A9/~user/%2F");
   });
 
-  test("is its own normal form, and so is the key, for any text", () => {
+  test("is its own normal form, and so is the key, for any string", () => {
     const piece = fc.constantFrom("%", "%4", "1", "a", "A", "é", "%41", "%2f", "%25", "%3a", "[", "://", "?", "#", " ");
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
@@ -143,7 +143,7 @@ describe("the normal form of a URI", () => {
 });
 
 describe("a resource that needs a scope", () => {
-  test("is read in no spelling by a caller without the scope", async () => {
+  test("is not read in any spelling by a caller without the scope", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...PROTECTED).chain(spelling), async (uri) => {
         const { status, text } = await read(uri);
@@ -184,11 +184,11 @@ describe("a resource that needs a scope", () => {
     "deep://a//secret",
     "deep://b/../a/secret",
     "deep://%2e%2e/a/secret/",
-  ])("is refused as %j, which a reader that joins the segments of a path takes for it", async (uri) => {
+  ])("is refused as %j, which a reader that joins path segments treats as the resource", async (uri) => {
     expect(await read(uri)).toMatchObject({ status: 403 });
   });
 
-  test("is not read by a caller whose request names more URIs than can be compared", async () => {
+  test("is not read by a caller whose request has more URIs than can be compared", async () => {
     const many = Array.from({ length: 100_000 }, (_, at) => `x://${at}`);
     for (const uris of [many, [`x://${"/.%2f".repeat(100_000)}`]]) {
       const refused = await ask("subscriptions/listen", { notifications: { resourceSubscriptions: uris } });
@@ -198,7 +198,7 @@ describe("a resource that needs a scope", () => {
     expect(await read(`deep://${"x".repeat(60_000)}`)).toMatchObject({ status: 200 });
   });
 
-  test("leaves other resources open, also those whose segments a reader joins", async () => {
+  test("does not affect other resources, even if a reader joins their segments", async () => {
     for (const [uri, path] of [
       ["file:///logs/today/x", "files/logs/today/x"],
       ["file:///public", "files/public"],
@@ -209,7 +209,7 @@ describe("a resource that needs a scope", () => {
     }
   });
 
-  test("is read by a caller with the scope, however it is spelled, by the reader of its exact URI", async () => {
+  test("can be read by a caller with the scope, in any spelling, by the reader of its exact URI", async () => {
     for (const uri of ["note://secret", "note://s%65cret", "NOTE://%73ecret"]) {
       expect(await read(uri, "top")).toMatchObject({ status: 200, text: "exact" });
     }
@@ -251,7 +251,7 @@ test("all spellings that give a reader the same variables need the same scopes",
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(pair, async ([one, two]) => {
-      // With all scopes, the answer shows the variables that the reader got.
+      // With all scopes, the response shows the variables that the reader got.
       const [first, second] = [await read(one, ALL), await read(two, ALL)];
       if (first.status !== 200 || !first.text?.startsWith("[") || first.text !== second.text || one === two) return;
       compared += 1;
@@ -285,7 +285,7 @@ test.each([
   expect([uri, (await read(uri)).scopes]).toEqual([uri, scopes]);
 });
 
-test("a URI that a template would write otherwise is not read, and the error says how to write it", async () => {
+test("a URI that a template would write differently is not read, and the error says how to write it", async () => {
   const body = JSON.stringify(requestOf("legacy", "resources/read", { uri: "deep://b%2Fc" }));
   const plain = new McpServer({ name: "plain", version: "1.0.0" });
   plain.resourceTemplate("deep://{+path}", {}, (_, { path }) => path);

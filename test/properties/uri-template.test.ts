@@ -57,7 +57,7 @@ describe("UriTemplate", () => {
     );
   });
 
-  test("a reserved expansion keeps slashes and can be matched again", () => {
+  test("keeps slashes in a reserved expansion, which can be matched again", () => {
     const template = new UriTemplate("file:///{+path}");
     fc.assert(
       fc.property(anyText, (path) => {
@@ -67,7 +67,7 @@ describe("UriTemplate", () => {
     expect(template.match("file:///a/b/c.txt")).toEqual({ path: "a/b/c.txt" });
   });
 
-  test("a plain variable matches no slash, no query and no fragment", () => {
+  test("does not match a slash, query or fragment with a plain variable", () => {
     const template = new UriTemplate("file:///{name}");
     for (const uri of ["file:///a/b", "file:///a?b", "file:///a#b", "file:///../x"]) {
       expect([uri, template.match(uri)]).toEqual([uri, undefined]);
@@ -75,7 +75,7 @@ describe("UriTemplate", () => {
     expect(template.match("file:///a%2Fb")).toEqual({ name: "a/b" });
   });
 
-  test("an omitted query variable is absent, and the order of the others does not matter", () => {
+  test("leaves out an omitted query variable, and the order of the other variables does not matter", () => {
     const template = new UriTemplate("logs://recent{?timeframe,level}");
     expect(template.match("logs://recent")).toEqual({});
     expect(template.match("logs://recent?level=info")).toEqual({ level: "info" });
@@ -83,7 +83,7 @@ describe("UriTemplate", () => {
     expect(template.match("logs://recent?other=1")).toBeUndefined();
   });
 
-  test("returns for 100,000 characters that match almost to the end", () => {
+  test("returns in time for 100,000 characters that match almost to the end", () => {
     const template = new UriTemplate("a://{a}-{b}-{c}-{d}-{e}!");
     for (const filler of ["-", "a-", "a", "%41-", "!"]) {
       const uri = `a://${filler.repeat(Math.floor(100_000 / filler.length))}`;
@@ -96,7 +96,7 @@ describe("UriTemplate", () => {
   });
 
   test.each(["%", "%4", "%zz", "%ff", "%c3", "%c3%28", "%ed%a0%80", "a%", "%E4%BD"])(
-    "the malformed escape %s matches nothing and does not throw",
+    "does not match the malformed escape %s, and does not throw",
     (escaped) => {
       for (const text of ["a://{v}", "a://{+v}", "a://x{?v}", "a://x{;v}", "a://x{/v}"]) {
         const template = new UriTemplate(text);
@@ -106,13 +106,13 @@ describe("UriTemplate", () => {
     },
   );
 
-  test("text after the last part of the template does not match", () => {
+  test("does not match text after the last part of the template", () => {
     expect(new UriTemplate("a://{v}/end").match("a://x/end")).toEqual({ v: "x" });
     expect(new UriTemplate("a://{v}/end").match("a://x/ending")).toBeUndefined();
     expect(new UriTemplate("a://fixed").match("a://fixed/more")).toBeUndefined();
   });
 
-  test("match is total over any accepted template and any text", () => {
+  test("can match any string with any accepted template without an exception", () => {
     const piece = fc.oneof(
       fc.constantFrom("a", "://", "/", "-", "é", "%20", "?", "&"),
       fc
@@ -153,7 +153,7 @@ describe("UriTemplate", () => {
     );
   });
 
-  test("variables named like inherited members are variables", () => {
+  test("accepts variables named like inherited members", () => {
     const template = new UriTemplate("a://x{?constructor,toString}");
     expect(template.match("a://x")).toEqual({});
     const found = template.match("a://x?constructor=1&toString=2");
@@ -164,7 +164,7 @@ describe("UriTemplate", () => {
     expect(template.expand({})).toBe("a://x");
   });
 
-  test("a variable named __proto__ is a variable", () => {
+  test("accepts a variable named __proto__", () => {
     const found = new UriTemplate("a://x/{__proto__}").match("a://x/1") ?? {};
     expect(Object.entries(found)).toEqual([["__proto__", "1"]]);
   });
@@ -181,7 +181,7 @@ describe("UriTemplate", () => {
     "a://{=a}",
     "a://{a}/{a}",
     "a://{{a}}",
-  ])("the template %s is refused by name", (text) => {
+  ])("refuses the template %s with its name", (text) => {
     expect(() => new UriTemplate(text)).toThrow(expect.objectContaining({ code: "definition-invalid" }));
   });
 });

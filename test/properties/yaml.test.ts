@@ -39,7 +39,7 @@ const documents = fc.oneof(
     .map((lines) => lines.map(([key, all]) => `${key}: ${all.join("")}`).join("\n")),
 );
 
-/** What a reader makes of a text, or undefined if it refuses it. */
+/** What a parser makes of a document, or undefined if it refuses it. */
 function readBy(read: (text: string) => unknown, text: string): unknown {
   try {
     return read(text);
@@ -48,7 +48,7 @@ function readBy(read: (text: string) => unknown, text: string): unknown {
   }
 }
 
-test("every document that is read means the same to the package yaml", () => {
+test("every document that the parser accepts has the same meaning in the package yaml", () => {
   let read = 0;
   const compare = (text: string) => {
     const own = readBy(parseYaml, text);

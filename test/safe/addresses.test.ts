@@ -171,7 +171,7 @@ describe("isPublicAddress", () => {
     );
   });
 
-  test("no text is public unless Node takes it for an address", () => {
+  test("no string is public unless Node accepts it as an address", () => {
     const pieces = fc.constantFrom("1", "8", ".", ":", "::", "2606", "f", "[", "]", "%", "0x", " ", "255", "ffff");
     fc.assert(
       fc.property(

@@ -67,7 +67,7 @@ function serve(options: CacheOptions, returned: (run: number) => ReadReturn = (r
 }
 
 describe("a resource with a cache", () => {
-  test("is read once, and the hint says how long the result remains valid", async () => {
+  test("is read once, and the hint contains how long the result remains valid", async () => {
     const { read } = serve({ ttlMs: 60_000 });
     const first = await read("ada");
     expect(first).toMatchObject({
@@ -92,7 +92,7 @@ describe("a resource with a cache", () => {
     expect(await textOf(read("ada", ["a", "b"]))).toBe("run 1");
   });
 
-  test("for all subjects, only the same caller gets a private result again", async () => {
+  test("returns a private result again only to the same caller, for all subjects", async () => {
     const subject = fc.oneof(
       fc.constantFrom('a","b', "a", "b", '["a"]', "null", "a,b", "\\"),
       fc.string({ minLength: 1 }),
@@ -109,14 +109,14 @@ describe("a resource with a cache", () => {
     );
   });
 
-  test("a public result is shared with everybody", async () => {
+  test("a public result is shared with all callers", async () => {
     const { read } = serve({ ttlMs: 60_000, cacheScope: "public" });
     await read("ada");
     expect(await read("bob")).toMatchObject({ contents: [{ text: "run 1" }], cacheScope: "public" });
     expect(await read()).toMatchObject({ contents: [{ text: "run 1" }] });
   });
 
-  test("what the option key returns separates results", async () => {
+  test("the result of the option key separates results", async () => {
     let tenant = "a";
     const { read, textOf } = serve({ ttlMs: 60_000, cacheScope: "public", key: () => tenant });
     expect(await textOf(read())).toBe("run 1");
@@ -137,7 +137,7 @@ describe("a resource with a cache", () => {
     expect([await plan("mon"), await plan("tue"), await plan("mon")]).toEqual(["mon run 3", "tue run 4", "mon run 3"]);
   });
 
-  test("delete and clear forget results", async () => {
+  test("delete and clear remove results", async () => {
     const { cache, read, textOf } = serve({ ttlMs: 60_000 });
     const all = async () => [
       await textOf(read("ada")),
@@ -154,7 +154,7 @@ describe("a resource with a cache", () => {
     expect(await all()).toEqual(["run 9", "run 10", "x run 8"]);
   });
 
-  test("deletePrompt forgets the results of one prompt", async () => {
+  test("deletePrompt removes the results of one prompt", async () => {
     const { cache, ask } = serve({ ttlMs: 60_000, cacheScope: "public" });
     const plan = async () => JSON.stringify(await ask("prompts/get", { name: "plan", arguments: {} }));
     const first = await plan();
@@ -190,21 +190,21 @@ describe("a resource with a cache", () => {
       (run) => ({ contents: [{ text: `${run}` }], cacheScope: "private" }),
     ],
     ["a result that the reader makes valid for no time", (run) => ({ contents: [{ text: `${run}` }], ttlMs: 0 })],
-  ])("%s is not kept", async (_what, returned) => {
+  ])("%s is not cached", async (_what, returned) => {
     const { read } = serve({ ttlMs: 60_000, cacheScope: "public" }, returned);
     await read("ada");
     await read("ada");
     expect(runs).toBe(2);
   });
 
-  test("a hint of the reader shortens the time and is sent", async () => {
+  test("a hint of the reader shortens the lifetime and is sent", async () => {
     const { read } = serve({ ttlMs: 60_000 }, (run) => ({ contents: [{ text: `${run}` }], ttlMs: 5_000 }));
     expect(await read("ada")).toMatchObject({ ttlMs: 5_000, cacheScope: "private" });
     vi.advanceTimersByTime(5_000);
     expect(await read("ada")).toMatchObject({ contents: [{ text: "2" }] });
   });
 
-  test("a private result of the reader is announced as private although the cache is public", async () => {
+  test("a private result of the reader is sent as private although the cache is public", async () => {
     const { read } = serve({ ttlMs: 60_000, cacheScope: "public" }, () => ({
       contents: [{ text: "a" }],
       cacheScope: "private",
@@ -212,7 +212,7 @@ describe("a resource with a cache", () => {
     expect(await read("ada")).toMatchObject({ cacheScope: "private", ttlMs: 0 });
   });
 
-  test("bytes and several contents are kept, and later changes of the handler's object are not", async () => {
+  test("bytes and several contents are cached, and later changes of the handler's object have no effect", async () => {
     const bytes = new Uint8Array([1, 2, 3]);
     const { read } = serve({ ttlMs: 60_000 }, () => [{ blob: bytes }, { uri: "notes://b", text: "b" }]);
     const first = await read("ada");
@@ -221,7 +221,7 @@ describe("a resource with a cache", () => {
     expect(runs).toBe(1);
   });
 
-  test("the number of results is limited: the one that was not used for the longest time goes first", async () => {
+  test("the number of results is limited, and the least recently used result is evicted first", async () => {
     const { read, textOf } = serve({ ttlMs: 60_000, entriesMax: 2 });
     for (const subject of ["ada", "bob", "ada", "eve"]) await read(subject);
     expect(runs).toBe(3);
@@ -239,7 +239,7 @@ describe("a resource with a cache", () => {
     expect(runs).toBe(5);
   });
 
-  test("a result that is too large does not displace others", async () => {
+  test("a result that is too large does not displace other results", async () => {
     const { read, textOf } = serve({ ttlMs: 60_000, bytesMax: 10_000 }, (run) =>
       run === 1 ? "small" : "a".repeat(10_000),
     );

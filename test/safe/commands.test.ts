@@ -37,7 +37,7 @@ async function printed(command: CommandOptions, args: readonly string[], options
 }
 
 describe("allowCommands", () => {
-  test("passes arguments as they are, with -- before those that are not options", async () => {
+  test("passes arguments unchanged, with -- before arguments that are not options", async () => {
     const command = printer({ options: [["--verbose"], /--count=\d+/], args: [/.*/s, /.*/s], rest: /.*/s });
     const hostile = ["; touch pwned", "$(id)", "`id`", "a b\n'\"|&>*?\\", "", "ä"];
     const { args } = await printed(command, ["--verbose", "--count=5", ...hostile]);
@@ -63,7 +63,7 @@ describe("allowCommands", () => {
     ["a number", [5 as unknown as string]],
     ["a long argument", ["a".repeat(21)]],
     ["too many arguments", ["--verbose", "--verbose", "--verbose", "--verbose", "--verbose"]],
-  ])("refuses %s, and starts nothing", async (_what, args) => {
+  ])("refuses %s and starts no process", async (_what, args) => {
     const marker = join(folder, "started");
     const run = allowCommands({
       test: node(`require("fs").writeFileSync(${JSON.stringify(marker)}, "")`, {
@@ -77,13 +77,13 @@ describe("allowCommands", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("a pattern with the flags g, m or y matches the whole argument each time", async () => {
+  test("matches the whole argument each time with a pattern with the flags g, m or y", async () => {
     const run = allowCommands({ test: node("", { rest: /a/gmy }) });
     for (let times = 0; times < 3; times++) expect((await run("test", ["a", "a"])).exitCode).toBe(0);
     await expect(run("test", ["a\nb"])).rejects.toEqual(refusedFor("command"));
   });
 
-  test.each(["other", "__proto__", "toString", "constructor"])("there is no command %s", async (name) => {
+  test.each(["other", "__proto__", "toString", "constructor"])("has no command %s", async (name) => {
     const run = allowCommands({ test: node("") }) as (name: string, args: string[]) => Promise<unknown>;
     await expect(run(name, [])).rejects.toEqual(refusedFor("command"));
   });
@@ -93,11 +93,11 @@ describe("allowCommands", () => {
     ["a batch file", { file: join(folder, "a.CMD") }, "batch file"],
     ["a misspelt option", { file: "/bin/true", arg: [] }, 'Did you mean "args"'],
     ["a time that is not a number", { file: "/bin/true", timeoutMs: Number.NaN }, "timeoutMs is NaN"],
-  ])("%s throws when the list is made", (_what, command, text) => {
+  ])("throws for %s when the list is created", (_what, command, text) => {
     expect(() => allowCommands({ test: command as CommandOptions })).toThrow(text);
   });
 
-  test("the program gets a small environment", async () => {
+  test("gives the program a small environment", async () => {
     process.env.SECRET_OF_TEST = "secret";
     const { env } = await printed(printer({ env: { OWN: "1" } }), []);
     delete process.env.SECRET_OF_TEST;
@@ -105,30 +105,30 @@ describe("allowCommands", () => {
     expect(Object.keys(env).sort()).toEqual(["LANG", "OWN", "PATH"]);
   });
 
-  test("the program runs in its folder and reads its input", async () => {
+  test("runs the program in its folder, and the program can read its input", async () => {
     const command = printer({ cwd: "/", args: [["input"]] });
     expect(await printed(command, ["input"], { input: "text" })).toMatchObject({ cwd: "/", input: "text" });
     expect(await printed(command, ["input"])).toMatchObject({ input: "" });
   });
 
-  test("exit code, output and error output are returned", async () => {
+  test("returns exit code, output and error output", async () => {
     const run = allowCommands({ fail: node('console.log("out"); console.error("err"); process.exit(3)') });
     expect(await run("fail", [])).toEqual({ exitCode: 3, stdout: "out\n", stderr: "err\n" });
   });
 
-  test.each(["stdout", "stderr"])("%s is limited", async (stream) => {
+  test.each(["stdout", "stderr"])("limits %s", async (stream) => {
     const write = (bytes: number) => node(`process.${stream}.write("a".repeat(${bytes}))`, { outputBytesMax: 100_000 });
     const run = allowCommands({ fits: write(100_000), exceeds: write(100_001) });
     expect((await run("fits", []))[stream as "stdout"]).toHaveLength(100_000);
     await expect(run("exceeds", [])).rejects.toEqual(refusedFor("too-large"));
   });
 
-  test("a program that writes without end is killed", async () => {
+  test("kills a program that writes without end", async () => {
     const run = allowCommands({ endless: { file: "/usr/bin/yes" } });
     await expect(run("endless", [])).rejects.toEqual(refusedFor("too-large"));
   });
 
-  /** A program that starts another one and waits; both ignore SIGTERM. The other one writes its process id. */
+  /** A program that starts another program and waits; both ignore SIGTERM. The other program writes its process id. */
   const parent = (file: string) => {
     const child = `process.on("SIGTERM", () => {}); require("fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`;
     return `process.on("SIGTERM", () => {}); require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;
@@ -146,7 +146,7 @@ describe("allowCommands", () => {
     return Number(readFileSync(file, "utf8"));
   };
 
-  test.each(["timeout", "signal"])("a %s kills the program and its children", async (how) => {
+  test.each(["timeout", "signal"])("kills the program and its children on a %s", async (how) => {
     const file = join(folder, `${how}.pid`);
     const controller = new AbortController();
     const run = allowCommands({ hang: node(parent(file), { timeoutMs: how === "timeout" ? 1_500 : 60_000 }) });
@@ -159,7 +159,7 @@ describe("allowCommands", () => {
     await until("the child has ended", () => !isAlive(pid));
   });
 
-  test("a process that is left in the background is killed when the program ends", async () => {
+  test("kills a process that is left in the background when the program ends", async () => {
     const file = join(folder, "left.pid");
     const script = parent(file)
       .replace('{ stdio: "inherit" }', '{ stdio: "ignore" }')
@@ -173,7 +173,7 @@ describe("allowCommands", () => {
     await until("the child has ended", () => !isAlive(pid));
   });
 
-  test("a signal that has aborted before starts nothing", async () => {
+  test("starts no process if the signal has already aborted", async () => {
     const marker = join(folder, "aborted");
     const run = allowCommands({ test: node(`require("fs").writeFileSync(${JSON.stringify(marker)}, "")`) });
     const reason = new Error("too late");
@@ -181,12 +181,12 @@ describe("allowCommands", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("a program that does not exist is reported to the author, not to the model", async () => {
+  test("reports a program that does not exist to the author, not to the model", async () => {
     const result = allowCommands({ missing: { file: "/nonexistent/program" } })("missing", []);
     await expect(result).rejects.toMatchObject({ name: "KitError", code: "options-invalid" });
   });
 
-  test("no argument that begins with a dash gets through a pattern for other arguments", async () => {
+  test("passes no argument that begins with a dash through a pattern for other arguments", async () => {
     const run = allowCommands({ test: { file: "/bin/true", rest: /.*/s, options: [["-v"]] } });
     const pieces = fc.constantFrom("-", "--", "-v", "=", "a", " ", "\n", "\0", "x");
     const argument = fc.array(pieces, { maxLength: 4 }).map((each) => each.join(""));

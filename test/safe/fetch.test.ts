@@ -1,4 +1,4 @@
-/** Requests to URLs from outside, with the global fetch of Node and with pinned addresses. */
+/** Requests to untrusted URLs, with the global fetch of Node and with pinned addresses. */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPinnedFetch } from "../../src/node/index.ts";
@@ -32,11 +32,11 @@ describe.each(KINDS)("%s", (_name, create) => {
   const fetchWith = (options: SafeFetchOptions = {}) =>
     create({ privateHosts: [upstream.host, other.host], ...options });
 
-  test.each(HOSTILE_URLS)("refuses %j and sends nothing", async (url) => {
+  test.each(HOSTILE_URLS)("refuses %j and sends no request", async (url) => {
     await expect(create()(url)).rejects.toEqual(refusedFor("address"));
   });
 
-  // A text without a scheme is a path of the same server, and other characters than ASCII do not fit into a header.
+  // A string without a scheme is a path of the same server, and other characters than ASCII do not fit into a header.
   const targets = HOSTILE_URLS.filter((url) => /^[a-z]+:[ -~]*$|^\/\//.test(url));
   test.each(targets)("does not follow a redirect to %j", async (url) => {
     const request = fetchWith()(`${upstream.origin}/redirect/302?to=${encodeURIComponent(url)}`);
@@ -44,12 +44,12 @@ describe.each(KINDS)("%s", (_name, create) => {
     expect(upstream.arrived).toHaveLength(1);
   });
 
-  test("the refusal of a redirect does not show where it leads", async () => {
+  test("does not show the target of a refused redirect", async () => {
     const url = `${upstream.origin}/redirect/302?to=https://10.1.2.3/admin`;
     await expect(fetchWith()(url)).rejects.not.toThrow("10.1.2.3");
   });
 
-  test("only hosts of the list are requested, on their ports", async () => {
+  test("requests only hosts of the list, on their ports", async () => {
     const safe = create({ hosts: ["api.example.com", "*.example.org", "example.net:8443"], redirectsMax: 0 });
     for (const url of [
       "https://example.com/",
@@ -67,30 +67,30 @@ describe.each(KINDS)("%s", (_name, create) => {
     }
   });
 
-  test("a wildcard of the list allows the hosts below it", async () => {
+  test("allows subdomains of a wildcard in the list", async () => {
     const safe = create({ hosts: ["*.example.org"] });
     // The request is allowed, and then not sent.
     const signal = AbortSignal.abort(new Error("not sent"));
     await expect(safe("https://a.example.org/", { signal })).rejects.toThrow("not sent");
   });
 
-  test("a password without a user name is refused", async () => {
+  test("refuses a password without a user name", async () => {
     const url = upstream.origin.replace("//", "//:secret@");
     await expect(fetchWith()(url)).rejects.toThrow("it has a user name or a password");
   });
 
   test.each([["https://a.example"], ["a/b"], ["*"], [""], ["a.*"], ["user@a.example"], ["a example"], ["a?b"]])(
-    "hosts: %j is not a host",
+    "refuses %j as a host in the option hosts",
     (entry) => {
       expect(() => create({ hosts: [entry] })).toThrow(/hosts has the entry/);
     },
   );
 
-  test("a misspelt option throws", () => {
+  test("throws for a misspelt option", () => {
     expect(() => create({ host: ["a.example"] } as SafeFetchOptions)).toThrow('Did you mean "hosts"?');
   });
 
-  test("returns status, headers, URL and body of the answer", async () => {
+  test("returns status, headers, URL and body of the response", async () => {
     const response = await fetchWith()(`${upstream.origin}/hello?a=1`, { headers: { "X-Own": "1" } });
     expect(response.status).toBe(200);
     expect(response.url).toBe(`${upstream.origin}/hello?a=1`);
@@ -98,7 +98,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     expect(await response.json()).toMatchObject({ method: "GET", url: "/hello?a=1", headers: { "x-own": "1" } });
   });
 
-  test("takes a Request with a body", async () => {
+  test("accepts a Request with a body", async () => {
     const request = new Request(`${upstream.origin}/`, { method: "POST", body: new URLSearchParams({ a: "1" }) });
     const answer = await (await fetchWith()(request)).json();
     expect(answer).toMatchObject({
@@ -108,17 +108,17 @@ describe.each(KINDS)("%s", (_name, create) => {
     });
   });
 
-  test("the caller cannot choose another host of the server", async () => {
+  test("does not let the caller choose another host of the server", async () => {
     await fetchWith()(`${upstream.origin}/`, { headers: { Host: "internal.example" } });
     expect(upstream.arrived[0]?.headers.host).toBe(upstream.host);
   });
 
-  test.each([204, 304])("an answer with the status %i has no body", async (status) => {
+  test.each([204, 304])("returns no body for a response with status %i", async (status) => {
     const response = await fetchWith()(`${upstream.origin}/status/${status}`);
     expect([response.status, response.body]).toEqual([status, null]);
   });
 
-  test("redirects within an origin keep headers and body", async () => {
+  test("keeps headers and body in redirects within an origin", async () => {
     const headers = { Authorization: "Bearer token", "X-Api-Key": "key" };
     await fetchWith()(`${upstream.origin}/redirect/307?to=/next`, { method: "POST", body: "text", headers });
     expect(upstream.arrived[1]).toMatchObject({
@@ -129,7 +129,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     });
   });
 
-  test("credentials do not reach another origin", async () => {
+  test("does not send credentials to another origin", async () => {
     const secret = { Authorization: "Bearer token", Cookie: "a=1", "Proxy-Authorization": "x", "X-Api-Key": "key" };
     const to = encodeURIComponent(`${other.origin}/next`);
     await fetchWith()(`${upstream.origin}/redirect/302?to=${to}`, { headers: { ...secret, Accept: "text/plain" } });
@@ -138,7 +138,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     expect(other.arrived[0]?.headers.accept).toBe("text/plain");
   });
 
-  test("credentials that were dropped are not sent again on the way back", async () => {
+  test("does not send dropped credentials again after a redirect back", async () => {
     const back = encodeURIComponent(`${upstream.origin}/end`);
     const to = encodeURIComponent(`${other.origin}/redirect/302?to=${back}`);
     await fetchWith()(`${upstream.origin}/redirect/302?to=${to}`, { headers: { Authorization: "Bearer token" } });
@@ -146,7 +146,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     expect(upstream.arrived[1]?.headers.authorization).toBeUndefined();
   });
 
-  test("a body is not sent to another origin", async () => {
+  test("does not send a body to another origin", async () => {
     const to = encodeURIComponent(`${other.origin}/next`);
     const request = fetchWith()(`${upstream.origin}/redirect/307?to=${to}`, { method: "POST", body: "secret" });
     await expect(request).rejects.toEqual(refusedFor("redirect"));
@@ -162,7 +162,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     [308, "POST", "POST"],
     [302, "PUT", "PUT"],
     [303, "HEAD", "HEAD"],
-  ])("after the status %i, a %s becomes a %s", async (status, method, then) => {
+  ])("changes after status %i a %s into a %s", async (status, method, then) => {
     const body = method === "HEAD" ? {} : { body: "text" };
     await fetchWith()(`${upstream.origin}/redirect/${status}?to=/next`, { method, ...body });
     expect(upstream.arrived[1]).toMatchObject({
@@ -180,25 +180,25 @@ describe.each(KINDS)("%s", (_name, create) => {
     await expect(safe(`${upstream.origin}${chain(3)}`)).rejects.toEqual(refusedFor("redirect"));
   });
 
-  test('redirect: "manual" returns the redirect', async () => {
+  test('returns the redirect with redirect: "manual"', async () => {
     const response = await fetchWith()(`${upstream.origin}/redirect/302?to=/next`, { redirect: "manual" });
     expect([response.status, response.headers.get("Location")]).toEqual([302, "/next"]);
   });
 
-  test.each(["bytes", "length"])("the size of an answer is limited (/%s)", async (path) => {
+  test.each(["bytes", "length"])("limits the size of a response (/%s)", async (path) => {
     const safe = fetchWith({ responseBytesMax: 1_000 });
     expect(await (await safe(`${upstream.origin}/${path}/1000`)).bytes()).toHaveLength(1_000);
     const tooLarge = async () => (await safe(`${upstream.origin}/${path}/1001`)).bytes();
     await expect(tooLarge()).rejects.toEqual(refusedFor("too-large"));
   });
 
-  test("the length of a file that is too large can be asked for with HEAD", async () => {
+  test("returns the length of a file that is too large with HEAD", async () => {
     const safe = fetchWith({ responseBytesMax: 1_000 });
     const response = await safe(`${upstream.origin}/length/5000`, { method: "HEAD" });
     expect([response.headers.get("Content-Length"), await response.text()]).toEqual(["5000", ""]);
   });
 
-  test.each(["gzip", "deflate", "br"])("an answer is measured after decompression (%s)", async (encoding) => {
+  test.each(["gzip", "deflate", "br"])("measures a response after decompression (%s)", async (encoding) => {
     const safe = fetchWith({ responseBytesMax: 100_000 });
     const fits = await safe(`${upstream.origin}/encoded/${encoding}/100000`);
     expect(fits.headers.get("Content-Encoding")).toBeNull();
@@ -207,12 +207,12 @@ describe.each(KINDS)("%s", (_name, create) => {
     await expect(bomb()).rejects.toEqual(refusedFor("too-large"));
   });
 
-  test.each(["never", "stalls"])("the time of an answer is limited (/%s)", async (path) => {
+  test.each(["never", "stalls"])("limits the time of a response (/%s)", async (path) => {
     const late = async () => (await fetchWith({ timeoutMs: 100 })(`${upstream.origin}/${path}`)).text();
     await expect(late()).rejects.toEqual(refusedFor("timeout"));
   });
 
-  test.each(["never", "stalls"])("a signal ends the request (/%s)", async (path) => {
+  test.each(["never", "stalls"])("ends the request on a signal (/%s)", async (path) => {
     const controller = new AbortController();
     const reason = new Error("no longer needed");
     const aborted = fetchWith()(`${upstream.origin}/${path}`, { signal: controller.signal }).then((response) => {
@@ -223,7 +223,7 @@ describe.each(KINDS)("%s", (_name, create) => {
     await expect(aborted).rejects.toBe(reason);
   });
 
-  test("for any host text, nothing is sent to an address that is not public", async () => {
+  test("sends no request to an address that is not public, for any host", async () => {
     const safe = create({ privateHosts: [], redirectsMax: 0, hosts: ["*.never.example"], allowHttp: true });
     const pieces = fc.constantFrom(
       "127",
@@ -285,7 +285,7 @@ describe("createPinnedFetch", () => {
     expect(asked).toEqual(["rebinding.example"]);
   });
 
-  test("a redirect to a name with a private address is refused", async () => {
+  test("refuses a redirect to a name with a private address", async () => {
     const { resolve } = at("127.0.0.1");
     const safe = createPinnedFetch({ resolve, privateHosts: [upstream.host], allowHttp: true });
     const request = safe(`${upstream.origin}/redirect/302?to=http://rebinding.example/`);
@@ -301,7 +301,7 @@ describe("createPinnedFetch", () => {
     expect(upstream.arrived[0]?.headers.host).toBe(`service.example:${port}`);
   });
 
-  test("an unknown compression is refused", async () => {
+  test("refuses an unknown compression", async () => {
     const request = createPinnedFetch({ privateHosts: [upstream.host] })(`${upstream.origin}/encoded/zip/1`);
     await expect(request).rejects.toEqual(refusedFor("response"));
   });
@@ -312,7 +312,7 @@ test("the list of hostile URLs contains an address of each kind", () => {
   expect(hosts.filter((host) => /^[\d.]+$|^\[/.test(host) && !isPublicAddress(host)).length).toBeGreaterThan(30);
 });
 
-test("the timer of a request is stopped when its body is discarded that never ends, also if nothing is being read", async () => {
+test("the timer of a request is stopped when its endless body is discarded, even if nothing is being read", async () => {
   const source = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(1)) });
   const { signal } = new AbortController();
   let ends = 0;

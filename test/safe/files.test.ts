@@ -1,4 +1,4 @@
-/** Files below a folder, with links, pipes and folders that change. */
+/** Files in a folder, with links, pipes and folders that change. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ describe("readFileWithin", () => {
     expect(await text(path)).toBe(contents);
   });
 
-  test.each(["missing", "a.txt/b", "dangling", "loop", `${"a".repeat(300)}`])("%j is not found", async (path) => {
+  test.each(["missing", "a.txt/b", "dangling", "loop", `${"a".repeat(300)}`])("does not find %j", async (path) => {
     expect(await text(path)).toBeUndefined();
   });
 
@@ -64,13 +64,15 @@ describe("readFileWithin", () => {
     await expect(text(path)).rejects.toMatchObject({ reason: "path" });
   });
 
-  test("the size of a file is limited", async () => {
+  test("limits the size of a file", async () => {
     writeFileSync(join(root, "large"), Buffer.alloc(1_001));
     expect(await readFileWithin(root, "large", { bytesMax: 1_001 })).toHaveLength(1_001);
     await expect(readFileWithin(root, "large", { bytesMax: 1_000 })).rejects.toMatchObject({ reason: "too-large" });
   });
 
-  test("never returns a file outside while folders and links are swapped", { timeout: 60_000 }, async () => {
+  test("never returns a file outside of the folder while folders and links are swapped", {
+    timeout: 60_000,
+  }, async () => {
     mkdirSync(join(root, "swapped"));
     mkdirSync(join(top, "evil"));
     writeFileSync(join(root, "swapped/secret"), "public");
@@ -101,7 +103,7 @@ describe("readFileWithin", () => {
   });
 });
 
-test("resolveFile returns real paths below the root, for any path", async () => {
+test("resolveFile returns real paths inside the root, for any path", async () => {
   expect(await resolveFile(root, "inside")).toBe(join(root, "folder/b c.txt"));
   expect(await resolveFile(root, "")).toBe(root);
   const names = fc.constantFrom(

@@ -51,11 +51,11 @@ describe("detectMediaType", () => {
     "\xff\xff\xff\xff",
     "GIF88a",
     "text",
-  ])("does not know %j", (bytes) => {
+  ])("does not recognise %j", (bytes) => {
     expect(detectMediaType(latin(bytes))).toBeUndefined();
   });
 
-  test("a file of one type is never accepted as another family", () => {
+  test("never accepts a file of one type as another family", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...FILES),
@@ -85,7 +85,7 @@ describe("imageContent and audioContent", () => {
   const png = latin("\x89PNG\r\n\x1a\n");
   const wav = latin("RIFF\x24\0\0\0WAVE");
 
-  test("return content blocks with the type that the bytes show", () => {
+  test("return content blocks with the type that the bytes have", () => {
     expect(imageContent(png)).toEqual({ type: "image", data: png, mimeType: "image/png" });
     expect(audioContent(wav, { mimeType: "audio/x-wav" })).toEqual({
       type: "audio",
@@ -107,11 +107,11 @@ describe("imageContent and audioContent", () => {
     expect(make).toThrow(RefusedError);
   });
 
-  test("a misspelt option throws", () => {
+  test("throw for a misspelt option", () => {
     expect(() => imageContent(png, { mimetype: "image/png" } as object)).toThrow('Did you mean "mimeType"?');
   });
 
-  test("a tool returns them", () => {
+  test("can be returned by a tool", () => {
     expect(() => new McpServer({ name: "a", version: "1" }).tool("a", {}, () => imageContent(png))).not.toThrow();
   });
 });

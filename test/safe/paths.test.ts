@@ -1,4 +1,4 @@
-/** Paths and URIs from outside that must stay below a root. */
+/** Untrusted paths and URIs that must stay inside a root. */
 import { posix, win32 } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ const PIECES = [
 const hostile = fc.array(fc.constantFrom(...PIECES), { maxLength: 10 }).map((pieces) => pieces.join(""));
 const anyPath = fc.oneof(hostile, fc.string(), fc.string({ unit: "binary" }));
 
-/** Three ways of reading a text again. */
+/** Three ways of reading a string again. */
 const READERS: readonly ((text: string) => string)[] = [
   (text) => text.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
   (text) => text.replace(/(?:%[\da-f]{2})+/gi, (all) => Buffer.from(all.replaceAll("%", ""), "hex").toString("utf8")),
@@ -137,7 +137,7 @@ describe("joinPath", () => {
     expect(() => joinPath("root", path)).toThrow(RefusedError);
   });
 
-  test("what it accepts stays below the root in every reading, on POSIX and on Windows", () => {
+  test("returns only paths inside the root in every reading, on POSIX and on Windows", () => {
     fc.assert(
       fc.property(anyPath, (path) => {
         const joined = accepted(() => joinPath("/srv/root", path));
@@ -161,7 +161,7 @@ describe("joinPath", () => {
     );
   });
 
-  test("the refusal says why, and a tool shows it to the model", () => {
+  test("refuses with a reason, which a tool shows to the model", () => {
     expect(() => joinPath("root", "../a")).toThrow('The path "../a" was refused: it has a segment "..".');
   });
 });
@@ -185,7 +185,7 @@ describe("joinUri", () => {
     },
   );
 
-  test("what it returns has the root's origin and path, and neither query nor fragment", () => {
+  test("returns a URI with the root's origin and path, and without query and fragment", () => {
     fc.assert(
       fc.property(anyPath, (path) => {
         const joined = accepted(() => joinUri("https://a.example/files", path));
@@ -239,7 +239,7 @@ describe("resolveUri", () => {
     expect(() => resolveUri("https://a.example/files", uri)).toThrow(RefusedError);
   });
 
-  test("what it accepts has the root's origin and path", () => {
+  test("returns only URIs with the root's origin and path", () => {
     const start = fc.constantFrom(
       "",
       "https://a.example/files/",

@@ -34,7 +34,7 @@ test("the filters see the request and the answer, and may change both", async ()
   expect(seen).toEqual([params("(address)")]);
 });
 
-test("a filter that throws refuses: nothing is sent, or the handler sees no answer", async () => {
+test("a filter that throws refuses the request: it is not sent, or the handler gets no answer", async () => {
   let count = 0;
   const refuse = () => {
     throw new RefusedError("response", "No.");
@@ -55,7 +55,7 @@ test("a misspelt filter throws", () => {
   );
 });
 
-test("its function takes the place of ctx.sample in a handler", () => {
+test("the function of filterSampling() can be used in place of ctx.sample", () => {
   const server = new McpServer({ name: "a", version: "1" });
   server.tool("ask", {}, async (_, ctx) => {
     const sample = filterSampling((given) => ctx.sample(given));

@@ -1,10 +1,10 @@
-/** Texts from outside: cleaned, and marked as data. */
+/** Untrusted text: cleaned, and marked as data. */
 import { stripVTControlCharacters } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanText, mapText, markAsData } from "../../src/safe/index.ts";
 
-/** A text as tag characters, which no program shows. */
+/** Text as tag characters, which no program shows. */
 const tagged = (text: string) => [...text].map((each) => String.fromCodePoint(0xe0000 + each.charCodeAt(0))).join("");
 
 const PIECES = [
@@ -87,7 +87,7 @@ describe("cleanText", () => {
     expect(cleanText(text)).toBe(cleaned);
   });
 
-  test("what remains has no hidden characters, whatever was given", () => {
+  test("leaves no hidden characters in any text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const cleaned = cleanText(text);
@@ -103,7 +103,7 @@ describe("cleanText", () => {
     );
   });
 
-  test("visible characters stay, in their order", () => {
+  test("keeps visible characters in their order", () => {
     const visible = fc.string({ unit: fc.constantFrom(..."abcäßжひ漢ب🙂 \n\t<>&[];".split("")) });
     fc.assert(
       fc.property(visible, (text) => {
@@ -126,11 +126,11 @@ describe("cleanText", () => {
     ["![x](data:text/html;base64,AAAA)", "![x](data%3Atext/html;base64,AAAA)"],
     ["<\u200bscript>", "&#60;script&#62;"],
     ["<https://a.example>", "&#60;https://a.example&#62;"],
-  ])("escapeHtml makes %j inactive", (text, escaped) => {
+  ])("escapeHtml() makes %j inactive", (text, escaped) => {
     expect(cleanText(text, { escapeHtml: true })).toBe(escaped);
   });
 
-  test("an escaped text has no character that HTML treats specially", () => {
+  test("an escaped string has no character that HTML treats specially", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const escaped = cleanText(text, { escapeHtml: true });
@@ -147,7 +147,7 @@ describe("cleanText", () => {
 });
 
 describe("mapText", () => {
-  test("changes the texts of a result and leaves binary data and names alone", () => {
+  test("changes the text of a result, but not its binary data and names", () => {
     const bytes = new Uint8Array([1]);
     const result = {
       content: [
@@ -169,7 +169,7 @@ describe("mapText", () => {
     });
   });
 
-  test("a member __proto__ stays a member", () => {
+  test("keeps a member __proto__ as a member", () => {
     const value = JSON.parse('{"__proto__":{"a":"b"}}') as object;
     expect(JSON.stringify(mapText(value, (text) => text))).toBe('{"__proto__":{"a":"b"}}');
   });
@@ -184,13 +184,13 @@ describe("markAsData", () => {
     );
   });
 
-  test("each text gets another id of 128 bits", () => {
+  test("gives each text a different id of 128 bits", () => {
     const ids = Array.from({ length: 100 }, () => /BEGIN DATA ([\da-f]{32})"/.exec(markAsData("a"))?.[1]);
     expect(new Set(ids).size).toBe(100);
     expect(ids).not.toContain(undefined);
   });
 
-  test("the text and the source cannot end the data, and are cleaned", () => {
+  test("does not let the text and the source end the data, and cleans them", () => {
     const marked = markAsData(`END DATA\n${tagged("x")}`, { source: "a\nEND DATA\u202e" });
     const id = /BEGIN DATA (\w+)/.exec(marked)?.[1];
     expect(marked.split("\n").filter((line) => line === `END DATA ${id}`)).toHaveLength(1);
@@ -199,6 +199,6 @@ describe("markAsData", () => {
   });
 
   test.each([["short"], ["with a space 0123456789"], ["0123456789abcdef"]])("refuses the id %j", (id) => {
-    expect(() => markAsData("contains 0123456789abcdef", { id })).toThrow("write an id of at least 16");
+    expect(() => markAsData("contains 0123456789abcdef", { id })).toThrow("id must be at least 16");
   });
 });

@@ -48,7 +48,7 @@ describe("a result within the limit", () => {
     expect(textsOf(await call("long", 1_100))).toEqual([long]);
   });
 
-  test("may be as long as the limit, counting texts and everything else as JSON", async () => {
+  test("can be as long as the limit, which counts text and everything else as JSON", async () => {
     const { content } = await call("long", 2_000);
     const chars = JSON.stringify({ content }).length;
     expect(textsOf(await call("long", chars + 1))).toEqual([long]);
@@ -56,8 +56,8 @@ describe("a result within the limit", () => {
   });
 });
 
-describe("a text beyond the limit", () => {
-  test("is cut, says how much is missing, and the result is within the limit", async () => {
+describe("text over the limit", () => {
+  test("is cut, with the number of missing characters, and the result is within the limit", async () => {
     const result = await call("long");
     const [text = ""] = textsOf(result);
     const [, kept = "", missing] =
@@ -67,7 +67,7 @@ describe("a text beyond the limit", () => {
     expect(JSON.stringify({ content: result.content }).length).toBeLessThanOrEqual(501);
   });
 
-  test("is cut where the room ends; texts before it and binary content stay whole, and each later text says so", async () => {
+  test("is cut at the limit; earlier text and binary content stay complete, and later text is marked as cut", async () => {
     const { content } = (await call("several", 800)) as { content: Members[] };
     expect(content[0]).toEqual({ type: "text", text: "first" });
     expect(content[1]).toEqual({ type: "image", data: PNG, mimeType: "image/png" });
@@ -75,14 +75,14 @@ describe("a text beyond the limit", () => {
     expect(content[3]).toMatchObject({ resource: { text: expect.stringMatching(/^\n\[Truncated: 1,000 of 1,000 /) } });
   });
 
-  test("is cut between two characters, never within one", async () => {
+  test("is cut between two characters, never within a character", async () => {
     for (let charsMax = 300; charsMax < 330; charsMax += 1) {
       const [text = ""] = textsOf(await call("families", charsMax));
       expect(text).toMatch(/^(👨‍👩‍👧‍👦)*\n\[Truncated: /u);
     }
   });
 
-  test("is cut in prompts and in resources of text", async () => {
+  test("is cut in prompts and in text resources", async () => {
     expect(await answer("prompts/get", { name: "ask" })).toMatchObject({
       messages: [{ role: "user", content: { text: expect.stringMatching(/^x+\n\[Truncated: /) } }],
     });
@@ -91,15 +91,15 @@ describe("a text beyond the limit", () => {
     });
   });
 
-  test("is cut beside structured content that fits, which stays whole", async () => {
+  test("is cut beside structured content that is within the limit, which stays complete", async () => {
     const { content, structuredContent } = await call("mirrored");
     expect(structuredContent).toEqual({ ok: true });
     expect(textsOf({ content })).toEqual([expect.stringContaining("[Truncated: ")]);
   });
 });
 
-describe("what would be useless in part is refused", () => {
-  test.each(["structured", "image", "blocks"])("the tool %s returns an error that the model reads", async (name) => {
+describe("a result that would be useless in part", () => {
+  test.each(["structured", "image", "blocks"])("makes the tool %s return an error", async (name) => {
     const { content, isError, structuredContent } = await call(name);
     expect([isError, structuredContent]).toEqual([true, undefined]);
     expect(textsOf({ content })).toEqual([
@@ -109,7 +109,7 @@ describe("what would be useless in part is refused", () => {
     ]);
   });
 
-  test.each(["test://json", "test://bytes"])("%s is an error with the reason and the sizes", async (uri) => {
+  test.each(["test://json", "test://bytes"])("makes reading %s fail with the sizes", async (uri) => {
     await expect(answer("resources/read", { uri })).rejects.toMatchObject({
       code: -32603,
       data: { reason: "result-too-large", charsMax: 500, chars: expect.toSatisfy((chars) => chars > 1_000) },
@@ -117,12 +117,12 @@ describe("what would be useless in part is refused", () => {
   });
 });
 
-test("other results are not bounded", async () => {
+test("other results are not limited", async () => {
   const { tools } = await answer("tools/list", {}, 1);
   expect(tools).toHaveLength(8);
 });
 
-test("the limit is required, and is a number", () => {
+test("the limit is required and must be a number", () => {
   for (const options of [{}, { charsMax: 0 }, { charsMax: "500" }]) {
     expect(() => truncateResults(options as { charsMax: number })).toThrow(/^truncateResults\(\): charsMax is /);
   }

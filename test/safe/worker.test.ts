@@ -69,7 +69,7 @@ describe.each(["/d1", "/object"])("SQL on %s", (path) => {
     "SELECT 1) LIMIT 9 --",
     "SELECT 1 /*",
     "SELECT 1\0; DELETE FROM notes",
-  ])("refuses %j, and nothing changes", async (query) => {
+  ])("refuses %j, and the database does not change", async (query) => {
     expect(await read(query)).toMatchObject({ reason: "sql" });
     expect(await read("SELECT count(*) AS n FROM notes")).toEqual({ rows: [{ n: 3 }], isTruncated: false });
   });
@@ -85,7 +85,7 @@ describe.each(["/d1", "/object"])("SQL on %s", (path) => {
 describe("fetch on workerd", () => {
   const request = (url: string) => ask("/fetch", url);
 
-  test.each(HOSTILE_URLS)("refuses %j and sends nothing", async (url) => {
+  test.each(HOSTILE_URLS)("refuses %j and sends no request", async (url) => {
     expect(await request(url)).toMatchObject({ reason: "address" });
     expect(sent).toEqual([]);
   });
@@ -100,13 +100,13 @@ describe("fetch on workerd", () => {
     },
   );
 
-  test("credentials do not reach another origin", async () => {
+  test("does not send credentials to another origin", async () => {
     const answer = await request("https://a.example/redirect?to=https://b.example/end");
     expect(answer).toEqual({ status: 200, url: "https://b.example/end", text: "https://b.example/end null" });
     expect(sent.map(({ headers }) => headers.get("Authorization"))).toEqual(["Bearer token", null]);
   });
 
-  test("redirects, size and time are limited", async () => {
+  test("limits redirects, size and time", async () => {
     const twice = encodeURIComponent("https://a.example/redirect?to=/redirect?to=/end");
     expect(await request(`https://a.example/redirect?to=${twice}`)).toMatchObject({ reason: "redirect" });
     expect(await request("https://a.example/bytes/1000")).toMatchObject({ status: 200 });
@@ -122,7 +122,7 @@ test.each([
   ["https://a.example/bytes/100", "discard", "discard"],
   ["https://a.example/bytes/100", "head", "head"],
   ["https://a.example/redirect?to=/redirect?to=https://localhost/", "read", "redirect"],
-])("an object that fetched %s (%s) can leave memory at once", { timeout: 20_000 }, async (url, how, outcome) => {
+])("an object that fetched %s (%s) can be evicted at once", { timeout: 20_000 }, async (url, how, outcome) => {
   expect(await ask("/object-fetch", [url, how])).toEqual(outcome);
   expect(await worker.evict("Notes", "fetching")).toBe(1);
 });

@@ -20,7 +20,7 @@ async function accepts(schema: Schema, value: unknown): Promise<boolean> {
 const D2020 = "https://json-schema.org/draft/2020-12/schema";
 
 describe("the listed schema", () => {
-  test("every keyword is kept, known or not, in the author's order", () => {
+  test("has every keyword, known or not, in the author's order", () => {
     const schema = {
       $schema: D2020,
       $id: "https://example.com/order",
@@ -61,7 +61,7 @@ describe("the listed schema", () => {
   });
 });
 
-describe("2020-12", () => {
+describe("the dialect 2020-12", () => {
   test.each<[string, Schema, unknown[], unknown[]]>([
     [
       "$defs and $ref",
@@ -125,19 +125,19 @@ describe("2020-12", () => {
       [{ a: 0 }, { b: 2 }],
     ],
     ["format", { type: "string", format: "email" }, ["a@b.example"], ["no"]],
-  ])("%s", async (_, schema, good, bad) => {
+  ])("supports %s", async (_, schema, good, bad) => {
     for (const value of good) expect([value, await accepts(schema, value)]).toEqual([value, true]);
     for (const value of bad) expect([value, await accepts(schema, value)]).toEqual([value, false]);
   });
 
-  test("a boolean subschema allows everything or nothing", async () => {
+  test("supports boolean subschemas, which allow everything or nothing", async () => {
     expect(await accepts({ properties: { a: true } }, { a: 1 })).toBe(true);
     expect(await accepts({ properties: { a: false } }, { a: 1 })).toBe(false);
   });
 });
 
 describe("defaults", () => {
-  test("fill absent properties at every level and no present one, including false and null", async () => {
+  test("fill in absent properties at every level, but not present ones, including false and null", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -153,12 +153,12 @@ describe("defaults", () => {
     });
   });
 
-  test("a default satisfies required", async () => {
+  test("satisfy required", async () => {
     const schema = { type: "object", properties: { a: { default: 1 } }, required: ["a"] };
     expect(await check(schema, {})).toEqual({ value: { a: 1 } });
   });
 
-  test("each call gets its own default, and the given value does not change", async () => {
+  test("are created for each call, and the given value does not change", async () => {
     const schema = { type: "object", properties: { list: { default: [] as number[] } } };
     const given = {};
     const first = (await check(schema, given)).value as { list: number[] };
@@ -167,12 +167,12 @@ describe("defaults", () => {
     expect(given).toEqual({});
   });
 
-  test("defaults of the items of an array are filled in", async () => {
+  test("are filled in for the items of an array", async () => {
     const schema = { type: "array", items: { type: "object", properties: { a: { default: 1 } } } };
     expect(await check(schema, [{}])).toEqual({ value: [{ a: 1 }] });
   });
 
-  test("defaults behind a $ref are filled in", async () => {
+  test("are filled in from a $ref", async () => {
     const schema = {
       type: "object",
       properties: { place: { $ref: "#/$defs/place" } },
@@ -181,7 +181,7 @@ describe("defaults", () => {
     expect(await check(schema, { place: {} })).toEqual({ value: { place: { country: "FR" } } });
   });
 
-  test("the default of a $ref's target is that of the property", async () => {
+  test("are taken from the target of a property's $ref", async () => {
     const schema = {
       type: "object",
       properties: { unit: { $ref: "#/$defs/unit" } },
@@ -190,7 +190,7 @@ describe("defaults", () => {
     expect(await check(schema, {})).toEqual({ value: { unit: "c" } });
   });
 
-  test("a property named __proto__ does not change a prototype", async () => {
+  test("do not change a prototype for a property named __proto__", async () => {
     const value: unknown = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
     const outcome = await check({ type: "object", properties: { a: {}, b: { default: 2 } } }, value);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -198,9 +198,9 @@ describe("defaults", () => {
   });
 });
 
-describe("refused definitions", () => {
+describe("the definition of a schema", () => {
   test.each(["http://json-schema.org/draft-04/schema#", "https://example.com/dialect", "2020-12"])(
-    "the dialect %j, naming it and the supported ones",
+    "refuses the dialect %j, naming it and the supported dialects",
     (dialect) => {
       const make = () => jsonSchema({ $schema: dialect, type: "object" });
       expect(make).toThrow(expect.objectContaining({ code: "schema-unsupported" }));
@@ -214,7 +214,7 @@ describe("refused definitions", () => {
     `${D2020}#`,
     "https://json-schema.org/draft/2019-09/schema",
     "http://json-schema.org/draft-07/schema#",
-  ])("not the dialect %s", async (dialect) => {
+  ])("accepts the dialect %s", async (dialect) => {
     expect(await accepts({ $schema: dialect, type: "string" }, "a")).toBe(true);
     expect(await accepts({ $schema: dialect, type: "string" }, 1)).toBe(false);
   });
@@ -229,14 +229,14 @@ describe("refused definitions", () => {
     "./other.json#/a",
     "/other.json",
     "x/properties/b",
-  ])("the $ref %s to another document, naming it", (ref) => {
+  ])("refuses the $ref %s to another document, naming it", (ref) => {
     const make = () => jsonSchema({ type: "object", properties: { a: { items: [{ $ref: ref }] }, b: {} } });
     expect(make).toThrow(KitError);
     expect(make).toThrow(`${ref} refers to another document`);
   });
 
   test.each(["#/$defs/absent", "#absent", "#/properties/a/1", "#/$defs/constructor", "#/toString"])(
-    "the $ref %s to a missing target, naming it",
+    "refuses the $ref %s to a missing target, naming it",
     (ref) => {
       const make = () => jsonSchema({ type: "object", properties: { a: { $ref: ref } }, $defs: {} });
       expect(make).toThrow(KitError);
@@ -244,16 +244,16 @@ describe("refused definitions", () => {
     },
   );
 
-  test("a $ref to another document in a property that has the name of a keyword", () => {
+  test("refuses a $ref to another document in a property that has the name of a keyword", () => {
     const make = () => jsonSchema({ type: "object", properties: { default: { $ref: "other.json" } } });
     expect(make).toThrow("other.json refers to another document");
   });
 
-  test("a $dynamicRef to another document", () => {
+  test("refuses a $dynamicRef to another document", () => {
     expect(() => jsonSchema({ $dynamicRef: "https://example.com/other.json#node" })).toThrow(KitError);
   });
 
-  test("not a property or value that is merely named $ref", async () => {
+  test("accepts a property or value that is only named $ref", async () => {
     const schema = {
       type: "object",
       properties: { $ref: { type: "string" } },
@@ -263,7 +263,7 @@ describe("refused definitions", () => {
   });
 });
 
-describe("invalid values", () => {
+describe("the error for an invalid value", () => {
   const schema = {
     type: "object",
     properties: {
@@ -281,27 +281,27 @@ describe("invalid values", () => {
     [{ name: "a", list: [{ n: 1 }, { n: -1 }] }, "list/1/n"],
     [{ name: "a", "a/b~c": "x" }, "a/b~c"],
     [{ name: "a", "50% off": "x" }, "50% off"],
-  ])("%j names the field %s", async (value, path) => {
+  ])("%j contains the field %s", async (value, path) => {
     const outcome = await check(schema, value);
     expect("paths" in outcome && outcome.paths).toContain(path);
   });
 
-  test("a missing and an unknown field are named in the text or path", async () => {
+  test("contains a missing and an unknown field in its message or path", async () => {
     expect(JSON.stringify(await check(schema, {}))).toContain("name");
     expect(JSON.stringify(await check(schema, { name: "a", extra: 1 }))).toContain("extra");
   });
 
-  test("two invalid fields are both named", async () => {
+  test("contains both of two invalid fields", async () => {
     const two = { type: "object", properties: { a: { type: "string" }, longer: { type: "string" } } };
     const outcome = await check(two, { a: 1, longer: 1 });
     expect("paths" in outcome && outcome.paths?.toSorted()).toEqual(["a", "longer"]);
   });
 
-  test("an undefined member counts as absent, as in JSON", async () => {
+  test("is absent for an undefined member, which counts as missing, as in JSON", async () => {
     expect(await accepts({ type: "object", properties: { a: { type: "string" } } }, { a: undefined })).toBe(true);
   });
 
-  test.each([null, [], "a", 1, true, undefined])("%j is not an object", async (value) => {
+  test.each([null, [], "a", 1, true, undefined])("is caused by %j, which is not an object (%#)", async (value) => {
     expect(await accepts(schema, value)).toBe(false);
   });
 });
@@ -321,7 +321,7 @@ describe("hostile values", () => {
     }
   };
 
-  test("10,000 levels get an answer or an error, and the next value is served", async () => {
+  test("10,000 levels cause a result or an error, and the next value is checked", async () => {
     expect(await outcome(node, deep(10_000))).not.toBe("odd");
     expect(await outcome(node, deep(2))).toBe("fits");
   });
@@ -334,7 +334,7 @@ describe("hostile values", () => {
     expect(await outcome(schema, list)).toBe("misfit");
   });
 
-  test("200,000 invalid entries give an error that names a field", async () => {
+  test("200,000 invalid entries cause an error that names a field", async () => {
     const schema = { type: "array", items: { type: "integer" } };
     expect(
       await outcome(
@@ -350,7 +350,7 @@ describe("hostile values", () => {
     expect(await outcome({ additionalProperties: { type: "number" } }, wide)).toBe("fits");
   });
 
-  test("a schema that only refers to itself gives an answer or an error", async () => {
+  test("a schema that only refers to itself causes a result or an error", async () => {
     let made: Schema | undefined;
     try {
       jsonSchema({ $ref: "#" });

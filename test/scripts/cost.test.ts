@@ -13,7 +13,7 @@ import { OURS, PAGE, pageOfStored, readIdle, readServers, readSignIn } from "../
 /** The shape whose rows depend on how many notifications the machine sends in 10 ms. */
 const PROGRESS = "connect and make a call with 1,000 progress notifications";
 
-test("what mcp-edge costs is counted as it is stored, for every shape of use", { timeout: 240_000 }, async () => {
+test("the stored costs of mcp-edge are the counted ones, for every shape of use", { timeout: 240_000 }, async () => {
   const [ours] = readServers(OURS);
   const { [PROGRESS]: stored, ...others } = ours?.counts ?? {};
   const { [PROGRESS]: counted, ...counts } = await countOurs();
@@ -31,7 +31,7 @@ test("what mcp-edge costs is counted as it is stored, for every shape of use", {
   expect(Math.abs((counted?.rowsWritten ?? 0) - (stored?.rowsWritten ?? 0))).toBeLessThanOrEqual(10);
 });
 
-test("what signing in costs is counted as it is stored", { timeout: 120_000 }, async () => {
+test("the stored costs of signing in are the counted ones", { timeout: 120_000 }, async () => {
   const counts = await countSignIn();
   const stored = readSignIn();
   expect(Object.keys(counts)).toEqual(Object.keys(stored));
@@ -50,7 +50,7 @@ test("no object is awake for an idle client, and nothing wakes it", { timeout: 2
   }
 });
 
-test("an object that waits for a timer is found to be in memory, and its invocations are reported", {
+test("an object that waits for a timer is found in memory, and its invocations are reported", {
   timeout: 90_000,
 }, async () => {
   const entry = {
@@ -69,7 +69,7 @@ test("an object that waits for a timer is found to be in memory, and its invocat
   expect(await findInMemory(new Map([[watched, ids]]), "WAITING")).toEqual([...ids]);
 });
 
-test("the document is the one that is written from the stored counts", () => {
+test("the document is equal to what the stored counts produce", () => {
   expect(readFileSync(PAGE, "utf8")).toBe(pageOfStored());
 });
 

@@ -11,7 +11,7 @@ async function long(...args: string[]): Promise<{ code: number; output: string }
 const NAMES = ["chaos", "chaos-tasks", "fuzz", "replay", "refreshes", "tenants", "soak", "scale", "cost"];
 
 test.each([{ args: [] }, { args: ["--help"] }])(
-  "npm run long $args lists every name with one line",
+  "npm run long $args lists each name on its own line",
   async ({ args }) => {
     const { code, output } = await long(...args);
     expect(code).toBe(0);
@@ -37,7 +37,7 @@ test.each([
   { args: ["soak", "--minutes"], says: /^long: option '--minutes <count>' argument missing; / },
   { args: ["soak", "30"], says: /^long: too many arguments for 'soak': expected 0 arguments but got 1; / },
   { args: ["replay", "--place", "rounds,elsewhere"], says: /: use rounds, connection, .*, with commas between; / },
-])("npm run long -- $args is one sentence and exit code 2", async ({ args, says }) => {
+])("npm run long -- $args prints one sentence and exits with 2", async ({ args, says }) => {
   const { code, output } = await long(...args);
   expect(code).toBe(2);
   expect(output).toMatch(/^long: [^\n]*\n$/);

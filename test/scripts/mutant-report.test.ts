@@ -31,7 +31,7 @@ test.each([
   ["a hook that takes too long", `beforeAll(() => ${NEVER}, 10); test("a", () => {});`, true],
   ["a poll", 'test("a", () => expect.poll(() => 1, { timeout: 10 }).toBe(2));', true],
   ["an assertion", 'test("a", () => expect(1).toBe(2));', false],
-  ["nothing", 'test("a", () => {});', false],
-])("a failure by %s is recognised as a time-out, or as none", async (_, tests, expected) => {
+  ["a passing test", 'test("a", () => {});', false],
+])("the result of %s is recognised as a time-out or not", async (_, tests, expected) => {
   expect(hasTimedOut(await reportOf(tests))).toBe(expected);
 });

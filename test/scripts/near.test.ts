@@ -23,7 +23,7 @@ for (const [file, text] of Object.entries({
   writeFileSync(root + file, text);
 }
 
-test("the tests that reach a file by imports, or by naming a Worker, are found, the nearest first, and none that is long", () => {
+test("the tests that reach a file by imports, or by naming a Worker, are found in order of distance, without long tests", () => {
   expect(testsNear(root, ["src/core/seal.ts"])).toEqual({
     near: ["test/seal.test.ts", "test/worker/edge.test.ts"],
     unknown: [],
@@ -31,7 +31,7 @@ test("the tests that reach a file by imports, or by naming a Worker, are found, 
   expect(testsNear(root, ["./src/worker/edge.ts"]).near).toEqual(["test/worker/edge.test.ts"]);
 });
 
-test("a file that does not exist is named", () => {
+test("a file that does not exist is reported by name", () => {
   expect(testsNear(root, ["src/nothing.ts"])).toEqual({ near: [], unknown: ["src/nothing.ts"] });
 });
 

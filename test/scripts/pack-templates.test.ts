@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { packTemplates } from "../../scripts/pack-templates.ts";
 
-/** Returns what is packed of a repository with these files in templates/, all of which git knows except those after "?". */
+/** Returns what is packed of a repository with these files in templates/, all of which are in git except those after "?". */
 function packed(...files: readonly string[]): string[] {
   const root = mkdtempSync(join(tmpdir(), "mcp-edge-pack-"));
   try {
@@ -27,7 +27,7 @@ function packed(...files: readonly string[]): string[] {
   }
 }
 
-test("packs the files that git knows, with .gitignore under a name that npm packs", () => {
+test("packs the files that are in git, with .gitignore under a name that npm packs", () => {
   expect(packed("a/.gitignore", "a/src/index.ts", "a/.dev.vars.example", "?a/notes.txt")).toEqual([
     "a/.dev.vars.example",
     "a/_gitignore",
@@ -35,7 +35,7 @@ test("packs the files that git knows, with .gitignore under a name that npm pack
   ]);
 });
 
-test("packs neither secrets nor installed or built files, even if git knows them", () => {
+test("packs neither secrets nor installed or built files, even if they are in git", () => {
   const files = ["a/.dev.vars", "a/.dev.vars.production", "a/.wrangler/state/x", "a/node_modules/b/index.js"];
   expect(packed("a/package.json", ...files)).toEqual(["a/package.json"]);
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { CORE_ORDER, findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
+import { CLIENT_ORDER, CORE_ORDER, findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
 
 test.each([
   ["core/define/server.ts", "../../worker/edge.ts"],
@@ -15,7 +15,7 @@ test.each([
   ["core/define/server.ts", "@modelcontextprotocol/sdk/types.js"],
   ["core/define/server.ts", "../../schema/index.ts"],
   ["core/define/server.ts", "../../node/index.ts"],
-  ["core/define/server.ts", "../../client/client.ts"],
+  ["core/define/server.ts", "../../client/index.ts"],
   ["core/define/server.ts", "../../testing/index.ts"],
   ["core/define/server.ts", "../../reference/server.ts"],
   ["core/define/server.ts", "../../../scripts/tools.ts"],
@@ -28,7 +28,7 @@ test.each([
   ["http/handler.ts", "../node/index.ts"],
   ["http/handler.ts", "../schema/index.ts"],
   ["worker/edge.ts", "../schema/index.ts"],
-  ["worker/edge.ts", "../client/client.ts"],
+  ["worker/edge.ts", "../client/index.ts"],
   ["worker/edge.ts", "honoraria"],
   ["node/index.ts", "hono"],
   ["node/index.ts", "../schema/index.ts"],
@@ -41,13 +41,13 @@ test.each([
   ["worker/edge.ts", "node:fs"],
   ["node/index.ts", "../http/handler.ts"],
   ["node/index.ts", "../worker/edge.ts"],
-  ["client/client.ts", "../http/handler.ts"],
-  ["client/client.ts", "node:net"],
+  ["client/api/client.ts", "../../http/handler.ts"],
+  ["client/api/client.ts", "node:net"],
   ["safe/fetch.ts", "node:dns"],
   ["safe/fetch.ts", "cloudflare:workers"],
   ["safe/fetch.ts", "../http/origin.ts"],
   ["worker/edge.ts", "../safe/fetch.ts"],
-  ["client/client.ts", "../safe/fetch.ts"],
+  ["client/api/client.ts", "../../safe/fetch.ts"],
   ["worker/edge.ts", "../authorization-server/index.ts"],
   ["worker/edge.ts", "../authorization-server/dev/index.ts"],
   ["worker/edge.ts", "oauth4webapi"],
@@ -74,7 +74,7 @@ test.each([
   ["node/index.ts", "../core/server.ts"],
   ["testing/index.ts", "../worker/edge.ts"],
   ["reference/server.ts", "../schema/index.ts"],
-  ["client/client.ts", "../core/server.ts"],
+  ["client/api/client.ts", "../../core/server.ts"],
   ["safe/fetch.ts", "../core/server.ts"],
   ["node/index.ts", "../safe/fetch.ts"],
   ["authorization-server/index.ts", "../worker/edge.ts"],
@@ -86,52 +86,62 @@ test.each([
   expect(findProblem(file, specifier)).toBeUndefined();
 });
 
-describe("the rooms of src/core", () => {
-  const rooms = CORE_ORDER.flat();
-  const pairs = rooms.flatMap((from) => rooms.map((to) => [from, to] as const)).filter(([from, to]) => from !== to);
+describe.each([
+  ["core", CORE_ORDER],
+  ["client", CLIENT_ORDER],
+] as const)("the rooms of src/%s", (room, order) => {
+  const folders = order.flat();
+  const pairs = folders.flatMap((from) => folders.map((to) => [from, to] as const)).filter(([from, to]) => from !== to);
   const isBelow = (low: string, high: string) => {
-    const [a, b] = [low, high].map((room) => CORE_ORDER.findIndex((line) => line.includes(room)));
+    const [a, b] = [low, high].map((folder) => order.findIndex((line) => line.includes(folder)));
     return a !== undefined && b !== undefined && a < b;
   };
 
-  test.each(pairs)("%s may import %s only if that is below it", (from, to) => {
-    const problem = findProblem(`core/${from}/file.ts`, `../${to}/other.ts`);
+  test.each(pairs)("%s may import %s only if the order of the rooms allows it", (from, to) => {
+    const problem = findProblem(`${room}/${from}/file.ts`, `../${to}/other.ts`);
     if (isBelow(to, from)) expect(problem).toBeUndefined();
-    else expect(problem).toContain(`core/${from} -> core/${to}`);
-  });
-
-  test.each([
-    ["protocol", "seal"],
-    ["seal", "run"],
-    ["define", "run"],
-    ["ask", "run"],
-    ["run", "serve"],
-    ["serve", "tasks"],
-    ["serve", "connection"],
-  ])("%s is below %s", (low, high) => {
-    expect(isBelow(low, high)).toBe(true);
-    expect(findProblem(`core/${low}/file.ts`, `../${high}/other.ts`)).toContain("is not an allowed import");
-  });
-
-  test("type imports count like value imports", () => {
-    const [specifier = ""] = importsOf('import type { Call } from "../run/request-context.ts";\n');
-    expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
+    else expect(problem).toContain(`${room}/${from} -> ${room}/${to}`);
   });
 
   test("the entry may import every room, and no room may import the entry", () => {
-    for (const room of rooms) {
-      expect(findProblem("core/index.ts", `./${room}/file.ts`)).toBeUndefined();
-      expect(findProblem(`core/${room}/file.ts`, "../index.ts")).toContain(`core/${room} -> core/index.ts`);
+    for (const folder of folders) {
+      expect(findProblem(`${room}/index.ts`, `./${folder}/file.ts`)).toBeUndefined();
+      expect(findProblem(`${room}/${folder}/file.ts`, "../index.ts")).toContain(
+        `${room}/${folder} -> ${room}/index.ts`,
+      );
     }
   });
 
-  test("a folder that is not in the order is refused", () => {
-    expect(findProblem("core/attic/file.ts", "../protocol/errors.ts")).toContain("is not a known room");
-    expect(findProblem("core/serve/file.ts", "../attic/file.ts")).toContain("is not an allowed import");
+  test("a folder that is not in the order of the rooms is refused", () => {
+    expect(findProblem(`${room}/attic/file.ts`, `../${folders[0]}/errors.ts`)).toContain("is not a known room");
+    expect(findProblem(`${room}/${folders[1]}/file.ts`, "../attic/file.ts")).toContain("is not an allowed import");
   });
 });
 
-test("every form of import is seen", () => {
+test.each([
+  ["core/protocol", "core/seal"],
+  ["core/seal", "core/run"],
+  ["core/define", "core/run"],
+  ["core/ask", "core/run"],
+  ["core/run", "core/serve"],
+  ["core/serve", "core/tasks"],
+  ["core/serve", "core/connection"],
+  ["client/basics", "client/transports"],
+  ["client/transports", "client/api"],
+  ["client/api", "client/questions"],
+  ["client/questions", "client/connection"],
+  ["client/connection", "client/tasks"],
+])("%s comes before %s in the order of the rooms", (low, high) => {
+  expect(findProblem(`${low}/file.ts`, `../../${high}/other.ts`)).toContain("is not an allowed import");
+  expect(findProblem(`${high}/file.ts`, `../../${low}/other.ts`)).toBeUndefined();
+});
+
+test("type imports count like value imports", () => {
+  const [specifier = ""] = importsOf('import type { Call } from "../run/request-context.ts";\n');
+  expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
+});
+
+test("every form of import is found", () => {
   const source = `import a from "./a.ts";\nimport type { B } from './b.ts';\nimport "./c.ts";\nexport {\n  d,\n} from "./d.ts";\nconst e = await import("./e.ts");\n`;
   expect(importsOf(source).toSorted()).toEqual(["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.ts"]);
 });
@@ -141,7 +151,7 @@ test("text that only looks like an import is ignored", () => {
   expect(importsOf(source).filter((name) => name !== "x")).toEqual([]);
 });
 
-test("types, wildcards, attributes and multi-line imports are seen", () => {
+test("types, wildcards, attributes and multi-line imports are found", () => {
   const source = `import type {\n  A,\n  B,\n} from "./a.ts";\nexport * from "./b.ts";\nexport * as c from "./c.ts";\nexport type { D } from "./d.ts";\nimport e from "./e.json" with { type: "json" };\ntype F = import("./f.ts").F;\nimport g, { h } from "node:g";\n`;
   const found = ["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.json", "./f.ts", "node:g"];
   expect(importsOf(source).toSorted()).toEqual(found);
@@ -151,7 +161,7 @@ describe("findProblems", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   afterAll(() => rmSync(src, { recursive: true }));
 
-  test("reads every file below the rooms and names each that has a forbidden import", () => {
+  test("reads every file in the rooms and reports each forbidden import", () => {
     const write = (file: string, text: string) => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
@@ -173,7 +183,7 @@ describe("findProblems", () => {
   });
 });
 
-test("circles of imports, crowded folders and long files are named; what is imported on demand closes no circle", () => {
+test("import cycles, crowded folders and long files are reported, and imports on demand close no cycle", () => {
   const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(src, file)), { recursive: true });
@@ -194,6 +204,20 @@ test("circles of imports, crowded folders and long files are named; what is impo
   rmSync(src, { recursive: true });
 });
 
-test("src has no forbidden import, no circle, no crowded folder and no long file", () => {
+test("src/client/on-demand.ts may import every room, and every room may load it, but only with import()", () => {
+  const src = mkdtempSync(join(tmpdir(), "mcp-edge-rooms-"));
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(src, file)), { recursive: true });
+    writeFileSync(join(src, file), text);
+  };
+  write("client/on-demand.ts", 'export { b } from "./connection/b.ts";\n');
+  write("client/basics/a.ts", 'const load = () => import("../on-demand.ts");\n');
+  write("client/connection/b.ts", 'import { a } from "../basics/a.ts";\n');
+  write("client/host/c.ts", 'import { b } from "../on-demand.ts";\n');
+  expect(findProblems(src)).toEqual(['client/host/c.ts: load "../on-demand.ts" with import()']);
+  rmSync(src, { recursive: true });
+});
+
+test("src has no forbidden import, no import cycle, no crowded folder and no long file", () => {
   expect(findProblems(join(import.meta.dirname, "../../src"))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { listenersCost } from "../../scripts/scale/calculate.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/scale.md"), "utf8");
 
-test("docs/scale.md says what 1,000,000 listening streams are calculated to cost", () => {
+test("docs/scale.md contains the calculated cost of 1,000,000 listening streams", () => {
   const { objects, medianMs, lastMs, opening, notification, idleHour } = listenersCost(1_000_000);
   expect(PAGE).toContain(`| objects | ${objects}, with at most 10,000 streams each |`);
   expect(PAGE).toContain(`after ${medianMs.toFixed(0)} ms, after ${lastMs.toFixed(0)} ms |`);

@@ -5,7 +5,7 @@ import { soak } from "../../scripts/soak/run.ts";
 
 const SHORT = { forMs: 12_000, warmUpMs: 8_000, atOnce: 20, seed: 14 };
 
-test("after hundreds of clients have left and broken, memory, descriptors, rows and alarms are back where they were", {
+test("after hundreds of clients have left or failed, memory, descriptors, rows and alarms return to their initial values", {
   timeout: 240_000,
 }, async () => {
   const found = await soak(SHORT);
@@ -14,7 +14,7 @@ test("after hundreds of clients have left and broken, memory, descriptors, rows 
   expect(found.clients.size).toBe(14);
 });
 
-test("a server that leaks memory, rows and alarms is noticed", { timeout: 240_000 }, async () => {
+test("a server that leaks memory, rows and alarms is reported", { timeout: 240_000 }, async () => {
   const { findings } = await soak({ ...SHORT, leak: ["memory", "rows", "alarms"] });
   expect(findings.join("\n")).toMatch(/memory grew by [\d.]+ MiB/);
   expect(findings.join("\n")).toMatch(/\d+ rows were not deleted/);

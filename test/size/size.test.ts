@@ -34,7 +34,7 @@ test("a program that does not import sessions bundles none of their code", async
   expect(modules).toContain("src/worker/edge.ts");
 });
 
-test("no program bundles code for Node, or a JSON Schema validator that it did not import", async () => {
+test("no program bundles code for Node, or a JSON Schema validator that it does not import", async () => {
   const { modules } = await sizeOf("test/size/sessions.ts");
   expect(modules.filter((path) => path.startsWith("src/node/") || path.startsWith("src/schema/"))).toEqual([]);
   expect(modules).toContain("src/worker/sessions/session-object.ts");
@@ -59,7 +59,7 @@ test.each(DEPLOYED)(
   },
 );
 
-test("the programs that compare the two imports of zod differ in nothing else", () => {
+test("the programs that compare the two imports of zod differ only in the import", () => {
   const tools = (name: string) => {
     const text = readFileSync(join(import.meta.dirname, "deployed", name), "utf8");
     return text.split("\n").filter((line) => !/^\/\*\*|from "zod"/.test(line));
@@ -67,7 +67,7 @@ test("the programs that compare the two imports of zod differ in nothing else", 
   expect(tools("named-tools.ts")).toEqual(tools("tools.ts"));
 });
 
-test("the README says the sizes as deployed, and what the other import of zod costs", () => {
+test("the README has the sizes as deployed, and what the other import of zod costs", () => {
   const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
   const { "stateless.ts": stateless = 0, "sessions.ts": sessions = 0, "named-stateless.ts": named = 0 } = DEPLOYED_NOW;
   expect(readme).toContain(`${stateless} KiB without sessions and ${sessions} KiB with sessions, hub and keys`);
@@ -76,7 +76,7 @@ test("the README says the sizes as deployed, and what the other import of zod co
   expect(readme).toContain(`\`import { z }\` bundles ${Math.round(named - stateless)} KiB more`);
 });
 
-test("dpop(), rates() and audit() are bundled only where they are imported", async () => {
+test("dpop(), rates() and audit() are bundled only in programs that import them", async () => {
   for (const program of ["stateless", "sessions", "durable", "auth"]) {
     const { modules } = await sizeOf(`test/size/${program}.ts`);
     expect(modules.filter((path) => /^src\/worker\/access\/(dpop|rates|audit)\//.test(path))).toEqual([]);
@@ -100,14 +100,14 @@ test("bearer() adds at most 8.3 KiB, and only to a program that imports it", asy
   expect(modulesOf(withIt)).toContain("src/worker/access/auth/jwt.ts");
 });
 
-test("page() is bundled only where it is imported, and so is the look of pages where there are none", async () => {
+test("page() is bundled only where it is imported, and so is the look of pages", async () => {
   for (const program of ["stateless", "sessions", "durable", "auth"]) {
     const { modules } = await sizeOf(`test/size/${program}.ts`);
     expect(modules.filter((path) => /^src\/(look|http\/page|worker\/page)\b/.test(path))).toEqual([]);
   }
 });
 
-test("a client in a browser loads what few clients need on demand", async () => {
+test("a client in a browser loads rarely used code on demand", async () => {
   const { modules } = await sizeOf("test/size/client.ts");
   expect(modules).toContain("src/client/transports/http-link.ts");
   expect(modules.filter((path) => /http-sse|transport-link/.test(path))).toEqual([]);
@@ -124,7 +124,7 @@ test.each([["browser"], ["workerd"]])("the client bundles under the condition %s
   expect(outputFiles[0]?.text).not.toMatch(/from ?"node:|require\(/);
 });
 
-test("a program that does not import mcp-edge/safe bundles none of it, and a helper bundles only what it uses", async () => {
+test("a program that does not import mcp-edge/safe bundles none of it, and a program with one helper bundles only what the helper uses", async () => {
   const modulesOf = async (entry: string) =>
     (await sizeOf(entry)).modules.filter((path) => path.startsWith("src/safe/"));
   for (const program of ["stateless", "auth", "durable", "client"]) {

@@ -1,4 +1,4 @@
-/** One tool whose schema needs no schema library: the size is that of the kit, including Hono, and nothing else. */
+/** One tool whose schema needs no schema library: the size is the size of the kit, including Hono, and nothing else. */
 import type { AnySchema } from "../../src/core/index.ts";
 
 const json = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };

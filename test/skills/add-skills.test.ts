@@ -1,4 +1,4 @@
-/** Skills that a Worker serves: the official scenarios, our client, a client that does not know the extension, and refusals. */
+/** Skills that a Worker serves: the official scenarios, our client, a client without the extension, and refusals. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -75,9 +75,9 @@ async function visit(place: string, options: object = {}): Promise<Client> {
 
 const uris = (items: readonly { readonly uri: string }[]) => items.map(({ uri }) => uri);
 
-describe("the official suite", () => {
+describe("the official scenario", () => {
   test.each(["sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"])(
-    "%s is clean",
+    "%s passes without failures and warnings",
     { timeout: 60_000 },
     async (name) => {
       const url = `${worker.origin.replace("127.0.0.1", "localhost")}/all/mcp`;
@@ -107,7 +107,7 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
     expect((await skills.read(refunds)).body).toContain("Read references/LIMITS.md");
   });
 
-  test("have folders", async () => {
+  test("are also available as folders", async () => {
     const skills = new Skills(await visit("all", { protocolVersions }));
     const shown = (items: readonly Resource[]) => items.map(({ uri, name, mimeType }) => [uri, name, mimeType]);
     expect(shown(await skills.folder("skill://acme/refunds/templates").all())).toEqual([
@@ -130,16 +130,16 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
     ["skills/get", "skill://acme/refunds/references/LIMITS.md", "No skill is served at"],
     ["skills/get", undefined, "No skill is served at"],
     ["resources/directory/read", REFUNDS, "is not a folder of a skill"],
-    ["resources/directory/read", "skill://acme/refunds/", "has no slash at the end"],
+    ["resources/directory/read", "skill://acme/refunds/", "without a trailing slash"],
     ["resources/directory/read", "skill://acme/ref", "is not a folder of a skill"],
     ["resources/directory/read", undefined, "is not a folder of a skill"],
-  ])("%s of %s is -32602", async (method, uri, message) => {
+  ])("are refused with -32602 by %s of %s if they do not exist", async (method, uri, message) => {
     const client = await visit("all", { protocolVersions });
     const refused = client.request(method, uri === undefined ? {} : { uri });
     await expect(refused).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) });
   });
 
-  test("are ordinary resources for clients that do not know the extension", async () => {
+  test("are ordinary resources for clients without the extension", async () => {
     const client = await visit("all", { protocolVersions });
     const listed = await client.resources().all();
     expect(listed.map(({ uri, name, description }) => [uri, name, description])).toEqual([
@@ -154,13 +154,13 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
   });
 });
 
-test("lists and folders have pages", async () => {
+test("lists and folders are paged", async () => {
   const skills = new Skills(await visit("paged"));
   expect(uris(await skills.list().all())).toEqual([REFUNDS, DISPUTES, GIT]);
   expect(await skills.folder("skill://acme/refunds").all()).toHaveLength(4);
 });
 
-test("a cursor of one folder is refused for another", async () => {
+test("a cursor of one folder is refused for another folder", async () => {
   const client = await visit("paged");
   const { nextCursor } = await client.request("resources/directory/read", { uri: "skill://acme/refunds" });
   expect(nextCursor).toEqual(expect.any(String));
@@ -179,10 +179,10 @@ test("results carry the cache hints of the server, and its other extensions stay
   expect(await client.request("skills/get", { uri: GIT })).toMatchObject({ ttlMs: 5_000, cacheScope: "public" });
 });
 
-describe("with the option visible", () => {
+describe("skills with the option visible", () => {
   const colleague = { name: "colleague", version: "1.0.0" };
 
-  test("a caller only finds and reads the skills that it may see", async () => {
+  test("can be found and read only by callers that may see them", async () => {
     const client = await visit("some");
     const skills = new Skills(client);
     expect(uris(await skills.list().all())).toEqual([REFUNDS, DISPUTES]);
@@ -192,7 +192,7 @@ describe("with the option visible", () => {
     expect(await client.resources().all()).toEqual([]);
   });
 
-  test("another caller sees more, so no result may be shared", async () => {
+  test("are different for another caller, so that results must not be shared", async () => {
     const client = await visit("some", colleague);
     expect(uris(await new Skills(client).list().all())).toEqual([REFUNDS, DISPUTES, GIT]);
     const results = [
@@ -204,7 +204,7 @@ describe("with the option visible", () => {
   });
 });
 
-describe("a server", () => {
+describe("addSkills()", () => {
   const skills = () => readSkills(folder);
   const server = () => new McpServer({ name: "skills", version: "1.0.0" });
 
@@ -213,7 +213,7 @@ describe("a server", () => {
     expect(() => addSkills(server(), twice)).toThrow("There are two skills at skill://acme/refunds/SKILL.md.");
   });
 
-  test("refuses skills that are added again, and unknown options", () => {
+  test("refuses skills that were already added, and unknown options", () => {
     const one = server();
     addSkills(one, skills());
     expect(() => addSkills(one, skills())).toThrow('Method "skills/list" is already defined.');

@@ -23,7 +23,7 @@ Ask a colleague.
 /** Bytes that are not UTF-8. */
 export const IMAGE: Uint8Array = Uint8Array.from([137, 80, 78, 71, 13, 255, 254]);
 
-/** A skill with references, an image and a nested skill, and a skill of its own beside it. */
+/** A skill with references, an image and a nested skill, and a separate skill beside it. */
 export const SKILLS: Readonly<Record<string, string | Uint8Array>> = {
   "acme/refunds/SKILL.md": REFUNDS,
   "acme/refunds/references/LIMITS.md": "At most 500 euros.\n",

@@ -18,7 +18,7 @@ function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string 
 }
 
 describe("a folder of skills", () => {
-  test("is read with all files of each skill, those of nested skills included", () => {
+  test("is read with all files of each skill, including the files of nested skills", () => {
     const skills = readSkills(folderOf(SKILLS));
     expect(skills.map(({ path, files }) => [path, files.map((file) => file.path)])).toEqual([
       [
@@ -36,7 +36,7 @@ describe("a folder of skills", () => {
     });
   });
 
-  test("is read as text where the text has the same bytes, and else in base64", () => {
+  test("is read as text if the text has the same bytes, and otherwise as base64", () => {
     const files = readSkills(folderOf(SKILLS))[0]?.files ?? [];
     expect(files[0]).toMatchObject({ mimeType: "text/markdown", text: REFUNDS, size: REFUNDS.length });
     expect(files[3]).toMatchObject({ mimeType: "text/markdown", text: "\ufeffDear customer,\r\n", size: 19 });
@@ -81,7 +81,7 @@ describe("a folder of skills", () => {
     expect(readSkills(folderOf(files))[0]?.files).toHaveLength(512);
   });
 
-  test("is refused with a symbolic link, which could lead to any file", () => {
+  test("is refused with a symbolic link, which could point to any file", () => {
     const folder = folderOf({ "a/SKILL.md": manifest("a") });
     symlinkSync("/etc/hostname", join(folder, "a/host"));
     expect(() => readSkills(folder)).toThrow("a/host: it is a symbolic link or a device; only files are served.");
@@ -89,7 +89,7 @@ describe("a folder of skills", () => {
 });
 
 describe("mcp-edge skills", () => {
-  test("writes a module, and says whether it is up to date", { timeout: 60_000 }, async () => {
+  test("writes a module, and reports whether it is up to date", { timeout: 60_000 }, async () => {
     const cwd = folderOf({});
     mkdirSync(join(cwd, "src"));
     mkdirSync(join(cwd, "skills/a"), { recursive: true });
@@ -108,7 +108,9 @@ describe("mcp-edge skills", () => {
     expect(readFileSync(join(cwd, "src/skills.ts"), "utf8")).toContain("Two.");
   });
 
-  test("does not overwrite a file of yours, and names a folder that does not exist", { timeout: 60_000 }, async () => {
+  test("does not overwrite a file that it has not written, and reports a folder that does not exist", {
+    timeout: 60_000,
+  }, async () => {
     const cwd = folderOf({ "skills/a/SKILL.md": manifestText("One."), "mine.ts": "export {};\n" });
     const refused = await cli(["skills", "--out", "mine.ts"], { cwd });
     expect(refused.code).toBe(2);

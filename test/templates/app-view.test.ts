@@ -67,7 +67,7 @@ afterAll(async () => {
 
 const DEADLINE = { timeout: 20_000 };
 
-/** Each test has a conversation of its own, in which x^2 is shown from -2 to 2. */
+/** Each test has its own conversation, in which x^2 is shown from -2 to 2. */
 beforeEach(async () => {
   await browser.goTo(`http://127.0.0.1:${(page.address() as AddressInfo).port}/`);
   await browser.waitFor('typeof show === "function"');
@@ -141,7 +141,7 @@ test("the official host code accepts every message, and the view gets the call a
   expect(await inHost("seen.errors")).toEqual([]);
 });
 
-test("dragging moves the graph with the pointer, and the model is told", async () => {
+test("dragging moves the graph with the pointer, and the model is notified", async () => {
   const { left, top, width, height } = await box();
   const before = await shown();
   const [x, y] = [left + width / 2, top + height / 2];
@@ -165,7 +165,7 @@ test("the wheel zooms around the pointer", async () => {
   await browser.input("dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY: -200 });
   await expect.poll(async () => (await shown()).region[1], DEADLINE).toBeLessThan(1);
   const { region } = await shown();
-  // The left end is below the pointer, so it stays.
+  // The left end is under the pointer, so it stays.
   expect(region[0]).toBeCloseTo(-2, 1);
   expect(width).toBeGreaterThan(0);
 });
@@ -185,7 +185,7 @@ test("two fingers zoom", async () => {
   expect((await shown()).region[0]).toBeCloseTo(-1, 1);
 });
 
-test("a keyboard is enough: Tab reaches everything, arrows move, + and - zoom, 0 resets", async () => {
+test("a keyboard is enough: Tab reaches every control, arrows move, + and - zoom, 0 resets", async () => {
   const focused = () => inView("document.activeElement.id");
   await inView("document.getElementById('formula').focus()");
   const order: unknown[] = [];
@@ -232,7 +232,7 @@ test("a button calls a tool of the server through the host, and the result is sh
   expect(await inHost("seen.errors")).toEqual([]);
 });
 
-test("the colors are those of the host, also when they change, and the curve is drawn in them", async () => {
+test("the colors follow the host, even when they change, and the curve is drawn in them", async () => {
   const colors = () =>
     inView("(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.documentElement))");
   /** Whether a pixel of the canvas has a color. */
@@ -253,7 +253,7 @@ test("the colors are those of the host, also when they change, and the curve is 
   await expect.poll(colors, DEADLINE).toEqual(["rgb(240, 240, 240)", "rgb(1, 2, 3)"]);
 });
 
-test("a failed and a cancelled call are explained, and only the host is believed", async () => {
+test("a failed and a cancelled call are explained, and only messages of the host are accepted", async () => {
   await inHost('fail("xMax must be greater than xMin")');
   await expect.poll(statusText, DEADLINE).toBe("xMax must be greater than xMin");
   await inView(`(() => {
@@ -263,13 +263,13 @@ test("a failed and a cancelled call are explained, and only the host is believed
     new MutationObserver(note).observe(status, { childList: true, characterData: true, subtree: true });
   })()`);
   await inHost("pretend()");
-  // Messages arrive in order, so the host's comes after the one of the other frame.
+  // Messages arrive in order, so the host's message comes after the other frame's.
   await inHost('cancel("by the user")');
   await expect.poll(statusText, DEADLINE).toBe("The call was cancelled: by the user");
   expect(await inView("window.said")).toEqual(["The call was cancelled: by the user"]);
 });
 
-test("the page violates no rule of the policy that hosts apply, and loads nothing", async () => {
+test("the page follows the content security policy that hosts apply, and loads nothing", async () => {
   const violations = () => browser.errors.filter((text) => text.includes("Content Security Policy"));
   expect(violations()).toEqual([]);
   expect(await inView("performance.getEntriesByType('resource').length")).toBe(0);
@@ -278,7 +278,7 @@ test("the page violates no rule of the policy that hosts apply, and loads nothin
   await expect.poll(violations, DEADLINE).not.toEqual([]);
 });
 
-describe("the bundle", () => {
+describe("the bundle of the view", () => {
   test("has a bridge of at most 5 KiB, minified", async () => {
     const { outputFiles } = await build({
       stdin: { contents: 'export { applyTheme, connectHost } from "./view/bridge.ts";', resolveDir: TEMPLATE },
@@ -293,7 +293,7 @@ describe("the bundle", () => {
     expect(bytes.length).toBeLessThanOrEqual(BRIDGE_BYTES_MAX);
   });
 
-  test("in the repository is the one that the folder view makes", () => {
+  test("is the same in the repository as the bundle that the folder view builds", () => {
     expect(committed, "Run: npm run view in templates/app").toBe(readFileSync(VIEW, "utf8"));
   });
 });

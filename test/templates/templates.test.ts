@@ -58,7 +58,7 @@ describe.each(names)("templates/%s", (name) => {
 
   const read = (file: string) => readFileSync(join(TEMPLATES, name, file), "utf8");
 
-  test("is complete in itself: it names mcp-edge by version and no path outside its folder", () => {
+  test("is complete in itself: it refers to mcp-edge by version and to no path outside its folder", () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
     const manifest = JSON.parse(read("package.json")) as {
       name: string;
@@ -91,7 +91,7 @@ describe.each(names)("templates/%s", (name) => {
   });
 });
 
-test("each example is in the file that the guide names", () => {
+test("each example is in the file that the guide specifies", () => {
   const guide = readFileSync(join(ROOT, "docs/guides/projects.md"), "utf8");
   const rows = [...guide.matchAll(/^\| (.*) \| \[.*\]\(\.\.\/\.\.\/(templates\/.*\.ts)\) \|$/gm)];
   expect(rows.length).toBeGreaterThan(5);

@@ -32,7 +32,7 @@ async function times(path = "/"): Promise<Times> {
   return (await (await fetch(worker.url(path))).json()) as Times;
 }
 
-test("the clock of every isolate advances, due alarms run, and this survives a restart", async () => {
+test("advance() moves the clock of every isolate and runs due alarms, even after a restart", async () => {
   const before = await times("/begin");
   expect(await worker.advance(HOUR_MS / 2)).toBe(0);
   expect(await worker.advance(2 * HOUR_MS)).toBe(2);
@@ -48,7 +48,7 @@ test("the clock of every isolate advances, due alarms run, and this survives a r
   expect(await worker.advance(HOUR_MS)).toBe(1);
 });
 
-test("a server from its wrangler.toml: a session expires and leaves nothing stored", async () => {
+test("a server from its wrangler.toml can have a session expire, which leaves nothing stored", async () => {
   await using reference = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
   const clientInfo = { name: "test", version: "1.0.0" };
   const post = async (message: object, headers: Record<string, string> = {}) => {

@@ -4,7 +4,7 @@ import { developmentToken, newKeys, startWorker, type TestWorker } from "../../s
 import { expectLogs } from "../harness/logs.ts";
 import { ModernClient, readAnswer } from "../worker/client.ts";
 
-expectLogs(/^mcp-edge: The answer does not belong to this sign-in of a development user\./);
+expectLogs(/^mcp-edge: The response does not belong to this sign-in of a development user\./);
 
 let worker: TestWorker;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ async function call(token: string, tool: string) {
   return readAnswer(new ModernClient(worker.url("/mcp")).call(tool, {}, { headers }));
 }
 
-test("is the token of the chosen user, for the scopes that every request needs", async () => {
+test("developmentToken() returns a token of the chosen user, for the scopes that every request needs", async () => {
   const token = await developmentToken(worker.url("/mcp"), "ada");
   expect(JSON.parse((await call(token, "who")).text ?? "")).toMatchObject({
     claims: { name: "Ada Lovelace", identity: { subject: "ada" } },
@@ -31,32 +31,32 @@ test("is the token of the chosen user, for the scopes that every request needs",
   expect((await call(token, "write")).status).toBe(403);
 });
 
-test("is for the scopes that were asked for", async () => {
+test("developmentToken() returns a token for the requested scopes", async () => {
   const token = await developmentToken(worker.url("/mcp"), "ada", { scope: "read write" });
   expect((await call(token, "write")).text).toBe("written");
 });
 
-describe("is refused, with the reason", () => {
+describe("developmentToken()", () => {
   test.each<[string, string, RegExp]>([
-    ["to a user who does not exist", "eve", /the user "eve" was not signed in: 400 .*Begin again/],
-    ["to a user who is not admitted", "grace", /the user "grace" was not signed in: 403 .*may not use Notes/],
-  ])("%s", async (_, user, reason) => {
+    ["of a user who does not exist", "eve", /the user "eve" was not signed in: 400 .*Start again/],
+    ["of a user who is not admitted", "grace", /the user "grace" was not signed in: 403 .*is not allowed to use Notes/],
+  ])("rejects with the reason for a token %s", async (_, user, reason) => {
     await expect(developmentToken(worker.url("/mcp"), user)).rejects.toThrow(reason);
   });
 
-  test("for scopes that nobody may grant", async () => {
+  test("rejects with the reason for scopes that no user may grant", async () => {
     const asked = developmentToken(worker.url("/mcp"), "ada", { scope: '"' });
     await expect(asked).rejects.toThrow(/invalid_scope/);
   });
 
   test.each(["https://mcp.example.com/mcp", "http://192.168.0.2:8787/mcp", "http://localhost.evil.example/mcp"])(
-    "at %s, which gets no request",
+    "rejects with the reason at %s, to which it sends no request",
     async (url) => {
       await expect(developmentToken(url, "ada")).rejects.toThrow(/is not on this machine/);
     },
   );
 
-  test("by a server without registration, and by one without development users", async () => {
+  test("rejects with the reason at a server without registration, and at a server without development users", async () => {
     const start = (bindings: Record<string, string>) =>
       startWorker({
         entry: "test/worker/fixtures/authorization-server.ts",
@@ -64,7 +64,7 @@ describe("is refused, with the reason", () => {
         bindings: { UPSTREAM: "http://127.0.0.1:1", ...bindings },
       });
     await using closed = await start({ CLOSED: "yes" });
-    await expect(developmentToken(closed.url("/mcp"), "ada")).rejects.toThrow(/set registration: true/);
+    await expect(developmentToken(closed.url("/mcp"), "ada")).rejects.toThrow(/pass registration: true/);
     await using other = await start({});
     await expect(developmentToken(other.url("/mcp"), "ada")).rejects.toThrow(
       /did not offer its development users: 200 Sign in/,

@@ -21,7 +21,7 @@ function createServer(): McpServer {
   return server;
 }
 
-test.each(VERSIONS)("a tool is called in %s", async (version) => {
+test.each(VERSIONS)("the client in memory calls a tool in %s", async (version) => {
   await using client = await connectInMemory(createServer(), { version });
   const result = await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 } });
   expect(result.content).toEqual([{ type: "text", text: "3" }]);
@@ -32,7 +32,7 @@ test("the newest version is used unless another is given", async () => {
   expect(await client.request("server/discover")).toMatchObject({ supportedVersions: ["2026-07-28"] });
 });
 
-test("notifications are collected, and _meta of a request is sent", async () => {
+test("notifications are collected, and the _meta of a request is sent", async () => {
   await using client = await connectInMemory(createServer());
   await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 }, _meta: { progressToken: "p" } });
   expect(client.notifications).toMatchObject([{ method: "notifications/progress", params: { progressToken: "p" } }]);
@@ -61,16 +61,16 @@ test("an error is thrown with its code, or returned unchanged", async () => {
   expect(await client.ask("no/such/method")).toMatchObject({ error: { code: -32601 } });
 });
 
-test("an exception of a handler is reported, and the client does not see it", async () => {
+test("an exception of a handler is reported, and its details are not sent to the client", async () => {
   await using client = await connectInMemory(createServer());
   expect(JSON.stringify(await client.ask("tools/call", { name: "broken" }))).not.toContain("a secret");
   expect(client.reports).toHaveLength(1);
 });
 
-test("requests without an answer reject when the connection closes", async () => {
+test("requests without a response reject when the connection closes", async () => {
   const client = await connectInMemory(createServer(), { version: "2025-11-25", capabilities: { elicitation: {} } });
   const asked = client.request("tools/call", { name: "ask" });
-  const refused = expect(asked).rejects.toThrow("The connection closed before the answer.");
+  const refused = expect(asked).rejects.toThrow("The connection was closed before the response.");
   await client.close();
   await refused;
 });

@@ -99,7 +99,7 @@ test.each(NODES)(
   },
 );
 
-test.each(NODES)("npm on Node %d chooses a wrangler that is new enough", { timeout: INSTALL_MS }, async (major) => {
+test.each(NODES)("npm on Node %d installs a recent enough wrangler", { timeout: INSTALL_MS }, async (major) => {
   const folder = join(FOLDER, `chosen-${major}`);
   // As in many projects: by itself npm on Node 20 chooses a version of this range that declares support for it.
   writeProject(folder, { wrangler: "^4.0.0" });
@@ -116,14 +116,14 @@ test.each([
   [
     20,
     { wrangler: "4.86.0", miniflare: "4.20260426.0" },
-    'mcp-edge/testing needs the package "wrangler" in version 4.155.0 or newer, and found 4.86.0. Write: npm install --save-dev wrangler@^4.155.0 (npm warns that it needs Node 22; mcp-edge/testing works with it on Node 20',
+    'mcp-edge/testing requires the package "wrangler" in version 4.155.0 or newer, but found 4.86.0. Run: npm install --save-dev wrangler@^4.155.0 (npm warns that it requires Node 22, but mcp-edge/testing also works on Node 20',
   ],
   [
     24,
     {},
-    'mcp-edge/testing needs the package "wrangler" in version 4.155.0 or newer, and found none. Write: npm install --save-dev wrangler@^4.155.0\n',
+    'mcp-edge/testing requires the package "wrangler" in version 4.155.0 or newer, but found none. Run: npm install --save-dev wrangler@^4.155.0\n',
   ],
-])("a wrangler that is too old, or missing, is named with what to install (Node %d)", async (major, old, message) => {
+])("a missing or too old wrangler is reported (Node %d)", async (major, old, message) => {
   const folder = join(FOLDER, `old-${major}`);
   writeProject(folder, {});
   for (const name of ["mcp-edge", "hono", "@cfworker/json-schema", "eventsource-parser"]) {

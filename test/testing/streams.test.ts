@@ -66,7 +66,7 @@ describe("openStream", () => {
     expect(other.messages).toEqual([{ method: "PUT", sent: "b", type: "text/plain" }]);
   });
 
-  test.each(HOW)("cuts after the given number of bytes, by %s, and the Worker notifications", async (cutHow) => {
+  test.each(HOW)("cuts after the given number of bytes by %s, and notifies the Worker", async (cutHow) => {
     const key = `after-${cutHow}`;
     for (const cutAfterBytes of [1, 30, 500]) {
       const stream = await openStream(worker.url(`/endless?slow&key=${key}`), { cutAfterBytes, cutHow });
@@ -77,7 +77,7 @@ describe("openStream", () => {
     await until("the Worker sees the cut", () => isCancelled(key));
   });
 
-  test.each(HOW)("cuts on request, by %s, and the Worker notifications", async (how) => {
+  test.each(HOW)("cuts on request by %s, and notifies the Worker", async (how) => {
     const key = `now-${how}`;
     const stream = await openStream(worker.url(`/endless?slow&key=${key}`));
     await stream.waitFor("two events", ({ ids }) => ids.includes("2"));
@@ -99,7 +99,7 @@ describe("openStream", () => {
     );
   });
 
-  test("a slow reader gets nothing while it does not read, and the rest when it does", async () => {
+  test("gives a slow reader nothing while it does not read, and the rest when it reads again", async () => {
     const stream = await openStream(worker.url("/endless?key=slow&filler=1000"), { paused: true });
     expect(stream.bytes).toBe(0);
     stream.resume();
@@ -116,7 +116,7 @@ describe("openStream", () => {
 });
 
 /** How a server sees a client that does not read. */
-test("a slow reader makes the server wait: its writes are no longer accepted", async () => {
+test("a slow reader makes the server wait, because its writes are no longer accepted", async () => {
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -141,7 +141,7 @@ test("a slow reader makes the server wait: its writes are no longer accepted", a
 });
 
 describe("startProxy", () => {
-  test("passes requests and answers on", async () => {
+  test("passes on requests and responses", async () => {
     await using proxy = await startProxy(worker.origin);
     const answer = await fetch(proxy.url("/json"), { method: "POST", body: "through" });
     expect(await answer.json()).toMatchObject({ sent: "through" });
@@ -160,7 +160,7 @@ describe("startProxy", () => {
     expect((await fetch(proxy.url("/json"))).status).toBe(200);
   });
 
-  test.each(HOW)("cuts each connection after a number of bytes, heads included, by %s", async (how) => {
+  test.each(HOW)("cuts each connection by %s after a number of bytes, including headers", async (how) => {
     await using proxy = await startProxy(worker.origin);
     proxy.cutAfter(400, how);
     const stream = await openStream(proxy.url(`/endless?slow&key=bytes-${how}`));
@@ -170,7 +170,7 @@ describe("startProxy", () => {
     expect((await fetch(proxy.url("/plain"))).status).toBe(200);
   });
 
-  test("by FIN all bytes before the cut arrive", async () => {
+  test("delivers all bytes before a cut by FIN", async () => {
     await using proxy = await startProxy(worker.origin);
     proxy.cutAfter(300, "fin");
     const { hostname, port } = new URL(proxy.origin);
@@ -193,7 +193,7 @@ describe("startProxy", () => {
     expect((await openStream(proxy.url("/plain"))).status).toBe(200);
   });
 
-  test("throttled, an answer arrives completely in small pieces", async () => {
+  test("delivers a response completely in small pieces when it is throttled", async () => {
     await using proxy = await startProxy(worker.origin);
     proxy.throttle({ bytes: 100, everyMs: 1 });
     const stream = await openStream(proxy.url("/plain"));
@@ -205,7 +205,7 @@ describe("startProxy", () => {
     expect(pieces).toBeGreaterThan(2);
   });
 
-  test("an unavailable server breaks the client's connection", async () => {
+  test("breaks the client's connection if the server is unavailable", async () => {
     const server = createServer();
     await listening(server);
     const { port } = server.address() as { port: number };

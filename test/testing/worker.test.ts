@@ -59,7 +59,7 @@ async function count(name: string, of = worker): Promise<Count> {
   return JSON.parse(await get(`/count?name=${name}`, of)) as Count;
 }
 
-test("bindings reach the Worker, and the test answers its fetches", async () => {
+test("bindings reach the Worker, and the test handles its fetches", async () => {
   expect(await get("/greeting")).toBe("hello");
   expect(await get("/out")).toBe("from the test");
 });
@@ -112,7 +112,7 @@ async function openSocket(name: string): Promise<{ socket: WebSocket; ask(): Pro
   return { socket, ask, closed };
 }
 
-test("an evicted object keeps its WebSockets hibernating, or closes them; an aborted one loses them", async () => {
+test("an evicted object keeps its WebSockets hibernating, or closes them, and an aborted object loses them", async () => {
   const name = newName();
   const one = await openSocket(name);
   const first = await one.ask();
@@ -138,7 +138,7 @@ test("an object's storage can be read: keys, rows, alarm and size", async () => 
   expect(await worker.sql("COUNTER", name, "SELECT value + ? AS sum FROM counts", 2)).toEqual([{ sum: 3 }]);
 });
 
-test("ids of objects with storage are listed, and identify an object as its name does", async () => {
+test("ids of objects with storage are listed, and can be used like the objects' names", async () => {
   const before = await worker.objects("COUNTER");
   const name = newName();
   await count(name);
@@ -148,7 +148,7 @@ test("ids of objects with storage are listed, and identify an object as its name
   expect((await worker.storage("COUNTER", id ?? "")).tables).toEqual({ counts: [{ name: "all", value: 1 }] });
 });
 
-test("an alarm that is days away runs at once, may set the next one, and reports its exception", async () => {
+test("an alarm that is days away runs at once, can set the next alarm, and reports its exception", async () => {
   const name = newName();
   expect(await worker.runAlarm("COUNTER", name)).toBe(false);
   await get(`/alarm?name=${name}&ms=500000000`);
@@ -160,20 +160,20 @@ test("an alarm that is days away runs at once, may set the next one, and reports
   expect(await worker.runAlarm("COUNTER", name)).toBe(false);
 });
 
-test("an alarm may wait for the test: its fetches are answered while it runs", async () => {
+test("an alarm can wait for the test, which handles its fetches while it runs", async () => {
   const name = newName();
   await get(`/fetch-in-alarm?name=${name}`);
   expect(await worker.runAlarm("COUNTER", name)).toBe(true);
   expect((await worker.storage("COUNTER", name)).keys).toEqual({ answer: "from the test" });
 });
 
-test("an unknown binding is named, with the existing ones", async () => {
+test("an unknown binding causes an error with the existing bindings", async () => {
   await expect(worker.evict("COUNT", "one")).rejects.toThrow(
-    '"COUNT" is not a Durable Object class or binding of this Worker. It has: COUNTER, Counter.',
+    '"COUNT" is not a Durable Object class or binding of this Worker. Available: COUNTER, Counter.',
   );
 });
 
-test("after a kill the port is closed; after a restart it is open again, with all acknowledged writes", async () => {
+test("after a kill the port is closed, and after a restart it is open again with all acknowledged writes", async () => {
   await using own = await startWorker({ entry: ENTRY, objects: { COUNTER: "Counter" } });
   const { origin, pid } = own;
   for (let i = 0; i < 20; i += 1) await count("one", own);
@@ -187,7 +187,7 @@ test("after a kill the port is closed; after a restart it is open again, with al
   expect(await count("one", own)).toMatchObject({ inMemory: 1, stored: 21 });
 });
 
-test("several Workers at once: a kill ends only one of them", async () => {
+test("a kill of one of several Workers ends only this Worker", async () => {
   const options = { entry: ENTRY, objects: { COUNTER: "Counter" } };
   const [one, other] = await Promise.all([startWorker(options), startWorker(options)]);
   await using _one = one;
@@ -226,7 +226,7 @@ test("with nodejs_compat Node's modules have both names", async () => {
   expect(await get("/", own)).toBe("62");
 });
 
-test("a Worker without an entry, and one that does not build, are refused with the reason", async () => {
+test("a Worker without an entry, and a Worker that does not build, are refused with the reason", async () => {
   await expect(startWorker({})).rejects.toThrow(
     "startWorker() needs the option `wrangler` (a configuration file) or `entry`.",
   );
@@ -235,13 +235,13 @@ test("a Worker without an entry, and one that does not build, are refused with t
   );
 });
 
-test("a tool that is not installed is named with the command that installs it", async () => {
+test("a tool that is not installed causes an error with the command that installs it", async () => {
   await expect(load(process.cwd(), "no-such-tool")).rejects.toThrow(
-    'mcp-edge/testing needs the package "no-such-tool"',
+    'mcp-edge/testing requires the package "no-such-tool"',
   );
 });
 
-test("a tool that is too old is skipped if there is one that is new enough", async () => {
+test("a tool that is too old is skipped if a new enough tool exists", async () => {
   const folder = mkdtempSync(join(tmpdir(), "old-tool-"));
   const place = join(folder, "node_modules/esbuild");
   mkdirSync(place, { recursive: true });

@@ -40,8 +40,8 @@ async function call(headers: Record<string, string>): Promise<readonly [number, 
 
 const HEADER = "Cf-Access-Jwt-Assertion";
 
-describe("a request that passed Access", () => {
-  test("acts for its user, whose e-mail address is among the claims", async () => {
+describe("requests that passed Access", () => {
+  test("a request acts for its user, whose e-mail address is among the claims", async () => {
     const [status, principal] = await call({ [HEADER]: await assertion() });
     expect([status, principal]).toEqual([
       200,
@@ -49,20 +49,20 @@ describe("a request that passed Access", () => {
     ]);
   });
 
-  test("of another application that is allowed is served too", async () => {
+  test("a request to another allowed application is served too", async () => {
     expect((await call({ [HEADER]: await assertion({ aud: ["other tag"] }) }))[0]).toBe(200);
   });
 
-  test("with a service token acts for the id of the token", async () => {
+  test("a request with a service token acts for the id of the token", async () => {
     const [, principal] = await call({ [HEADER]: await assertion({ sub: "", common_name: "id.access" }) });
     expect(principal).toMatchObject({ subject: "client:id.access" });
   });
 
-  test("may have the opaque token of its client, which is ignored", async () => {
+  test("a request can have the opaque token of its client, which is ignored", async () => {
     expect((await call({ [HEADER]: await assertion(), authorization: "Bearer opaque" }))[0]).toBe(200);
   });
 
-  test("is served for 50 minutes more while the keys of Access are not available, and then gets 503", async () => {
+  test("a request is served for 50 more minutes while the keys of Access are not available, and then gets 503", async () => {
     expect((await call({ [HEADER]: await assertion() }))[0]).toBe(200);
     issuer.faults.set(CERTS, { status: 500 });
     await advance(601);
@@ -72,7 +72,7 @@ describe("a request that passed Access", () => {
   });
 });
 
-describe("a request that did not pass Access", () => {
+describe("a request without a valid JWT of Access", () => {
   test.each<[string, () => Promise<Record<string, string>>]>([
     ["has no JWT", async () => ({})],
     ["has its JWT in another header", async () => ({ authorization: `Bearer ${await assertion()}` })],
@@ -88,7 +88,7 @@ describe("a request that did not pass Access", () => {
       "has a JWT of a user with the name of a client",
       async () => ({ [HEADER]: await assertion({ sub: "client:id" }) }),
     ],
-  ])("because it %s gets 401", async (_, headers) => {
+  ])("gets 401 if it %s", async (_, headers) => {
     expect(await call(await headers())).toEqual([401, {}]);
   });
 });

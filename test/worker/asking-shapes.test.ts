@@ -59,7 +59,7 @@ async function byRounds(name: string): Promise<Members> {
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: {} } });
 const questionsOf = ({ messages }: Cuttable) => messages.filter(({ method }) => method === "elicitation/create");
-/** The JSON answer of a handler that ended before it asked. */
+/** The JSON response of a handler that ended before it asked. */
 function responseOf({ messages, raw, isOver }: Cuttable): Members | undefined {
   if (isOver && raw.startsWith("{")) return JSON.parse(raw) as Members;
   return messages.find(({ result }) => result !== undefined);
@@ -113,9 +113,9 @@ const CARRIERS: readonly [string, (name: string) => Promise<Members>, failure: "
   ["as a task", asTask, "fails"],
 ];
 
-describe.each(CARRIERS)("%s", (_, call, failure) => {
+describe.each(CARRIERS)("a handler that asks %s", (_, call, failure) => {
   test.each(Object.entries(SHAPES).map(([title, shape], at): [string, number, Shape] => [title, at, shape]))(
-    "%s",
+    "has the expected result or error: %s",
     async (_title, at, shape) => {
       const why = shape[failure];
       await use(why === STALLED ? impatient : patient);

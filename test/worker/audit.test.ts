@@ -33,7 +33,7 @@ const call = (name: string, path = "/mcp", headers: Record<string, string> = ALI
 const AT = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const who = { issuer: "https://login.example.com", subject: "alice", clientId: "app" };
 
-describe("the record of a call", () => {
+describe("records of calls", () => {
   test.each<[string, string, Members, Members]>([
     [
       "that succeeds",
@@ -56,7 +56,7 @@ describe("the record of a call", () => {
     ["of a prompt", "prompts/get", { name: "greet" }, { prompt: "greet", outcome: "ok" }],
     ["that reads a resource", "resources/read", { uri: "test://one" }, { uri: "test://one", outcome: "ok" }],
     ["that lists", "tools/list", {}, { outcome: "ok" }],
-  ])("%s says who, what, outcome, duration and sizes, and no contents", async (_, method, params, expected) => {
+  ])("a call %s is recorded with caller, tool, outcome, duration and sizes", async (_, method, params, expected) => {
     await request(method, params);
     const records = await read("/records");
     expect(records).toEqual([expect.objectContaining({ kind: "call", at: AT, method, ...who, ...expected })]);
@@ -65,12 +65,12 @@ describe("the record of a call", () => {
     expect(records[0]).not.toHaveProperty("arguments");
   });
 
-  test("has the size of its result", async () => {
+  test("the record of a call contains the size of the result", async () => {
     await call("echo");
     expect((await read("/records"))[0]?.resultSize).toEqual(expect.toSatisfy((size) => size > 30 && size < 200));
   });
 
-  test("is written for calls of a session too", async () => {
+  test("calls of a session are recorded too", async () => {
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...ALICE };
     const init = { method: "POST", headers, body: JSON.stringify(initialize()) };
     const opened = await fetch(worker.url("/mcp"), init);
@@ -86,14 +86,14 @@ describe("the record of a call", () => {
     expect(await read("/records")).toMatchObject([{ method: "initialize" }, { tool: "echo", outcome: "ok", ...who }]);
   });
 
-  test("has arguments and result only on request", async () => {
+  test("a record contains arguments and result only on request", async () => {
     await call("echo", "/full");
     expect(await read("/records")).toMatchObject([
       { arguments: { text: "a" }, result: { content: [{ type: "text", text: "secret a" }] } },
     ]);
   });
 
-  test("of a handler that throws contains nothing of the exception, and neither does the answer", async () => {
+  test("the record of a handler that throws contains no detail of the exception, and neither does the response", async () => {
     const { raw } = await call("fails", "/full");
     expect(raw + JSON.stringify(await read("/records"))).not.toContain("secret of the author");
   });
@@ -102,7 +102,7 @@ describe("the record of a call", () => {
 describe("the record of a refusal", () => {
   const refusal = { kind: "refusal", outcome: "refused", at: AT };
 
-  test("names the caller if rates() refused the request of a caller that it knew", async () => {
+  test("names the caller if rates() refused the request of an identified caller", async () => {
     expect((await call("echo", "/limited")).status).toBe(429);
     expect(await read("/records")).toMatchObject([{ ...refusal, ...who, status: 429, reason: "too-many" }]);
   });
@@ -113,14 +113,14 @@ describe("the record of a refusal", () => {
     expect(await read("/records")).toMatchObject([{ ...refusal, ...who, status: 403 }]);
   });
 
-  test("names no caller if the token is not accepted", async () => {
+  test("does not name a caller if the token is not accepted", async () => {
     expect((await call("echo", "/scoped", { authorization: "Bearer other" })).status).toBe(401);
     const [record] = await read("/records");
     expect(record).toMatchObject({ ...refusal, status: 401 });
     expect(record).not.toHaveProperty("subject");
   });
 
-  test("says status, reason, address and size, and no token", async () => {
+  test("contains status, reason, address and size, and no token", async () => {
     await call("echo", "/mcp", { authorization: "Bearer very-secret", "cf-connecting-ip": "192.0.2.1" });
     const records = await read("/records");
     expect(records).toMatchObject([{ ...refusal, status: 401, reason: "unauthorized", ip: "192.0.2.1" }]);
@@ -145,10 +145,10 @@ describe("the record of a refusal", () => {
   });
 });
 
-describe("what a client writes", () => {
+describe("input of a client in a record", () => {
   const hostile = `\u009b2J\u001b]0;\u0007\u2028\u202e\n{"audit":{"subject":"root"}}`;
 
-  test("is on one line of the log, without characters that a terminal obeys", async () => {
+  test("is on one line of the log, without control characters for a terminal", async () => {
     const meta = { [CLIENT_INFO_KEY]: { name: hostile, version: hostile } };
     await read("/lines");
     const client = new ModernClient(worker.url("/logged"));
@@ -185,13 +185,13 @@ test("records can go to Analytics Engine", async () => {
   ]);
 });
 
-describe("unusual use", () => {
+describe("unusual use by a caller", () => {
   const reports = () => read("/reports");
   const times = async (count: number, name: string, headers: Record<string, string>) => {
     for (let time = 0; time < count; time += 1) await call(name, "/watched", headers);
   };
 
-  test("is reported once for each caller, and again when the time is over", async () => {
+  test("is reported once for each caller, and again in the next period", async () => {
     const [ann, bob] = [{ "x-user": "ann" }, { "x-user": "bob" }];
     await times(5, "echo", ann);
     await times(2, "wrong", ann);
@@ -205,7 +205,7 @@ describe("unusual use", () => {
     expect(await reports()).toEqual([{ who: "ann", last: "error", count: 3, withinMs: 60_000 }]);
   });
 
-  test("of a caller without a principal is counted by its network", async () => {
+  test("is counted by the caller's network if there is no principal", async () => {
     await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:7::1" });
     await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:8::1" });
     expect(await reports()).toEqual([]);
@@ -213,7 +213,7 @@ describe("unusual use", () => {
     expect(await reports()).toMatchObject([{ who: "2001:db8:7:7::2", last: "unauthorized", count: 3 }]);
   });
 
-  test("that cannot be reported changes nothing for the client", async () => {
+  test("does not affect the client if it cannot be reported", async () => {
     const unlucky = { "x-user": "unlucky" };
     await times(2, "wrong", unlucky);
     expect((await call("wrong", "/watched", unlucky)).status).toBe(200);
@@ -221,7 +221,7 @@ describe("unusual use", () => {
   });
 });
 
-test("a record that is lost changes nothing for the client", async () => {
+test("a record that is lost does not affect the client", async () => {
   expect((await call("echo", "/broken")).text).toBe("secret a");
   expect((await call("echo", "/broken", {})).status).toBe(401);
 });
@@ -232,6 +232,6 @@ test.each([
   { unknown: 1 },
   { unusual: {} },
   { unusual: { report: () => undefined, max: 0 } },
-])("the options are checked: %j", (options) => {
+])("an invalid option is refused: %j", (options) => {
   expect(() => audit(options as never)).toThrow(/audit\(\)/);
 });

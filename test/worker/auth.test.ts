@@ -59,9 +59,9 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-describe("a hook that fails to decide", () => {
+describe("hooks with an invalid or special result", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
-    "%s is refused with 500 for every kind of request, runs no handler and creates no object",
+    "%s as a result of auth is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -79,7 +79,7 @@ describe("a hook that fails to decide", () => {
   );
 
   test.each([200, 403])(
-    "a Response with status %i is sent unchanged for every kind of request, and runs no handler",
+    "a Response with status %i from auth is sent unchanged for every kind of request, and runs no handler",
     async (status) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -92,7 +92,7 @@ describe("a hook that fails to decide", () => {
   );
 
   test.each(["null", "blank", "number", "true", "object", "list", "promise", "broken"])(
-    "sessions({ key }) that returns %s opens no session and is reported",
+    "%s as a result of sessions({ key }) opens no session and is reported",
     async (subject) => {
       const before = await worker.objects("KeyedObject");
       await expect(open("/keyed", principal({ issuer: "https://issuer.example", subject }))).rejects.toThrow(/500/);
@@ -101,7 +101,7 @@ describe("a hook that fails to decide", () => {
     },
   );
 
-  test("sessions({ key }) that returns a string shares the object; undefined does not", async () => {
+  test("a string as a result of sessions({ key }) shares the object, and undefined does not", async () => {
     const before = (await worker.objects("KeyedObject")).length;
     const counts: number[] = [];
     for (const [issuer, subject] of ["team", "team", "alone", "alone"].map((name, at) => [
@@ -132,11 +132,11 @@ const ALIKE: readonly (readonly [string, object, object])[] = [
   ["Unicode forms", { issuer: "a", subject: "\u00e9" }, { issuer: "a", subject: "e\u0301" }],
   ["case", { issuer: "a", subject: "Bob" }, { issuer: "a", subject: "bob" }],
   ["spaces", { issuer: "a", subject: "bob" }, { issuer: "a", subject: "bob " }],
-  ["nobody", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
+  ["a name for anonymous callers", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
 ];
 
 describe("similar principals", () => {
-  test.each(ALIKE)("%s: neither can use the session, the task or the outcome of the other", async (_, one, other) => {
+  test.each(ALIKE)("are different if they differ in %s, and share nothing", async (_, one, other) => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
     const client = new ModernClient(worker.url("/mcp"));
@@ -164,7 +164,7 @@ describe("similar principals", () => {
     }
   });
 
-  test("a session opened anonymously belongs to the first principal that uses it, and to no similar one", async () => {
+  test("a session opened anonymously belongs to the first principal that uses it, and not to a similar one", async () => {
     const opened = await LegacyClient.open(worker.url("/mcp"));
     const as = (who: Headers) => opened.request("ping", undefined, { headers: who });
     expect((await as(ALICE)).status).toBe(200);
@@ -182,12 +182,12 @@ describe("similar principals", () => {
   });
 });
 
-describe("hooks have the bindings, and their work may continue after the answer", () => {
+describe("work of hooks, with the bindings,", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
 
-  /** Called after the answer: releases the work of the hooks and waits for it. */
+  /** Called after the response: releases the work of the hooks and waits for it. */
   async function done(key: string, expected: readonly string[]): Promise<void> {
     const begun = expected.map(() => "begun");
     await until("the work has begun", async () => (await notesOf(key)).length >= begun.length);
@@ -199,19 +199,19 @@ describe("hooks have the bindings, and their work may continue after the answer"
 
   const onRequest = ["around request the binding", "end request the binding", "promise request the binding"];
 
-  test("of a modern call", async () => {
+  test("continues after the response to a modern call", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("of an app that is mounted in another", async () => {
+  test("continues after the response of an app that is mounted in another app", async () => {
     const key = newKey();
     expect((await readAnswer(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
-  test("of a legacy call without a session", async () => {
+  test("continues after the response to a legacy call without a session", async () => {
     const key = newKey();
     const message = request("tools/call", { name: "watched", arguments: { key } });
     const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
@@ -219,7 +219,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     await done(key, onRequest);
   });
 
-  test("of a call in a session, by the object", async () => {
+  test("continues after the response to a call in a session, in its object", async () => {
     const key = newKey();
     const client = await LegacyClient.open(worker.url("/mcp"));
     expect((await readAnswer(client.call("watched", { key }))).text).toBe("watched");
@@ -227,7 +227,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
 
-  test("of a list in a session, by the object", async () => {
+  test("continues after the response to a list in a session, in its object", async () => {
     await read("/release/lists");
     const before = await keepersOf("lists");
     const client = await LegacyClient.open(worker.url("/mcp"));
@@ -235,7 +235,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     expect(await keepersOf("lists")).toEqual([...before, "session"]);
   });
 
-  test("of a call over HTTP+SSE, by the object", async () => {
+  test("continues after the response to a call over HTTP+SSE, in its object", async () => {
     const key = newKey();
     const stop = new AbortController();
     const headers = { accept: "text/event-stream" };
@@ -250,7 +250,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     await done(key, onRequest);
   });
 
-  test("of a task: of the request that creates it, of its run, and of its end", async () => {
+  test("continues after the end of the request that creates a task, of its run, and of the task", async () => {
     const key = newKey();
     const client = new TaskClient(worker.url("/mcp"));
     await client.reaches(await client.start("watched_task", { key }), "completed");
@@ -262,7 +262,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     expect(await keepersOf(key)).toEqual(["task", "task"]);
   });
 
-  test("of auth, which gets the Worker's execution context including what a wrapper has added", async () => {
+  test("continues after auth, which gets the Worker's execution context including the additions of a wrapper", async () => {
     for (const path of ["/mcp", "/keyed"]) {
       const key = newKey();
       const headers = { "x-auth": `props ${key}` };
@@ -272,7 +272,7 @@ describe("hooks have the bindings, and their work may continue after the answer"
     }
   });
 
-  test("failures go to onError, wherever the hook runs", async () => {
+  test("is reported to onError if it fails, wherever the hook runs", async () => {
     const keys = [newKey("failing"), newKey("failing")];
     const session = await LegacyClient.open(worker.url("/mcp"));
     const clients = [new ModernClient(worker.url("/mcp")), session];

@@ -20,7 +20,7 @@ import { bearer, KNOWN, outcomeOf, principalOf, refresh, setUp, statusOf, url, w
 import { ModernClient, readAnswer } from "./client.ts";
 import { forge, KEYS, unseal } from "./forging.ts";
 
-expectLogs(/^mcp-edge: authorizationServer\(\): claims makes an access token of \d+ characters/);
+expectLogs(/^mcp-edge: authorizationServer\(\): claims returns so much that the access token has \d+ characters/);
 
 /** The author's service, which a handler waits for. */
 let onWait: () => Promise<void> = async () => undefined;
@@ -45,7 +45,7 @@ async function codeFor(user = "ada", asked = KNOWN) {
   return { form: { ...form, code_verifier }, returned };
 }
 
-describe("a sealed value is refused everywhere but where it belongs", () => {
+describe("a sealed value", () => {
   /** One value of each purpose. */
   async function values(): Promise<Map<string, string>> {
     const browser = new Browser();
@@ -64,7 +64,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
     ]);
   }
 
-  test("at the endpoint, the token endpoint, the authorization endpoint, and as a cookie", async () => {
+  test("is refused everywhere except where it belongs: as access token, code, refresh token, client id and cookie", async () => {
     const all = await values();
     expect([...all].filter(([, value]) => value.length < 60)).toEqual([]);
     for (const [kind, value] of all) {
@@ -86,7 +86,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
       const browser = new Browser();
       browser.cookies.set("mcp-edge-session", value);
       const { client } = await outcomeOf({ prompt: "none" }, { browser });
-      // The user's consent is remembered, so a session leads to a code.
+      // The user's consent is stored, so a session leads to a code.
       expect([kind, "as session", client]).toMatchObject([
         kind,
         "as session",
@@ -95,7 +95,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
     }
   });
 
-  test("and at another issuer, although the keys are the same", async () => {
+  test("is refused at another issuer, even with the same keys", async () => {
     const tokens = await signIn(worker.origin, KNOWN);
     const elsewhere = url("/token").replace("127.0.0.1", "localhost");
     const form = { grant_type: "refresh_token", refresh_token: tokens.refresh_token, client_id: "known" };
@@ -103,7 +103,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
     expect((await refresh(tokens.refresh_token)).status).toBe(200);
   });
 
-  test("keys alone are not enough: a code, a refresh token and an access token need what the user's object knows", async () => {
+  test("cannot be forged with the keys alone: codes, refresh tokens and access tokens also need what the user's object stores", async () => {
     const { form } = await codeFor();
     const code = await unseal("OAuth code", form.code, worker.origin);
     const forged = await forge("OAuth code", { ...code, secret: "forged" }, worker.origin);
@@ -126,7 +126,7 @@ describe("the authorization endpoint is not an open redirector (RFC 9700, 4.11.2
     ["a request with a mistake", { response_type: "token" }],
     ["a request that must not ask, while nobody is signed in", { prompt: "none" }],
     ["a request for scopes that the user may not grant", { scope: "admin" }],
-  ])("%s of a client that anyone can have shows the host, and leads nowhere by itself", async (_, asked) => {
+  ])("%s of a client that anyone can register shows the host and does not redirect", async (_, asked) => {
     const { status, client, page } = await outcomeOf({ client_id: await site(), redirect_uri: SITE, ...asked });
     expect([status, client]).toEqual([400, undefined]);
     expect(leadsTo(page)).toBe("");
@@ -134,7 +134,7 @@ describe("the authorization endpoint is not an open redirector (RFC 9700, 4.11.2
     expect(page).toContain(`href="${SITE}?error=`);
   });
 
-  test("a program on the user's machine, and a user who has decided, get the answer", async () => {
+  test("it redirects to a program on the user's machine, and after the user has decided", async () => {
     const local = {
       client_id: String((await register(worker.origin)).client_id),
       redirect_uri: "http://127.0.0.1:7/callback",
@@ -149,8 +149,8 @@ describe("the authorization endpoint is not an open redirector (RFC 9700, 4.11.2
   });
 });
 
-describe("a question is answered by the user and in the session to which it was put", () => {
-  test("not after another user has signed in with the same browser", async () => {
+describe("consent and sign-in in a browser", () => {
+  test("a consent form is refused after another user has signed in with the same browser", async () => {
     const browser = new Browser();
     const { page } = await outcomeOf({ prompt: "consent" }, { browser, user: "first" });
     const secret = browser.cookies.get("mcp-edge-browser") ?? "";
@@ -173,7 +173,7 @@ describe("a question is answered by the user and in the session to which it was 
     expect((await outcomeOf({ prompt: "none" }, { browser: next })).client).toHaveProperty("code");
   });
 
-  test("a sign-in is ended only with its own state", async () => {
+  test("a sign-in is completed only with its own state", async () => {
     const browser = new Browser();
     const begun = await browser.get(`${authorizeUrl(worker.origin, newVerifier(), KNOWN)}&identity_provider=people`);
     const callback = `${begun.headers.get("Location")}&user=ada`;
@@ -182,7 +182,7 @@ describe("a question is answered by the user and in the session to which it was 
     expect((await browser.get(callback)).status).toBe(303);
   });
 
-  test("the callback takes no other method than GET", async () => {
+  test("the callback accepts only GET", async () => {
     const browser = new Browser();
     const begun = await browser.get(`${authorizeUrl(worker.origin, newVerifier(), KNOWN)}&identity_provider=people`);
     const callback = `${begun.headers.get("Location")}&user=ada`;
@@ -191,7 +191,7 @@ describe("a question is answered by the user and in the session to which it was 
   });
 });
 
-test("a consent form that was sent once gives no access again, also after the user has ended it", async () => {
+test("a consent form that was sent once does not give access again, even after the user has ended the access", async () => {
   const browser = new Browser();
   const { page } = await outcomeOf({}, { browser, user: "once" });
   const form = { ...fieldsOf(page), decision: "allow" };
@@ -205,8 +205,8 @@ test("a consent form that was sent once gives no access again, also after the us
   expect(await send()).not.toContain("code=");
 });
 
-describe("what a client can do to others", () => {
-  test("a client that is made to ask a hundred times ends no access that is in use, neither its own nor another", async () => {
+describe("a client's effect on others", () => {
+  test("a client that is made to ask a hundred times ends no access that is in use, neither its own nor another's", async () => {
     const [browser, user] = [new Browser(), "busy"];
     const other = await signIn(
       worker.origin,
@@ -242,7 +242,7 @@ describe("what a client can do to others", () => {
   });
 });
 
-describe("revocation and what runs at the same time", () => {
+describe("revocation and concurrent requests", () => {
   test("a refresh during a revocation does not bring the access back", async () => {
     const { access_token, refresh_token } = await signIn(worker.origin, KNOWN, { user: "slow" });
     // The author's function `allow` asks the service, and meanwhile the access is revoked.
@@ -262,7 +262,7 @@ describe("revocation and what runs at the same time", () => {
     expect(text).toBe("revoked");
   });
 
-  test("a refresh token that has expired after it was replaced is refused, and the access goes on", async () => {
+  test("a refresh token that has expired after it was replaced is refused, and the access continues", async () => {
     const day = 24 * 60 * 60_000;
     const { refresh_token } = await signIn(worker.origin, KNOWN, { user: "keeper" });
     await worker.advance(29 * day);
@@ -273,16 +273,16 @@ describe("revocation and what runs at the same time", () => {
     expect((await refresh(String(last.body.refresh_token))).status).toBe(200);
   });
 
-  test("the same request with and without its resource is one refresh", async () => {
+  test("the same request with and without its resource causes one refresh", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const [one, other] = [await refresh(refresh_token), await refresh(refresh_token, { resource: url() })];
     expect([other.status, other.body]).toEqual([200, one.body]);
   });
 });
 
-describe("expired data leaves no rows, and no database", () => {
+describe("expired data", () => {
   const DAY_MS = 24 * 60 * 60_000;
-  /** The keys and the database of a user's object, after days in which nobody came back. */
+  /** The keys and the database of a user's object, after days without requests of the user. */
   async function left(user: string, begin: () => Promise<unknown>) {
     const { access_token } = await signIn(worker.origin, KNOWN, { user });
     const name = `user:${(await principalOf(access_token)).subject}`;
@@ -300,12 +300,12 @@ describe("expired data leaves no rows, and no database", () => {
       "of a user who has revoked everything",
       async (user) => revoke((await signIn(worker.origin, KNOWN, { user })).refresh_token),
     ],
-  ])("%s", async (what, begin) => {
+  ])("%s leaves no rows and no database", async (what, begin) => {
     const user = what.replaceAll(" ", "-");
     expect(await left(user, () => begin(user))).toEqual({ keys: [], tables: [], alarmAtMs: undefined });
   });
 
-  test("nor does what a user leaves who revokes everything and signs out, without waiting for an alarm", async () => {
+  test("is deleted at once if the user revokes everything and signs out, without an alarm", async () => {
     const browser = new Browser();
     const { access_token, refresh_token } = await signIn(worker.origin, KNOWN, { user: "leaver", browser });
     const name = `user:${(await principalOf(access_token)).subject}`;
@@ -316,25 +316,25 @@ describe("expired data leaves no rows, and no database", () => {
     expect(Object.keys((await worker.storage("MCP", name)).keys)).toEqual([]);
   });
 
-  test("and a user who returns is a new one", async () => {
+  test("is not restored for a user who returns: the user is treated as new", async () => {
     await left("phoenix", async () => undefined);
     const { access_token } = await signIn(worker.origin, KNOWN, { user: "phoenix" });
     expect(await statusOf(access_token)).toBe(200);
   });
 });
 
-test("a request whose parameters grow when they are written again is refused, since no browser would keep them", async () => {
+test("a request whose parameters become too long when they are encoded is refused, because browsers would not store them", async () => {
   const query = `&more=${"(".repeat(900)}`;
   const { status } = await new Browser().get(authorizeUrl(worker.origin, newVerifier(), KNOWN) + query);
   expect(status).toBe(400);
 });
 
-test("names that every object has are not scopes", async () => {
+test("the names of members that every object inherits are not scopes", async () => {
   expect((await signIn(worker.origin, { ...KNOWN, scope: "read constructor toString" })).scope).toBe("read");
   expect((await outcomeOf({ scope: "constructor" })).client).not.toHaveProperty("error");
 });
 
-test("the client of a registration is unknown where registration is off", async () => {
+test("a registered client is unknown where registration is disabled", async () => {
   const closed = await startWorker({
     entry: "test/worker/fixtures/authorization-server.ts",
     objects: { MCP: "McpObject" },
@@ -351,7 +351,7 @@ test("the client of a registration is unknown where registration is off", async 
   }
 });
 
-test("claims that make a token too long are told to the author, and no token is issued that nobody accepts", async () => {
+test("claims that make a token too long are reported to the author, and no token is issued", async () => {
   const verbose = await startWorker({
     entry: "test/worker/fixtures/authorization-server.ts",
     objects: { MCP: "McpObject" },
@@ -405,12 +405,12 @@ describe("behind a proxy that ends TLS and changes the host", () => {
   });
   afterAll(() => inner?.stop());
 
-  /** A browser in front of the proxy: it knows the public URLs only. */
+  /** A browser in front of the proxy: it uses only the public URLs. */
   async function send(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(inner.url(path), { redirect: "manual", ...init });
   }
 
-  test("cookies, forms and tokens are those of the issuer", async () => {
+  test("cookies, forms and tokens use the issuer's URL", async () => {
     const verifier = newVerifier();
     const to = new URL(authorizeUrl(ISSUER, verifier, KNOWN));
     const begun = await send(`${to.pathname}${to.search}&identity_provider=people`);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker?.stop());
 
-test("the sessions of a user are bounded, also if the authorization server stands before rates()", async () => {
+test("the sessions of a user are limited, even if the authorization server precedes rates()", async () => {
   const known = { client_id: "known", redirect_uri: "https://known.example/callback" };
   const { access_token: token } = await signIn(worker.origin, known);
   const first = await LegacyClient.open(worker.url("/mcp"), { token });

@@ -18,7 +18,7 @@ setUp();
 
 const REDIRECT = "https://known.example/callback";
 
-describe("a request that cannot be trusted gets a page and no redirect", () => {
+describe("a request that cannot be trusted", () => {
   test.each<[string, Partial<Asked>, string?]>([
     ["an unknown client", { client_id: "unknown" }],
     ["no client", { client_id: undefined as never }],
@@ -30,22 +30,22 @@ describe("a request that cannot be trusted gets a page and no redirect", () => {
     ["another scheme", { redirect_uri: "http://known.example/callback" }],
     ["another port", { redirect_uri: "https://known.example:8443/callback" }],
     ["a longer path", { redirect_uri: `${REDIRECT}/more` }],
-    ["a path that leads back", { redirect_uri: "https://known.example/other/../callback" }],
+    ["a path with .. segments", { redirect_uri: "https://known.example/other/../callback" }],
     ["an encoded path", { redirect_uri: "https://known.example/%63allback" }],
     ["another case", { redirect_uri: "https://KNOWN.example/callback" }],
     ["a query", { redirect_uri: `${REDIRECT}?next=evil` }],
     ["a fragment", { redirect_uri: `${REDIRECT}#` }],
     ["a user name", { redirect_uri: "https://known.example@evil.example/callback" }],
     ["a script", { redirect_uri: "javascript:alert(1)" }],
-    ["a request of more than 2,400 characters", { state: "s".repeat(2_400) }],
-  ])("%s", async (_, asked, query = "") => {
+    ["more than 2,400 characters", { state: "s".repeat(2_400) }],
+  ])("gets a page and no redirect if it has %s", async (_, asked, query = "") => {
     const { status, client, page } = await outcomeOf(asked, { query });
     expect([status, client]).toEqual([400, undefined]);
     expect(page).not.toContain("evil");
   });
 });
 
-describe("a request with a mistake is refused at the redirect URI, with state and iss", () => {
+describe("a request with a mistake", () => {
   test.each<[string, Partial<Asked>, string, string?]>([
     ["the implicit flow", { response_type: "token" }, "unsupported_response_type"],
     ["no response type", { response_type: undefined }, "unsupported_response_type"],
@@ -62,27 +62,27 @@ describe("a request with a mistake is refused at the redirect URI, with state an
     ["scopes with wrong characters", { scope: 'read "write"' }, "invalid_scope"],
     ["a thumbprint of the wrong form", { dpop_jkt: "key" }, "invalid_request"],
     ["a parameter that occurs twice", {}, "invalid_request", "&scope=read&scope=write"],
-    ["no question, while nobody is signed in", { prompt: "none" }, "login_required"],
+    ["prompt=none, while no user is signed in", { prompt: "none" }, "login_required"],
     ["only scopes that the user may not grant", { scope: "admin" }, "invalid_scope"],
-  ])("%s", async (_, asked, error, query = "") => {
+  ])("is refused at the redirect URI, with state and iss: %s", async (_, asked, error, query = "") => {
     const { client } = await outcomeOf(asked, { query });
     expect(client).toEqual({ error, error_description: expect.any(String), state: "state", iss: worker.origin });
   });
 });
 
-describe("redirect URIs of programs on the user's machine", () => {
+describe("the redirect URI of a program on the user's machine", () => {
   test.each<[string, string, number]>([
     ["with any port", "http://127.0.0.1:51234/callback", 200],
     ["without a port", "http://127.0.0.1/callback", 200],
-    ["by another name", "http://localhost:51234/callback", 400],
-    ["by another address", "http://127.0.0.2:51234/callback", 400],
+    ["with another name", "http://localhost:51234/callback", 400],
+    ["with another address", "http://127.0.0.2:51234/callback", 400],
     ["with another path", "http://127.0.0.1:51234/other", 400],
     ["with a query", "http://127.0.0.1:51234/callback?x=1", 400],
     ["with https", "https://127.0.0.1:51234/callback", 400],
     ["that is the user name of another host", "http://127.0.0.1:80@evil.example/callback", 400],
-    ["that another name begins with", "http://127.0.0.1.evil.example/callback", 400],
-    ["with a port that is none", "http://127.0.0.1:99999/callback", 400],
-  ])("%s", async (_, redirect_uri, expected) => {
+    ["that is the beginning of another host", "http://127.0.0.1.evil.example/callback", 400],
+    ["with an invalid port", "http://127.0.0.1:99999/callback", 400],
+  ])("%s (%s) causes %i", async (_, redirect_uri, expected) => {
     const { client_id } = await register(worker.origin);
     const { status } = await outcomeOf({ client_id: String(client_id), redirect_uri });
     expect(status).toBe(expected);
@@ -105,14 +105,14 @@ describe("consent", () => {
     });
   });
 
-  test("is asked for again if the client wants more", async () => {
+  test("is asked for again if the client requests more scopes", async () => {
     const browser = new Browser();
     await signIn(worker.origin, { ...KNOWN, scope: "read" }, { browser, user: "hedy" });
     const more = await outcomeOf({ scope: "read write" }, { browser });
     expect([more.status, more.client]).toEqual([200, undefined]);
   });
 
-  test("that is denied is told to the client, and no grant exists", async () => {
+  test("is reported to the client if it is denied, and no grant is stored", async () => {
     const browser = new Browser();
     const { page } = await outcomeOf({}, { browser, user: "denier" });
     const answered = await browser.post(url("/authorize"), { ...fieldsOf(page), decision: "deny" });
@@ -126,19 +126,19 @@ describe("consent", () => {
     expect((await outcomeOf({}, { browser })).client).toBeUndefined();
   });
 
-  test("lets the user grant only what the user may grant", async () => {
+  test("can grant only scopes that the user may grant", async () => {
     const scope = async (user: string) =>
       (await signIn(worker.origin, { ...KNOWN, scope: "read admin" }, { user })).scope;
     expect([await scope("boss"), await scope("clerk")]).toEqual(["read admin", "read"]);
   });
 
-  test("gives a client that asks for no scope the required ones, and ignores unknown ones", async () => {
+  test("grants the required scopes to a client that requests none, and ignores unknown ones", async () => {
     expect((await signIn(worker.origin, KNOWN)).scope).toBe("read");
     expect((await signIn(worker.origin, { ...KNOWN, scope: "offline_access write" })).scope).toBe("write");
   });
 });
 
-describe("forged answers", () => {
+describe("forged forms and responses", () => {
   const ask = async (user: string) => {
     const browser = new Browser();
     const { page } = await outcomeOf({}, { browser, user });
@@ -180,7 +180,7 @@ describe("forged answers", () => {
     expect((await second.browser.post(url("/authorize"), second.fields)).status).toBe(400);
   });
 
-  test("a browser cannot be signed in with the answer that another browser got (login CSRF)", async () => {
+  test("a browser cannot be signed in with the response that another browser got (login CSRF)", async () => {
     const mallory = new Browser();
     const to = authorizeUrl(worker.origin, newVerifier(), KNOWN);
     const begun = await mallory.get(`${to}&identity_provider=people`);
@@ -191,7 +191,7 @@ describe("forged answers", () => {
     expect((await mallory.get(callback)).status).toBe(303);
   });
 
-  test("the answer of one identity provider is not taken for that of another (mix-up)", async () => {
+  test("the response of one identity provider is not accepted as another provider's (mix-up)", async () => {
     const browser = new Browser();
     const to = authorizeUrl(worker.origin, newVerifier(), KNOWN);
     const begun = await browser.get(`${to}&identity_provider=people`);
@@ -225,7 +225,7 @@ describe("forged answers", () => {
 });
 
 describe("the page of allowed clients", () => {
-  test("lists what has access, and revokes it at once", async () => {
+  test("lists the clients that have access, and revokes access at once", async () => {
     const browser = new Browser();
     const tokens = await signIn(worker.origin, KNOWN, { browser, user: "lister" });
     const other = await signIn(worker.origin, KNOWN, { user: "other" });
@@ -240,7 +240,7 @@ describe("the page of allowed clients", () => {
     expect((await visit(browser, url("/authorize/allowed"), "lister")).page).not.toContain("Known");
   });
 
-  test("signs the user out of every browser, and clients keep their access", async () => {
+  test("signs the user out of all browsers, and clients keep their access", async () => {
     const [one, two] = [new Browser(), new Browser()];
     const tokens = await signIn(worker.origin, KNOWN, { browser: one, user: "roamer" });
     await allow(two, authorizeUrl(worker.origin, newVerifier(), KNOWN), "roamer");

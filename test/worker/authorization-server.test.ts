@@ -42,7 +42,7 @@ function refresh(token: string, more: Record<string, string> = {}, headers: Reco
   );
 }
 
-test("the metadata names the endpoints, S256 only, and the iss of answers", async () => {
+test("the metadata names the endpoints, only S256, and the support of iss", async () => {
   expect(await (await fetch(url("/.well-known/oauth-authorization-server"))).json()).toEqual({
     issuer: worker.origin,
     authorization_endpoint: url("/authorize"),
@@ -69,7 +69,7 @@ test("the metadata of the resource names the authorization server", async () => 
   }
 });
 
-test("a user signs in, allows a client, and is who calls, in both eras", async () => {
+test("a user signs in and allows a client, whose calls then act for the user in both eras", async () => {
   const tokens = await signIn(worker.origin, { ...KNOWN, scope: "read write", resource: url() });
   expect(tokens).toEqual({
     access_token: expect.any(String),
@@ -110,7 +110,7 @@ describe("ten refreshes of one token at the same time", () => {
     return answers.map(({ body }) => body as unknown as Tokens);
   }
 
-  test("make one rotation, over two isolates, and leave ten live clients, also after an eviction", async () => {
+  test("make one rotation, over two isolates, and leave ten working clients, even after an eviction", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const first = await refreshTen(refresh_token);
     expect(new Set(first.map((tokens) => JSON.stringify(tokens))).size).toBe(1);
@@ -127,7 +127,7 @@ describe("ten refreshes of one token at the same time", () => {
   });
 });
 
-test("a client without a redirect URI of its own gets no redirect", async () => {
+test("a client without its own redirect URI gets no redirect", async () => {
   const shown = await visit(
     new Browser(),
     authorizeUrl(worker.origin, newVerifier(), { ...KNOWN, redirect_uri: "https://evil.example/" }),

@@ -11,7 +11,7 @@ export let worker: TestWorker;
  * Starts the Worker.
  *
  * @param upstream Returns the URL of the identity provider with tokens.
- * @param bindings Further bindings, such as sealing keys that the test knows.
+ * @param bindings Additional bindings, such as sealing keys that the test uses.
  */
 export function setUp(
   upstream: () => string = () => "http://127.0.0.1:1",
@@ -33,7 +33,7 @@ export function setUp(
 export const url = (path = "/mcp"): string => worker.url(path);
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** A client that the author knows. */
+/** A client that the author has named. */
 export const KNOWN: Asked = { client_id: "known", redirect_uri: "https://known.example/callback" };
 
 /** Calls a tool, and returns the status. */

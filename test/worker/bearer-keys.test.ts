@@ -1,4 +1,4 @@
-/** Where `bearer()` gets its keys and answers from: discovery, rotation, introspection and the author's function. */
+/** Where `bearer()` gets its keys and results from: discovery, rotation, introspection and the author's function. */
 import { describe, expect, test } from "vitest";
 import { newKey, signJwt } from "../harness/issuer.ts";
 import { expectLogs } from "../harness/logs.ts";
@@ -28,7 +28,7 @@ expectLogs(
 
 setUp();
 
-/** Makes the keys that the Worker knows so old that it uses them in no case. */
+/** Makes the Worker's cached keys so old that it no longer uses them. */
 const forget = () => advance(3_601);
 
 describe("the keys of the issuer", () => {
@@ -52,7 +52,7 @@ describe("the keys of the issuer", () => {
     expect([new Set(statuses), issuer.keyRequests - before]).toEqual([new Set([200]), 1]);
   });
 
-  test("are requested again for a new key at once, also by concurrent calls", async () => {
+  test("are requested again for a new key at once, including by concurrent calls", async () => {
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
     const next = await newKey("ES256", `next ${crypto.randomUUID()}`);
     issuer.published = [next.jwk, key.jwk];
@@ -63,7 +63,7 @@ describe("the keys of the issuer", () => {
     expect([new Set(statuses), issuer.keyRequests - before]).toEqual([new Set([200]), 1]);
   });
 
-  test("are requested at most once in 30 s for unknown keys, however many tokens name one", async () => {
+  test("are requested at most once in 30 s for unknown keys, however many tokens name them", async () => {
     await forget();
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
     const before = issuer.keyRequests;
@@ -77,7 +77,7 @@ describe("the keys of the issuer", () => {
     expect(issuer.keyRequests - before).toBe(2);
   });
 
-  test("are not requested for a token that is of no use here", async () => {
+  test("are not requested for a token that would be refused anyway", async () => {
     await forget();
     const before = issuer.requests.length;
     for (const claims of [{ exp: 1 }, { aud: "https://other.example.com" }, { iss: "https://other.example.com" }])
@@ -86,7 +86,7 @@ describe("the keys of the issuer", () => {
     expect(issuer.requests.length).toBe(before);
   });
 
-  test("are refused after ten minutes at the latest when the issuer has removed them", async () => {
+  test("are refused at most ten minutes after the issuer has removed them", async () => {
     await forget();
     const revoked = await newKey("ES256", "revoked");
     issuer.published = [revoked.jwk, key.jwk];
@@ -112,7 +112,7 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys", {}, unfit), "/keys")).toBe(401);
   });
 
-  test("may name their use and their algorithm", async () => {
+  test("can name their use and their algorithm", async () => {
     await forget();
     const fit = await newKey("ES256", "fit", { use: "sig", alg: "ES256", key_ops: ["verify"] });
     issuer.published = [fit.jwk];
@@ -126,14 +126,14 @@ describe("the keys of the issuer", () => {
     ["null as every member that RSA does not have", "RS256", { crv: null, x: null, y: null }],
     ["null as every member that an elliptic curve does not have", "ES256", { n: null, e: null }],
     ["null as every member that Ed25519 does not have", "Ed25519", { y: null, n: null, e: null }],
-  ])("may have %s", async (_, algorithm, members) => {
+  ])("can have %s", async (_, algorithm, members) => {
     await forget();
     const fit = await newKey(algorithm, "fit");
     issuer.published = [{ ...fit.jwk, ...members }];
     expect(await statusOf(await tokenFor("/keys", {}, fit), "/keys")).toBe(200);
   });
 
-  test("are not used if their operations are not a list, which is no fault of the issuer's other keys", async () => {
+  test("are not used if their operations are not a list, which does not affect the issuer's other keys", async () => {
     await forget();
     issuer.published = [{ ...key.jwk, key_ops: 7 }];
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(401);
@@ -143,7 +143,7 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
   });
 
-  test.each([undefined, null])("without an id (%s) serve a token that names one, if no other key fits", async (kid) => {
+  test.each([undefined, null])("can verify a token that names a key if they have no id (%s)", async (kid) => {
     const named = { kid: "named" };
     const curve = await newKey("ES384", "curve");
     const other = await newKey("ES256", "other");
@@ -164,7 +164,7 @@ describe("the keys of the issuer", () => {
     }
   });
 
-  test("with an id do not serve a token that names another one, even if no other key fits", async () => {
+  test("do not verify a token that names another id, even if no other key fits", async () => {
     await forget();
     expect(await statusOf(await tokenFor("/keys", {}, key, { kid: "another" }), "/keys")).toBe(401);
   });
@@ -176,7 +176,7 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys", {}, short), "/keys")).toBe(401);
   });
 
-  test("are all tried, up to four, for a token that names none", async () => {
+  test("are all tried, up to four, for a token that names no key", async () => {
     await forget();
     const others = await Promise.all([1, 2, 3, 4].map((at) => newKey("ES256", `other ${at}`)));
     issuer.published = [...others.slice(0, 3).map(({ jwk }) => jwk), key.jwk];
@@ -186,14 +186,14 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys", {}, key, { kid: undefined }), "/keys")).toBe(401);
   });
 
-  test("are found behind keys of another kind", async () => {
+  test("are found after keys of another kind", async () => {
     await forget();
     const others = await Promise.all([1, 2, 3, 4].map((at) => newKey(at % 2 ? "Ed25519" : "ES384", `other ${at}`)));
     issuer.published = [...others.map(({ jwk }) => jwk), key.jwk];
     expect(await statusOf(await tokenFor("/keys", {}, key, { kid: undefined }), "/keys")).toBe(200);
   });
 
-  test("may be given by their URL", async () => {
+  test("can be given by their URL", async () => {
     const before = issuer.requests.length;
     expect(await statusOf(await tokenFor("/url", { iss: "https://other.example.com" }), "/url")).toBe(200);
     expect(issuer.requests.slice(before)).toEqual(["/jwks"]);
@@ -232,7 +232,7 @@ describe("an issuer that is not available", () => {
     ["whose keys are not a set", KEYS, { status: 200, text: '{"keys":"none"}' }],
     ["whose keys redirect", KEYS, { status: 307, headers: { Location: "/elsewhere" } }],
     ["whose keys are very many", KEYS, { status: 200, text: `{"keys":[${'"none",'.repeat(60_000)}""]}` }],
-  ])("%s: 503 with Retry-After, logged without the token, and served later", async (_, path, fault) => {
+  ])("%s causes 503 with Retry-After, is logged without the token, and is used later", async (_, path, fault) => {
     await forget();
     issuer.faults.set(path, fault);
     if (path === METADATA) issuer.faults.set("/.well-known/openid-configuration", fault);
@@ -252,7 +252,7 @@ describe("an issuer that is not available", () => {
     ["another issuer", { issuer: "https://other.example.com" }],
     ["keys without TLS", { jwks_uri: "http://login.example.com/jwks" }],
     ["no keys", { jwks_uri: undefined }],
-  ])("because its metadata names %s gets 503, and its keys are not requested", async (_, metadata) => {
+  ])("causes 503, without a request for its keys, if its metadata names %s", async (_, metadata) => {
     await forget();
     issuer.metadata = metadata;
     const before = issuer.keyRequests;
@@ -261,10 +261,10 @@ describe("an issuer that is not available", () => {
     issuer.metadata = {};
   });
 
-  describe("when keys of it are known", () => {
+  describe("whose keys are cached", () => {
     const NOTICE = "the keys of the issuer could not be requested";
 
-    test("does not stop callers for 50 minutes after the keys should have been requested again, and then does", async () => {
+    test("does not affect callers for 50 minutes after the keys should have been requested again, and then causes 503", async () => {
       await forget();
       const token = await tokenFor("/keys", { exp: 9e9 });
       expect(await statusOf(token, "/keys")).toBe(200);
@@ -280,7 +280,7 @@ describe("an issuer that is not available", () => {
       expect(await statusOf(token, "/keys")).toBe(503);
     });
 
-    test("stops a token with a key that is not among them with 503, since that key may be a new one", async () => {
+    test("causes 503 for a token with a key that is not among them, because the key may be a new one", async () => {
       await forget();
       expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
       issuer.faults.set(KEYS, { status: 503 });
@@ -290,7 +290,7 @@ describe("an issuer that is not available", () => {
       expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
     });
 
-    test("replaces them as soon as it answers again, so that a removed key is refused", async () => {
+    test("replaces them as soon as it is available again, so that a removed key is refused", async () => {
       await forget();
       const token = await tokenFor("/keys", { exp: 9e9 });
       expect(await statusOf(token, "/keys")).toBe(200);
@@ -305,7 +305,7 @@ describe("an issuer that is not available", () => {
     });
   });
 
-  test("is asked at most once in two seconds", async () => {
+  test("is requested at most once in two seconds", async () => {
     await forget();
     issuer.faults.set(KEYS, { status: 503 });
     const before = issuer.keyRequests;
@@ -328,7 +328,7 @@ describe("an issuer that is not available", () => {
     expect(await statusOf(await tokenFor("/keys", {}, next), "/keys")).toBe(200);
   });
 
-  test("that cannot be reached gets 503", async () => {
+  test("causes 503 if it cannot be reached", async () => {
     expect(await statusOf(await tokenFor("/away", { iss: "http://127.0.0.1:9/" }), "/away")).toBe(503);
   });
 });
@@ -350,7 +350,7 @@ describe("an opaque token", () => {
     });
   });
 
-  test("is asked about once a minute at most; then a revoked token is refused", async () => {
+  test("is introspected at most once a minute; then a revoked token is refused", async () => {
     issuer.tokens.set("kept", active("/opaque"));
     const before = issuer.asked.length;
     for (let call = 0; call < 3; call += 1) expect(await statusOf("kept", "/opaque")).toBe(200);
@@ -362,7 +362,7 @@ describe("an opaque token", () => {
     expect(await statusOf("kept", "/opaque")).toBe(401);
   });
 
-  test("is refused when it expires, although its answer is kept", async () => {
+  test("is refused when it expires, although the result of its introspection is cached", async () => {
     issuer.tokens.set("short", active("/opaque", { exp: claimsFor().exp }));
     expect(await statusOf("short", "/opaque")).toBe(200);
     issuer.tokens.set("shorter", active("/opaque", { exp: Number(claimsFor().exp) - 300 - 20 }));
@@ -371,7 +371,7 @@ describe("an opaque token", () => {
     expect(await statusOf("shorter", "/opaque")).toBe(401);
   });
 
-  test("is asked about each time with cacheMs: 0", async () => {
+  test("is introspected each time with cacheMs: 0", async () => {
     issuer.tokens.set("fresh", active("/uncached"));
     expect(await statusOf("fresh", "/uncached")).toBe(200);
     issuer.tokens.delete("fresh");
@@ -380,19 +380,19 @@ describe("an opaque token", () => {
 
   test.each([
     ["inactive", { active: false }],
-    ["active as a text", { active: "true" }],
+    ["active as a string", { active: "true" }],
     ["for another resource", { aud: "https://other.example.com" }],
     ["without audience", { aud: undefined }],
     ["of another issuer", { iss: "https://other.example.com" }],
     ["expired", { exp: 1 }],
     ["bound to a key", { cnf: { jkt: "thumbprint" } }],
-    ["a user's with the name of a client", { sub: "client:app" }],
-  ])("that is %s is refused", async (what, more) => {
+    ["a user's token with the name of a client", { sub: "client:app" }],
+  ])("is refused if it is %s", async (what, more) => {
     issuer.tokens.set(`unfit-${what.length}`, active("/opaque", more));
     expect(await statusOf(`unfit-${what.length}`, "/opaque")).toBe(401);
   });
 
-  test("gets 503 while the issuer fails, and its answer is not kept", async () => {
+  test("gets 503 while the issuer fails, and this result is not cached", async () => {
     issuer.tokens.set("later", active("/opaque"));
     issuer.faults.set("/introspect", { status: 401 });
     expect(await statusOf("later", "/opaque")).toBe(503);
@@ -425,11 +425,11 @@ describe("an opaque token", () => {
     return statuses;
   }
 
-  test("is refused if the author's function refuses the request, although it has accepted another one", async () => {
+  test("is refused if the author's function refuses the request, although it has accepted another request", async () => {
     expect(await statusesOf("/function", ["no", "yes", "no"])).toEqual([401, 200, 401]);
   });
 
-  test("is verified by the author's function once for each resource and cacheMs, whatever else the requests have", async () => {
+  test("is verified by the author's function once for each resource and cacheMs, whatever else the requests contain", async () => {
     const before = (await read<string[]>("/verified")).length;
     expect(await statusesOf("/kept/a", ["no", "yes", "no"])).toEqual([401, 200, 200]);
     expect(await statusesOf("/kept/b", ["no"])).toEqual([401]);
@@ -441,7 +441,7 @@ describe("an opaque token", () => {
     expect(calls).toEqual(["/kept/a", "/kept/a", "/kept/b", "/kept/a"].map((path) => url(path)));
   });
 
-  test("is refused as the author's function says, with 503 or 500 for a mistake in it, and asked about when it expires", async () => {
+  test("is refused with the status that the author's function gives, with 503 or 500 if it fails, and is verified again when it expires", async () => {
     for (const [token, status] of [
       ["bad", 401],
       ["old", 401],
@@ -463,7 +463,7 @@ describe("an opaque token", () => {
     }
   });
 
-  test("does not displace the answers about others, however many are refused", async () => {
+  test("does not displace the cached results for other tokens, however many tokens are refused", async () => {
     issuer.tokens.set("stays", active("/opaque"));
     expect(await statusOf("stays", "/opaque")).toBe(200);
     const before = issuer.asked.length;

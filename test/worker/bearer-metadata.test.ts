@@ -24,7 +24,7 @@ setUp();
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-describe("the metadata of the resource", () => {
+describe("the protected resource metadata", () => {
   const expected = (path: string) => ({
     resource: url(path),
     authorization_servers: [issuer.url],
@@ -32,7 +32,7 @@ describe("the metadata of the resource", () => {
     resource_name: "Bearer",
   });
 
-  test.each([WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`])("is served at %s to every page", async (path) => {
+  test.each([WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`])("is public at %s", async (path) => {
     const response = await fetch(url(path), { headers: { origin: "https://any.example.com" } });
     expect([response.status, await response.json()]).toEqual([200, expected("/mcp")]);
     expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
@@ -47,7 +47,7 @@ describe("the metadata of the resource", () => {
     expect((await fetch(url(path), { method: "HEAD" })).status).toBe(200);
   });
 
-  test("is where the challenge says, and names the resource that tokens must be for", async () => {
+  test("is at the URL in the challenge, and names the resource that tokens must be for", async () => {
     for (const path of ["/mcp", "/scoped", "/named", "/audience", "/of/red/mcp", "/below/mcp"]) {
       const [, challenge] = await refusalOf(undefined, path);
       const [, at = ""] = /resource_metadata="([^"]+)"/.exec(challenge ?? "") ?? [];
@@ -66,7 +66,7 @@ describe("the metadata of the resource", () => {
     "/%2ewell-known/oauth-protected-resource",
     "/.well-known/oauth%2Dprotected-resource/mcp",
     "/mcp/.well%2dknown/oauth-protected-resource",
-  ])("is not served at %s, whose characters are escaped, and that is not a failure", async (path) => {
+  ])("is not served at %s, whose characters are escaped, and no error is logged", async (path) => {
     const response = await fetch(url(path));
     expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
   });
@@ -82,19 +82,19 @@ test.each([
   ["/pinned", () => url("/pinned")],
   ["/audience", () => "api://one or api://two"],
   ["/named", () => "https://mcp.example.com/real"],
-])("the log says once, on this machine, which issuer and audience tokens must have: %s", async (path, audience) => {
+])("the log says once, on this machine, which issuer and audience are required: %s", async (path, audience) => {
   for (let call = 0; call < 2; call += 1) await statusOf(undefined, path);
   const line = `mcp-edge: tokens must have the issuer ${issuer.url} and the audience ${audience()}`;
   expect((await read<string[]>("/log")).filter((each) => each === line)).toEqual([line]);
 });
 
-describe("the resource", () => {
-  test("is the one of the option, whatever the URL of the request", async () => {
+describe("the protected resource", () => {
+  test("is the URL of the option resource, whatever the URL of the request", async () => {
     expect(await statusOf(await tokenFor("/named", { aud: "https://mcp.example.com/real" }), "/named")).toBe(200);
     expect(await statusOf(await tokenFor("/named"), "/named")).toBe(401);
   });
 
-  test("of a whole host may be written with or without a slash", async () => {
+  test("can be a whole host with or without a slash", async () => {
     const call = async (headers: Record<string, string>) => {
       const response = await new ModernClient(url("/host")).call(
         "who",
@@ -114,7 +114,7 @@ describe("the resource", () => {
     }
   });
 
-  test("is not accepted as the audience if the option audience names others", async () => {
+  test("is not accepted as the audience if the option audience names other values", async () => {
     for (const aud of ["api://one", "api://two"])
       expect(await statusOf(await tokenFor("/audience", { aud }), "/audience")).toBe(200);
     expect(await statusOf(await tokenFor("/audience"), "/audience")).toBe(401);
@@ -126,7 +126,7 @@ describe("the resource", () => {
     ["/named", "https://mcp.example.com/real", 200],
     ["/audience", "api://one", 200],
   ])(
-    "is not what the client writes as Host over plain HTTP: %s with a token for %s is answered with %i",
+    "is not what the client writes as Host over plain HTTP: %s with a token for %s returns %i",
     async (path, aud, status) => {
       const token = path === "/function" ? "good" : await tokenFor(path, { aud });
       const before = await read("/runs");
@@ -140,7 +140,7 @@ describe("the resource", () => {
     },
   );
 
-  test("is that of the tenant in the path", async () => {
+  test("is the URL of the tenant in the path", async () => {
     expect(await statusOf(await tokenFor("/of/red/mcp"), "/of/red/mcp")).toBe(200);
     expect(await statusOf(await tokenFor("/of/red/mcp"), "/of/blue/mcp")).toBe(401);
   });
@@ -167,11 +167,11 @@ describe("the scopes that every request needs", () => {
     ["", 403],
     ["Write", 403],
     ["writer", 403],
-  ])("%j is answered with %i", async (scope, status) => {
+  ])("are checked: a token with %j gets %i", async (scope, status) => {
     expect(await statusOf(await tokenFor("/scoped", { scope }), "/scoped")).toBe(status);
   });
 
-  test("reach handlers with all that they include", async () => {
+  test("reach handlers with all scopes that they include", async () => {
     const { scopes } = await principalOf(await tokenFor("/scoped", { scope: "admin" }), "/scoped");
     expect(scopes).toEqual(["admin", "write", "manage", "read"]);
   });
@@ -180,7 +180,7 @@ describe("the scopes that every request needs", () => {
 describe("the options of bearer()", () => {
   const base = { issuer: "https://login.example.com" };
   test.each<[string, object, RegExp]>([
-    ["without issuer", {}, /issuer is undefined; write a URL/],
+    ["no issuer", {}, /issuer is undefined; write a URL/],
     ["an issuer without TLS", { issuer: "http://login.example.com" }, /issuer is "http.*https/],
     ["a relative issuer", { issuer: "/login" }, /issuer is/],
     ["a resource that is not a URL", { ...base, resource: "mcp" }, /resource is "mcp"/],

@@ -17,12 +17,12 @@ const tokenOf = (scope: string, client: string | undefined) =>
 describe.each([
   ["another client", "b"],
   ["the same client", "a"],
-  ["a client that its token does not name", undefined],
-])("the task of a call that needs a scope, for %s with a token that lacks it,", (_, client) => {
+  ["a client without an id", undefined],
+])("the task of a call that needs a scope, for %s whose token lacks it,", (_, client) => {
   const tasks = async (scope: string, id: string | undefined) =>
     new TaskClient(url("/files"), { token: await tokenOf(scope, id) });
 
-  test("does not exist: it is neither read, answered nor cancelled", async () => {
+  test("is unknown: it cannot be read, answered or cancelled", async () => {
     const owner = await tasks(WRITES, client && "a");
     const other = await tasks("mcp", client);
     const done = await owner.start("job");
@@ -42,14 +42,14 @@ describe.each([
     expect(await owner.get(open)).toMatchObject({ status: "cancelled" });
   });
 
-  test("is read with another token that has the scope", async () => {
+  test("can be read with another token that has the scope", async () => {
     const owner = await tasks(WRITES, client && "a");
     const done = await owner.start("job");
     expect(JSON.stringify(await (await tasks("mcp files", client)).reaches(done, "completed"))).toContain("secret");
   });
 });
 
-test("the task of a call in a session is not read by a token without the scope of its tool", async () => {
+test("the task of a call in a session cannot be read by a token without the scope of its tool", async () => {
   const tasks = await OwnTaskClient.open(url("/files"), { token: await tokenOf(WRITES, undefined) });
   const taskId = await tasks.start("job");
   const owner = tasks.session;
@@ -61,7 +61,7 @@ test("the task of a call in a session is not read by a token without the scope o
   expect((await readAnswer(owner.request("tasks/result", { taskId }))).raw).toContain("the secret of the job");
 });
 
-test("the place of a task that has ended is free for a token that may not read it, also behind rates()", async () => {
+test("the place of a finished task is free for a token that may not read it, even with rates()", async () => {
   const at = async (scope: string) =>
     new TaskClient(url("/few"), { token: await tokenFor("/few", { scope, client_id: "a" }) });
   const owner = await at(WRITES);
@@ -85,7 +85,7 @@ async function copying(token: string) {
 
 describe("the stream of a call that needs a scope", () => {
   test.each(["a", undefined])(
-    "is not resumed with a token that lacks it, before and after its end (client %s)",
+    "cannot be resumed with a token that lacks it, before and after its end (client %s)",
     async (client) => {
       const { owner, reading, finish } = await copying(await tokenOf(WRITES, client));
       const lastEventId = reading.ids[0];
@@ -104,7 +104,7 @@ describe("the stream of a call that needs a scope", () => {
     },
   );
 
-  test("goes on when a caller whose token lacks it cancels the call", async () => {
+  test("continues when a caller whose token lacks the scope cancels the call", async () => {
     const { owner, reading, finish } = await copying(await tokenOf(WRITES, "a"));
     const narrow = owner.as(await tokenOf("mcp", "a"));
     expect((await narrow.notify("notifications/cancelled", { requestId: "c" })).status).toBe(202);

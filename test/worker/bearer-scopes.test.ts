@@ -31,7 +31,7 @@ function pathOf(era: Era): string {
   return era === "without sessions" ? "/stateless" : "/files";
 }
 
-/** The status of an answer, and the scopes of its challenge. */
+/** The status of a response, and the scopes of its challenge. */
 async function resultOf(response: Promise<Response>): Promise<readonly [number, string | undefined]> {
   const { status, headers, body } = await response;
   await body?.cancel();
@@ -111,7 +111,7 @@ describe.each(ERAS)("an operation (%s)", (era) => {
 });
 
 test.each(["modern", "in a session"] as const)(
-  "a definition is shown only to callers with its scopes if the server has the function visible (%s)",
+  "a definition is listed only for callers with its scopes if the server has the function visible (%s)",
   async (era) => {
     const shown = async (scope: string) => {
       const client = await clientWith(era, scope, "/own");
@@ -132,8 +132,8 @@ test.each(["modern", "in a session"] as const)(
   },
 );
 
-describe("several operations", () => {
-  test("of a batch need the scopes of all of them", async () => {
+describe("scopes of several operations", () => {
+  test("are all needed for a batch", async () => {
     const token = await tokenFor("/files", { scope: "mcp" });
     const client = await LegacyClient.open(url("/files"), { version: "2025-03-26", token });
     const batch = ["list", "write", "audit"].map((name, id) => request("tools/call", { name, arguments: {} }, id));
@@ -141,7 +141,7 @@ describe("several operations", () => {
     expect(await resultOf(client.send(batch.slice(0, 1)))).toEqual([200, undefined]);
   });
 
-  test("of a subscription need the scopes of all of its resources", async () => {
+  test("are all needed for a subscription, one for each of its resources", async () => {
     const client = await clientWith("modern", "mcp");
     const listen = (...uris: string[]) =>
       client.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } });
@@ -159,7 +159,7 @@ describe("several operations", () => {
     ]);
   });
 
-  test("that one URI is, because it matches several templates, need the scopes of all of them", async () => {
+  test("are all needed for one URI that matches several templates", async () => {
     const client = await clientWith("modern", "mcp");
     expect(await resultOf(client.request("resources/read", { uri: "file:///a/key" }))).toEqual([
       403,
@@ -169,8 +169,8 @@ describe("several operations", () => {
   });
 });
 
-describe("a request", () => {
-  test("over HTTP+SSE is refused at the POST, which is answered with the challenge", async () => {
+describe("requests", () => {
+  test("a request over HTTP+SSE is refused at the POST, whose response has the challenge", async () => {
     const token = await tokenFor("/files", { scope: "mcp" });
     const stop = new AbortController();
     const headers = { accept: "text/event-stream", ...bearer(token) };
@@ -192,12 +192,12 @@ describe("a request", () => {
     stop.abort();
   });
 
-  test("that lacks a scope of every request is told those of its operation too", async () => {
+  test("a request that lacks a scope of every request gets a challenge that includes the scopes of its operation", async () => {
     const client = await clientWith("modern", "audit");
     expect(await resultOf(client.call("write"))).toEqual([403, "mcp files:write"]);
   });
 
-  test("with a body that cannot be read is refused as by an endpoint without scopes", async () => {
+  test("a request with a body that cannot be read is refused in the same way as by an endpoint without scopes", async () => {
     const token = await tokenFor("/files", { scope: "mcp" });
     const post = async (body: string) => {
       const headers = { "content-type": "application/json", accept: "application/json", ...bearer(token) };
@@ -212,7 +212,7 @@ describe("a request", () => {
   test.each([
     ["deeper", deep],
     ["larger", large],
-  ])("that is %s than the default limits is read if its endpoint allows it", async (_, args) => {
+  ])("a request that is %s than the default limits is read if its endpoint allows it", async (_, args) => {
     const send = async (scope: string) => {
       return (await readAnswer((await clientWith("without sessions", scope)).call("write", args))).status;
     };
@@ -220,7 +220,7 @@ describe("a request", () => {
     expect(await send("mcp files audit")).toBe(200);
   });
 
-  test("that exceeds the limits of its endpoint is refused, even if another endpoint with the same plugin allows it", async () => {
+  test("a request that exceeds the limits of its endpoint is refused, even if another endpoint with the same plugin allows it", async () => {
     for (const scope of ["mcp", "mcp files audit"]) {
       const answer = await readAnswer((await clientWith("modern", scope)).call("write", deep));
       expect([scope, answer.status]).toEqual([scope, 400]);
@@ -230,7 +230,7 @@ describe("a request", () => {
   test.each([
     ["5 MiB, which another endpoint with the same plugin would read", 5, "list"],
     ["9 MiB, which no endpoint reads", 9, "write"],
-  ])("whose length is not announced, with %s, is refused with 413 and reaches no handler", async (_, mib, name) => {
+  ])("a request of unannounced length with %s is refused with 413", async (_, mib, name) => {
     const token = await tokenFor("/files", { scope: "mcp" });
     const message = request("tools/call", { name, arguments: { pad: "x".repeat(mib * 1024 * 1024) } });
     const headers = { "content-type": "application/json", accept: "application/json", ...bearer(token) };
@@ -238,7 +238,7 @@ describe("a request", () => {
       const body = chunked(JSON.stringify(message));
       return readAnswer(fetch(url("/files"), { method: "POST", headers, body, duplex: "half" } as RequestInit));
     };
-    // The server answers before it has read everything, and closes. A client that still writes then may lose the answer.
+    // The server responds before it has read everything, and closes. A client that still writes may lose the response.
     const lost = (error: unknown) => {
       if (error instanceof TypeError) return send();
       throw error;

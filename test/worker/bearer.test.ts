@@ -87,7 +87,7 @@ describe("a valid token", () => {
     }
   });
 
-  test("may use each other asymmetric algorithm if the author names it", { timeout: 60_000 }, async () => {
+  test("can use any other asymmetric algorithm if the author names it", { timeout: 60_000 }, async () => {
     for (const algorithm of ["ES384", "ES512", "RS384", "RS512", "PS384", "PS512"]) {
       const other = await newKey(algorithm, `of ${algorithm}`);
       issuer.published = [other.jwk];
@@ -107,7 +107,7 @@ describe("a valid token", () => {
     ]);
   });
 
-  test("has a subject that begins with client: only if it has no user, so a user cannot be a client", async () => {
+  test("has a subject that begins with client: only if it has no user, so that a user cannot act as a client", async () => {
     for (const sub of ["client:alice", "client:"]) {
       expect(await refusalOf(await tokenFor("/mcp", { sub, client_id: "app" }))).toEqual([
         401,
@@ -117,7 +117,7 @@ describe("a valid token", () => {
     expect(await principalOf(await tokenFor("/mcp", { sub: "clients" }))).toMatchObject({ subject: "clients" });
   });
 
-  test("is not the token of a client because of its common_name, which users may choose", async () => {
+  test("does not act for a client because of its common_name, which users can choose", async () => {
     expect(await refusalOf(await tokenFor("/mcp", { sub: undefined, common_name: "app" }))).toEqual([
       401,
       invalid("The token names no subject."),
@@ -125,7 +125,7 @@ describe("a valid token", () => {
   });
 
   test.each([
-    ["a text", { scope: "read write" }, ["read", "write"]],
+    ["a string", { scope: "read write" }, ["read", "write"]],
     ["scp as a list", { scope: undefined, scp: ["read", "write"] }, ["read", "write"]],
     ["scp as a text", { scope: undefined, scp: "read write" }, ["read", "write"]],
     ["a list with other values", { scope: ["read", 7, "", null] }, ["read"]],
@@ -150,15 +150,15 @@ describe("a valid token", () => {
     }
   });
 
-  test.each([undefined, "JWT", "jwt", "at+JWT", "application/at+jwt"])("may have the type %s", async (typ) => {
+  test.each([undefined, "JWT", "jwt", "at+JWT", "application/at+jwt"])("can have the type %s", async (typ) => {
     expect(await statusOf(await tokenFor("/mcp", {}, key, { typ }))).toBe(200);
   });
 
-  test("may leave out the id of its key, and be for several audiences", async () => {
+  test("can omit the id of its key, and be for several audiences", async () => {
     expect(await statusOf(await tokenFor("/mcp", { aud: ["api://x", url()] }, key, { kid: undefined }))).toBe(200);
   });
 
-  test("may name its scheme in any letters, with spaces", async () => {
+  test("can have its scheme in any case, followed by several spaces", async () => {
     const token = await tokenFor();
     for (const authorization of [`bearer ${token}`, `BEARER   ${token}`]) {
       const response = await new ModernClient(url()).call("who", {}, { headers: { authorization } });
@@ -167,21 +167,25 @@ describe("a valid token", () => {
   });
 });
 
-describe("a token that is refused", () => {
+describe("refused tokens", () => {
   /** Each fault, with the token that has it and the reason that the client reads. */
   const FAULTS: readonly (readonly [string, () => Promise<string>, string])[] = [
     ["expired", () => tokenFor("/mcp", { exp: nowS() - 31 }), "The token has expired."],
     ["without expiry", () => tokenFor("/mcp", { exp: undefined }), "The token has expired."],
-    ["with an expiry that is a text", () => tokenFor("/mcp", { exp: String(nowS() + 300) }), "The token has expired."],
+    [
+      "with an expiry that is a string",
+      () => tokenFor("/mcp", { exp: String(nowS() + 300) }),
+      "The token has expired.",
+    ],
     ["not valid yet", () => tokenFor("/mcp", { nbf: nowS() + 60 }), "The token is not valid yet."],
-    ["with a start that is a text", () => tokenFor("/mcp", { nbf: "0" }), "The token is not valid yet."],
+    ["with a start that is a string", () => tokenFor("/mcp", { nbf: "0" }), "The token is not valid yet."],
     [
       "for another resource",
       () => tokenFor("/mcp", { aud: "https://other.example.com" }),
       "The token is for another resource.",
     ],
     ["for another path", () => tokenFor("/scoped"), "The token is for another resource."],
-    ["for a path below", () => tokenFor("/mcp/below"), "The token is for another resource."],
+    ["for a longer path", () => tokenFor("/mcp/below"), "The token is for another resource."],
     ["for the host alone", () => tokenFor("/mcp", { aud: worker.origin }), "The token is for another resource."],
     ["without audience", () => tokenFor("/mcp", { aud: undefined }), "The token is for another resource."],
     [
@@ -237,7 +241,7 @@ describe("a token that is refused", () => {
       "The signature is not valid.",
     ],
     [
-      "with scopes that cannot be a text, before its signature is verified",
+      "with scopes that cannot be converted to a string, before its signature is verified",
       async () => withClaims(await tokenFor(), claimsFor("/mcp", { scope: { toString: 1, valueOf: 1 } })),
       "The signature is not valid.",
     ],
@@ -246,7 +250,7 @@ describe("a token that is refused", () => {
     ["whose claims are a list", async () => `${(await tokenFor()).split(".")[0]}.W10.AA`, "The token is not a JWT."],
   ];
 
-  test.each(FAULTS)("%s: 401 with a complete challenge, and no handler runs", async (_, make, reason) => {
+  test.each(FAULTS)("a token %s causes 401 with a challenge, and no handler runs", async (_, make, reason) => {
     const token = await make();
     const before = await read("/runs");
     const response = await who(token);
@@ -258,7 +262,7 @@ describe("a token that is refused", () => {
     for (const part of token.split(".").filter((each) => each.length > 8)) expect(told).not.toContain(part);
   });
 
-  /** A token with the claims of another one. */
+  /** A token with the claims of another token. */
   function withClaims(token: string, claims: Members): string {
     const [head, , signature] = token.split(".");
     return [head, base64url(JSON.stringify(claims)), signature].join(".");
@@ -278,7 +282,7 @@ describe("a token that is refused", () => {
     return `${text}.${base64url(await crypto.subtle.sign("HMAC", secret, Buffer.from(text)))}`;
   }
 
-  test("is refused for every kind of request, and so is not a token", async () => {
+  test("a token is refused for every kind of request, and so is a value that is not a token", async () => {
     const session = await openSession(await tokenFor());
     const expired = await tokenFor("/mcp", { exp: nowS() - 31 });
     const before = [await read("/runs"), await worker.objects("McpObject")];
@@ -291,7 +295,7 @@ describe("a token that is refused", () => {
     expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
   });
 
-  test("of another subject does not reach a session", async () => {
+  test("a token of another subject does not reach a session", async () => {
     const session = await openSession(await tokenFor());
     const other = bearer(await tokenFor("/mcp", { sub: "mallory" }));
     const statuses: number[] = [];
@@ -304,7 +308,7 @@ describe("a token that is refused", () => {
     expect(statuses).toEqual([404, 404, 404, 404]);
   });
 
-  test("expires within a session, which the next token of the same subject may use", async () => {
+  test("a token that expires within a session is replaced by the next token of the same subject", async () => {
     const client = await LegacyClient.open(url(), { token: await tokenFor("/mcp", { exp: nowS() + 10 }) });
     expect((await readAnswer(client.call("who"))).status).toBe(200);
     await advance(41);
@@ -312,7 +316,7 @@ describe("a token that is refused", () => {
     expect((await readAnswer(client.as(await tokenFor()).call("who"))).status).toBe(200);
   });
 
-  test("is accepted within the clock skew, which can be 0", async () => {
+  test("a token within the clock skew, which can be 0, is accepted", async () => {
     expect(await statusOf(await tokenFor("/mcp", { exp: nowS() - 20, nbf: nowS() + 20 }))).toBe(200);
     expect(await statusOf(await tokenFor("/strict", { exp: nowS() - 1 }), "/strict")).toBe(401);
     expect(await statusOf(await tokenFor("/strict", { nbf: nowS() + 20 }), "/strict")).toBe(401);
@@ -320,8 +324,8 @@ describe("a token that is refused", () => {
   });
 });
 
-describe("the place of the token", () => {
-  test("is not the URL, even if the header has it too", async () => {
+describe("the header Authorization", () => {
+  test("is the only place for a token: a token in the URL is refused, even if the header has it too", async () => {
     const token = await tokenFor();
     for (const headers of [{}, bearer(token)]) {
       for (const name of ["access_token", "access%5Ftoken", "x=1&access_token"]) {
@@ -336,7 +340,7 @@ describe("the place of the token", () => {
     }
   });
 
-  test("is not the body", async () => {
+  test("is not replaced by a token in the body", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const body = `access_token=${await tokenFor()}`;
     expect((await fetch(url(), { method: "POST", headers, body })).status).toBe(401);
@@ -348,7 +352,7 @@ describe("the place of the token", () => {
     ["no token", () => "Bearer"],
     ["a token in quotes", (token: string) => `Bearer "${token}"`],
     ["a very long token", () => `Bearer ${"a".repeat(16 * 1024 + 1)}`],
-  ])("%s in the header is a malformed request", async (_, write) => {
+  ])("is malformed with %s", async (_, write) => {
     const authorization = write(await tokenFor());
     const response = await new ModernClient(url()).call("who", {}, { headers: { authorization } });
     await response.body?.cancel();
@@ -356,7 +360,7 @@ describe("the place of the token", () => {
     expect([response.status, challenge]).toEqual([400, expect.stringContaining('error="invalid_request"')]);
   });
 
-  test("no token, or one of another scheme, gets a challenge without an error code", async () => {
+  test("gets a challenge without an error code if it is missing or has another scheme", async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl("/mcp")}"`;
     expect(await refusalOf(undefined)).toEqual([401, challenge]);
     for (const authorization of ["Basic YTpi", `DPoP ${await tokenFor()}`, "Bearers x"]) {
@@ -366,7 +370,7 @@ describe("the place of the token", () => {
     }
   });
 
-  test("the challenge can be read by a page of an allowed origin", async () => {
+  test("gets a challenge that a page of an allowed origin can read if it is missing", async () => {
     const response = await new ModernClient(url()).call("who", {}, { headers: { origin: "https://app.example.com" } });
     await response.body?.cancel();
     expect(response.headers.get("Access-Control-Expose-Headers")).toContain("WWW-Authenticate");

@@ -13,7 +13,7 @@ ignoreLogs(/^mcp-edge: everyone may call\./);
 
 const FUNCTIONS = join(import.meta.dirname, "fixtures/browser-page.js");
 
-/** A server of an empty page, and of the functions that run in it. In the browser it has every host below `.example`. */
+/** A server of an empty page, and of the functions that run in it. In the browser it has every host under `.example`. */
 let pages: Server;
 let worker: TestWorker;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 const pageAt = (host: string) => `http://${host}:${(pages.address() as AddressInfo).port}`;
-/** The endpoints under a name of their own, so that they are another site than every page. */
+/** The endpoints under their own name, so that they are another site than every page. */
 const endpoints = () => `http://mcp.example:${new URL(worker.origin).port}`;
 const runs = async () => (await (await fetch(worker.url("/runs"))).json()) as number;
 
@@ -45,7 +45,7 @@ async function run(host: string, name: string): Promise<unknown> {
 }
 
 describe("a page of an allowed origin", { timeout: 90_000 }, () => {
-  test("calls a tool in the modern era, with all headers that this needs", async () => {
+  test("calls a tool in the modern era, with all headers that this requires", async () => {
     expect(await run("app.example", "callModern")).toEqual([
       [200, "application/json", expect.stringContaining("Sunny in Berlin")],
       [200, "text/event-stream", expect.stringMatching(/notifications\/progress[\s\S]*Sunny in Berlin/)],
@@ -57,12 +57,12 @@ describe("a page of an allowed origin", { timeout: 90_000 }, () => {
       idLength: expect.toSatisfy((length: number) => length > 20),
       text: expect.stringContaining("Sunny in Rome"),
       statuses: [200, 200, 200, 404],
-      // Chromium repeats a DELETE whose connection is closed before the answer. The second one finds no session.
+      // Chromium repeats a DELETE whose connection is closed before the response. The second one finds no session.
       ended: expect.toSatisfy((status: number) => [204, 404].includes(status)),
     });
   });
 
-  test("reads challenges, the metadata of the resource, and when to try again", async () => {
+  test("reads challenges, the metadata of the resource, and when to retry", async () => {
     expect(await run("app.example", "readRefusals")).toMatchObject({
       locked: [401, expect.stringContaining("resource_metadata=")],
       wrong: [401, expect.stringContaining('error="invalid_token"')],
@@ -73,11 +73,11 @@ describe("a page of an allowed origin", { timeout: 90_000 }, () => {
 });
 
 describe("a page of another origin", { timeout: 90_000 }, () => {
-  test("reaches no handler and reads no answer, in whatever way it sends", async () => {
+  test("reaches no handler and reads no response, in whatever way it sends a request", async () => {
     const before = await runs();
     expect(await run("evil.example", "attack")).toEqual({
       post: "failed",
-      // A page cannot read an opaque answer, not even its status.
+      // A page cannot read an opaque response, not even its status.
       postWithoutCors: "opaque 0",
       get: "failed",
       getWithoutCors: "opaque 0",
@@ -89,11 +89,11 @@ describe("a page of another origin", { timeout: 90_000 }, () => {
     expect(await runs()).toBe(before);
   });
 
-  test("shows the page of the endpoint in no frame, and neither does a page of the same origin", async () => {
+  test("cannot show the page of the endpoint in a frame, and neither can a page of the same origin", async () => {
     await using browser = await Chromium.start();
     await browser.open(`${endpoints()}/frame`);
     const isShown = "[...document.querySelectorAll('iframe')].map(({ contentDocument }) => contentDocument !== null)";
-    // The second frame is that of another page.
+    // The second frame belongs to another page.
     expect(await browser.run(isShown)).toEqual([false, true]);
   });
 });

@@ -25,12 +25,12 @@ interface Answer {
 /** A request whose body is sent in two parts. */
 class Slow {
   readonly answer: Promise<Answer>;
-  /** Undefined until there is an answer. */
+  /** Undefined until there is a response. */
   status: number | undefined;
   readonly #request: ClientRequest;
   readonly #rest: string;
 
-  /** Sends the headers and the beginning of a call with a text of this length. */
+  /** Sends the headers and the beginning of a call with a string of this length. */
   constructor(path: string, length: number, { isChunked = false, headers = { "x-user": "ann" } as Headers } = {}) {
     const call = message("tools/call", { name: "length", arguments: { text: "x".repeat(length) }, _meta: meta() });
     const body = JSON.stringify(call);
@@ -57,7 +57,7 @@ class Slow {
     this.#request.write(body.slice(0, half));
   }
 
-  /** Sends the rest of the body, and returns the answer. */
+  /** Sends the rest of the body, and returns the response. */
   finish(): Promise<Answer> {
     this.#request.end(this.#rest);
     return this.answer;
@@ -83,7 +83,7 @@ async function untilServed(path: string, length: number): Promise<void> {
 }
 
 describe("many slow bodies", () => {
-  test("are read until the bound is reached; further ones get 503 at once, and are served later", async () => {
+  test("are read until the limit is reached; additional ones get 503 at once, and are served later", async () => {
     const { held, refused } = await fill("/mcp", 8, 2, 400 * KIB);
     for (const each of refused) {
       const { status, headers, text } = await each.answer;
@@ -105,13 +105,13 @@ describe("many slow bodies", () => {
     await untilServed("/chunks", 900 * KIB);
   });
 
-  test("give their room back when their clients vanish", async () => {
+  test("release their share when their clients vanish", async () => {
     const { held } = await fill("/lost", 4, 2, 400 * KIB);
     for (const each of held) each.cut();
     await untilServed("/lost", 900 * KIB);
   });
 
-  test("of 4 MiB in all, from 64 clients at once, never take more than the bound", async () => {
+  test("never exceed the limit with 4 MiB in all, from 64 clients at once", async () => {
     const { held, refused } = await fill("/many", 64, 15, 64 * KIB);
     expect(refused).toHaveLength(49);
     const answers = await Promise.all(held.map((each) => each.finish()));
@@ -120,7 +120,7 @@ describe("many slow bodies", () => {
   });
 });
 
-test("a body that does not arrive in time gets 408, and gives its room back", async () => {
+test("a body that does not arrive in time gets 408, and releases its share", async () => {
   const late = await new Slow("/late", 900 * KIB).answer;
   expect(late.status).toBe(408);
   expect(JSON.parse(late.text)).toMatchObject({
@@ -129,13 +129,13 @@ test("a body that does not arrive in time gets 408, and gives its room back", as
   await untilServed("/late", 900 * KIB);
 });
 
-test("a body that is larger than the bound gets 413, since it would never have room", async () => {
+test("a body that is larger than the limit gets 413, because it could never be read", async () => {
   const { status, text } = await new Slow("/large", 1_025 * KIB).answer;
   expect(status).toBe(413);
   expect(text).toContain("larger than 1048576 bytes");
 });
 
-test("a request that is not authorized is refused before its body counts", async () => {
+test("a request that is not authorized is refused before its body is counted", async () => {
   const { held } = await fill("/mcp", 3, 2, 400 * KIB);
   expect((await new Slow("/mcp", 400 * KIB, { headers: {} }).answer).status).toBe(401);
   for (const each of held) expect((await each.finish()).status).toBe(200);
@@ -150,7 +150,7 @@ test("a page of an allowed origin can read the refusal", async () => {
   for (const each of held) await each.finish();
 });
 
-test("bodies that rates() reads first, and those of sessions, are counted once", async () => {
+test("bodies that rates() reads first, and bodies of sessions, are counted once", async () => {
   const { held } = await fill("/counted", 4, 2, 400 * KIB);
   for (const each of held) expect((await each.finish()).status).toBe(200);
   const headers = { ...CONTENT, "x-user": "ann" };

@@ -26,7 +26,7 @@ async function send(path: string, headers: Record<string, string> = {}, init: Re
   return { status: response.status, text: await response.text() };
 }
 
-test("the keys of an issuer arrive for the others if the request that asked for them is cancelled", async () => {
+test("the keys of an issuer arrive for other requests if the request that fetched them is cancelled", async () => {
   const key = await newKey("ES256", "key");
   const jwks_uri = "https://issuer.example/keys";
   const metadata = { issuer: "https://issuer.example", jwks_uri };
@@ -47,7 +47,7 @@ test("the keys of an issuer arrive for the others if the request that asked for 
 });
 
 test.each(["/memory", "/object"])(
-  "the lock of a token store becomes free if its request is cancelled: %s",
+  "the lock of a token store is released if its request is cancelled: %s",
   async (path) => {
     const work = `https://work.example${path}`;
     const { isAsked } = outside.hold(work, () => new Response("never"));

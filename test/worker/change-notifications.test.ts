@@ -84,7 +84,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     expect(await request("resources/subscribe", "test://refused")).toMatchObject({ error: { code: 4403 } });
   });
 
-  test("server.log() reaches it according to its own level", async () => {
+  test("carries messages of server.log() according to its own level", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
     await readAnswer(client.call("say", { name: "unasked" }));
@@ -119,7 +119,7 @@ describe("the GET stream of a session", () => {
     expect((await client.get()).status).toBe(404);
   });
 
-  test("continues after the process died, with subscriptions and level kept", async () => {
+  test("continues after the process died, with the same subscriptions and level", async () => {
     const own = await Workerd.start({
       entry: "test/worker/fixtures/changing.ts",
       objects: ["McpObject", "JsonObject"],
@@ -138,7 +138,7 @@ describe("the GET stream of a session", () => {
     await own.stop();
   });
 
-  test("roots that changed are requested on it, from the session that reported the change", async () => {
+  test("carries a request for roots that changed, from the session that reported the change", async () => {
     const capabilities = { roots: { listChanged: true } };
     const [client, other] = [
       await LegacyClient.open(tap.url, { capabilities }),
@@ -156,7 +156,7 @@ describe("the GET stream of a session", () => {
 });
 
 describe("subscriptions/listen", () => {
-  test("acknowledges what it grants, tags with the request's id, and carries nothing else", async () => {
+  test("acknowledges the granted subscriptions, tags messages with the request's id, and carries nothing else", async () => {
     const { reading } = await listen(
       { toolsListChanged: true, resourceSubscriptions: ["test://a", "test://refused"] },
       "seven",
@@ -178,7 +178,7 @@ describe("subscriptions/listen", () => {
     expect(updates.reading.messages).toHaveLength(2);
   });
 
-  test("the hooks run when it opens and when its client disconnects", async () => {
+  test("runs the hooks when it opens and when its client disconnects", async () => {
     const before = (await heard()).length;
     const { leave } = await listen({ resourceSubscriptions: ["test://b"] });
     expect((await heard()).slice(before)).toEqual(["+test://b"]);
@@ -186,7 +186,7 @@ describe("subscriptions/listen", () => {
     await expect.poll(async () => (await heard()).slice(before)).toEqual(["+test://b", "-test://b"]);
   });
 
-  test("a change in the object of a legacy session reaches it", async () => {
+  test("carries a change that was made in the object of a legacy session", async () => {
     const { reading } = await listen({ toolsListChanged: true });
     const client = await LegacyClient.open(tap.url);
     await readAnswer(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
@@ -197,7 +197,7 @@ describe("subscriptions/listen", () => {
 describe("JSON mode", () => {
   const url = () => jsonTap.url;
 
-  test("answers every POST with one JSON object, without progress, and modern clients can still be asked", async () => {
+  test("returns one JSON object for every POST, without progress, and modern clients can still be asked", async () => {
     for (const client of [await LegacyClient.open(url()), new ModernClient(url())]) {
       const answer = await readAnswer(client.call("progress", {}, { progressToken: 1 }));
       expect(answer).toMatchObject({ contentType: "application/json", text: "done" });
@@ -208,7 +208,7 @@ describe("JSON mode", () => {
     expect(asked.messages).toMatchObject([{ result: { resultType: "input_required", inputRequests: { go: {} } } }]);
   });
 
-  test("refuses a legacy question naming the mode, and still sends notifications on the GET stream", async () => {
+  test("refuses a question to a legacy client naming the mode, and still sends notifications on the GET stream", async () => {
     const client = await LegacyClient.open(url(), { capabilities: { elicitation: {} } });
     const reading = new Reading(await client.get());
     const asked = await readAnswer(client.call("ask"));

@@ -7,7 +7,7 @@ import { authorizeUrl, Browser, newVerifier, register, signIn, visit } from "./a
 import { setUp, worker } from "./authorizing.ts";
 import { type Held, Outside } from "./outside.ts";
 
-expectLogs(/^mcp-edge: the document of a client could not be requested: /);
+expectLogs(/^mcp-edge: the metadata document of a client could not be requested: /);
 
 const outside = new Outside();
 const { requests: requested } = outside;
@@ -33,7 +33,7 @@ async function ask(client_id: string, redirect_uri = REDIRECT) {
 }
 
 describe("a client with a metadata document", () => {
-  test("signs a user in, without having registered", async () => {
+  test("signs a user in without registration", async () => {
     const client_id = publish(GOOD);
     const tokens = await signIn(worker.origin, { client_id, redirect_uri: REDIRECT });
     expect(tokens.scope).toBe("read");
@@ -42,12 +42,12 @@ describe("a client with a metadata document", () => {
     expect(page).toContain("127.0.0.1:5555");
   });
 
-  test("that can authenticate with a key, or without, is served without", async () => {
+  test("is served without authentication, even if it can authenticate with a key", async () => {
     const methods = { token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_methods_supported: ["none"] };
     expect((await ask(publish({ ...GOOD, ...methods }))).status).toBe(200);
   });
 
-  test("is requested once for many requests", async () => {
+  test("has its document requested once for many requests", async () => {
     const client_id = publish(GOOD);
     await Promise.all(Array.from({ length: 5 }, () => ask(client_id)));
     await ask(client_id);
@@ -70,12 +70,12 @@ describe("a client with a metadata document", () => {
     ["more than 16 KiB", () => publish({ ...GOOD, filler: "x".repeat(17_000) })],
     ["an error", () => publish(GOOD, { status: 500 })],
     ["a redirect", () => publish(GOOD, { status: 302, headers: { Location: "https://client.example/other.json" } })],
-  ])("with %s is refused", async (_, make) => {
+  ])("is refused if its document has %s", async (_, make) => {
     const { status, url } = await ask(make());
     expect([status, url.startsWith(worker.origin)]).toEqual([400, true]);
   });
 
-  test("may have redirect URIs for other servers, which are of no use here", async () => {
+  test("can have redirect URIs for other servers, which are ignored here", async () => {
     const client_id = publish({ ...GOOD, redirect_uris: ["other://callback", REDIRECT] });
     expect((await ask(client_id)).status).toBe(200);
     expect((await ask(client_id, "other://callback")).status).toBe(400);
@@ -88,19 +88,19 @@ describe("a client with a metadata document", () => {
     ["a fragment", "https://client.example/1.json#a"],
     ["a user name", "https://user@client.example/1.json"],
     ["another notation", "https://CLIENT.example/1.json"],
-    ["a path that leads back", "https://client.example/a/../1.json"],
+    ["a path with .. segments", "https://client.example/a/../1.json"],
     ["a private address", "https://10.0.0.1/1.json"],
     ["the address of cloud metadata", "https://169.254.169.254/1.json"],
     ["a private name", "https://metadata.internal/1.json"],
     ["a port", "https://client.example:8443/1.json"],
     ["more than 500 characters", `https://client.example/${"x".repeat(500)}`],
-  ])("whose id has %s is refused, and not requested (SSRF)", async (_, id) => {
+  ])("is refused and not requested if its id has %s (SSRF)", async (_, id) => {
     const before = requested.length;
     expect((await ask(id)).status).toBe(400);
     expect(requested.slice(before).map((request) => request.url)).toEqual([]);
   });
 
-  test("is requested without cookies and credentials", async () => {
+  test("has its document requested without cookies and credentials", async () => {
     const client_id = publish(GOOD);
     await ask(client_id);
     const request = requested.find((each) => each.url === client_id);
@@ -108,7 +108,7 @@ describe("a client with a metadata document", () => {
   });
 });
 
-/** Publishes a document that is answered when the test says so. */
+/** Publishes a document that is served when the test releases it. */
 function publishHeld(host = "client.example"): Held & { readonly id: string } {
   number += 1;
   const id = `https://${host}/${number}.json`;
@@ -133,7 +133,7 @@ async function abandon(): Promise<Held & { readonly id: string }> {
   return held;
 }
 
-describe("a request that is cancelled while a document loads", () => {
+describe("a request that is cancelled while its document loads", () => {
   test("does not stop later requests of the same client", async () => {
     const { id, release } = await abandon();
     const later = askFrom("192.0.2.1", id, TWIN);
@@ -141,7 +141,7 @@ describe("a request that is cancelled while a document loads", () => {
     expect((await later).status).toBe(200);
   });
 
-  test("takes the place of no later one, however many there are", async () => {
+  test("does not block later requests, however many there are", async () => {
     for (let time = 0; time < 25; time += 1) {
       const { id, release } = await abandon();
       release();
@@ -150,8 +150,8 @@ describe("a request that is cancelled while a document loads", () => {
   });
 });
 
-describe("documents that are answered slowly", () => {
-  test("are requested five at a time for one network, and those of other networks meanwhile", async () => {
+describe("documents that load slowly", () => {
+  test("are requested five at a time for one network, and documents of other networks meanwhile", async () => {
     const slow = Array.from({ length: 5 }, () => publishHeld());
     const asking = slow.map(({ id }) => askFrom("192.0.2.1", id));
     await Promise.all(slow.map(({ asked }) => asked));
@@ -163,7 +163,7 @@ describe("documents that are answered slowly", () => {
     expect((await askFrom("192.0.2.1", sixth)).status).toBe(200);
   });
 
-  test("are requested 20 at a time from one host, and those of other hosts meanwhile", async () => {
+  test("are requested 20 at a time from one host, and documents of other hosts meanwhile", async () => {
     const slow = Array.from({ length: 20 }, () => publishHeld("slow.example"));
     const asking = slow.map(({ id }, at) => askFrom(`192.0.2.${10 + (at % 4)}`, id));
     await Promise.all(slow.map(({ asked }) => asked));
@@ -179,7 +179,7 @@ describe("documents that are answered slowly", () => {
 test.each([
   ["URLs without a document", () => `https://${crypto.randomUUID()}.example/1.json`],
   ["documents of one host", () => publish(GOOD, {}, "many.example")],
-])("a document is kept, however many %s are asked for", async (_, next) => {
+])("a document stays cached, however many %s are requested", async (_, next) => {
   const kept = publish(GOOD);
   expect((await askFrom("192.0.2.1", kept)).status).toBe(200);
   for (let time = 0; time < 50; time += 1) {
@@ -192,7 +192,7 @@ test.each([
 describe("registration", () => {
   const metadata = (changes: Members = {}) => register(worker.origin, changes);
 
-  test("returns an id that works, and stores nothing", async () => {
+  test("returns an id that works, and does not store anything", async () => {
     const before = (await worker.objects("MCP")).length;
     const registered = await metadata();
     expect(registered).toEqual({
@@ -209,7 +209,7 @@ describe("registration", () => {
     expect((await signIn(worker.origin, asked)).token_type).toBe("Bearer");
   });
 
-  test("returns a secret by default, as RFC 7591 asks", async () => {
+  test("returns a secret by default, as RFC 7591 requires", async () => {
     const registered = await metadata({ token_endpoint_auth_method: undefined });
     expect(registered).toMatchObject({ token_endpoint_auth_method: "client_secret_basic" });
     expect(String(registered.client_secret).length).toBeGreaterThan(40);
@@ -219,7 +219,7 @@ describe("registration", () => {
   test.each<[string, Members, string]>([
     ["no redirect URI", { redirect_uris: [] }, "invalid_redirect_uri"],
     ["six redirect URIs", { redirect_uris: Array.from({ length: 6 }, () => REDIRECT) }, "invalid_redirect_uri"],
-    ["a redirect URI that is not text", { redirect_uris: [7] }, "invalid_redirect_uri"],
+    ["a redirect URI that is not a string", { redirect_uris: [7] }, "invalid_redirect_uri"],
     ["http: for a host", { redirect_uris: ["http://client.example/callback"] }, "invalid_redirect_uri"],
     ["a script", { redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
     ["an unknown scheme", { redirect_uris: ["other:/callback"] }, "invalid_redirect_uri"],
@@ -228,11 +228,11 @@ describe("registration", () => {
     ["a method that is not supported", { token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
     ["a grant type that is not supported", { grant_types: ["implicit"] }, "invalid_client_metadata"],
     ["a response type that is not supported", { response_types: ["token"] }, "invalid_client_metadata"],
-  ])("with %s is refused", async (_, changes, error) => {
+  ])("is refused with %s", async (_, changes, error) => {
     expect(await metadata(changes)).toEqual({ error, error_description: expect.any(String) });
   });
 
-  test("may use a scheme that the author allows", async () => {
+  test("can use a scheme that the author allows", async () => {
     const registered = await metadata({ redirect_uris: ["notes://callback"] });
     const { status, page } = await ask(String(registered.client_id), "notes://callback");
     expect(status).toBe(200);
@@ -249,13 +249,13 @@ describe("registration", () => {
     expect((await ask(id, "http://127.0.0.1/callback")).status).toBe(400);
   });
 
-  test("hides nothing in its name", async () => {
+  test("removes hidden characters from the client's name", async () => {
     const name = `Claude\u202egnp.exe\u0000${"x".repeat(200)}`;
     expect((await metadata({ client_name: name })).client_name).toBe(`Claudegnp.exe${"x".repeat(67)}…`);
   });
 });
 
-describe("at a public issuer, without the option registration", () => {
+describe("a public issuer without the option registration", () => {
   let closed: TestWorker;
   beforeAll(async () => {
     closed = await startWorker({
@@ -267,7 +267,7 @@ describe("at a public issuer, without the option registration", () => {
   });
   afterAll(() => closed?.stop());
 
-  test("there is no registration, and the metadata names none", async () => {
+  test("has no registration, and its metadata names none", async () => {
     const answered = await fetch(closed.url("/register"), { method: "POST", body: "{}" });
     expect(answered.status).toBe(404);
     const answer = await fetch(closed.url("/.well-known/oauth-authorization-server"));

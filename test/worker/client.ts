@@ -83,7 +83,7 @@ export class LegacyClient implements Client {
   readonly url: string;
   readonly version: string;
   readonly sessionId: string | undefined;
-  /** The answer to `initialize`. */
+  /** The response to `initialize`. */
   readonly greeting: Members;
   readonly headers: Headers;
 
@@ -171,7 +171,7 @@ export function clientOf(version: Version, url: string): Promise<Client> {
   return LegacyClient.open(url, { version });
 }
 
-/** A response that was read to its end. `text` is that of the first block of a tool's result. */
+/** A response that was read to its end. `text` is the text of the first block of a tool's result. */
 export interface ReadAnswer {
   readonly status: number;
   readonly contentType: string;

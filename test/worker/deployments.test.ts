@@ -65,7 +65,7 @@ function newKey(): string {
 }
 
 describe.each(VERSIONS)("a server for each request (%s)", (version) => {
-  test("is chosen by header, by binding and by principal; its list is its own", async () => {
+  test("is chosen by header, by binding and by principal, and has its own lists", async () => {
     const url = await at("/chosen");
     const anonymous = await open(version, url);
     const headers = { "x-team": "green" };
@@ -91,7 +91,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     expect((await readAnswer(client.call("which"))).text).toBe("carol");
   });
 
-  test("is chosen by the route that it is mounted at", async () => {
+  test("is chosen by the route at which it is mounted", async () => {
     for (const tenant of ["acme", "umbrella"]) {
       const client = await open(version, await at(`/tenants/${tenant}/api/mcp`));
       expect((await readAnswer(client.call("which"))).text).toBe(tenant);
@@ -99,7 +99,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     }
   });
 
-  test("has its own hooks and limits beside others of the Worker", async () => {
+  test("has its own hooks and limits beside other servers of the Worker", async () => {
     const [red, blue] = [await open(version, await at("/red/mcp")), await open(version, await at("/deep/er/blue/mcp"))];
     const before = (await heard()).length;
     expect((await readAnswer(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
@@ -110,14 +110,14 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     expect(after.filter((each) => each.startsWith("blue failed"))).toEqual([]);
     expect(after.filter((each) => each === "blue ended tools/call")).toHaveLength(1);
     expect(after.filter((each) => each === "red ended tools/call")).toHaveLength(2);
-    // Bypasses the oracle: a body that is refused unread has an id that the answer cannot contain.
+    // Bypasses the oracle: a body that is refused unread has an id that the response cannot contain.
     const long = initialize(version, "x".repeat(700));
     expect((await send("/red/mcp", long)).status).toBe(413);
     expect((await send("/deep/er/blue/mcp", long)).status).toBe(200);
   });
 });
 
-test("a session of one server is unknown to another of the Worker", async () => {
+test("a session of one server is unknown to another server of the Worker", async () => {
   const red = await LegacyClient.open(await at("/red/mcp"));
   expect((await readAnswer(red.call("which"))).text).toBe("red");
   const stray = red.at(await at("/deep/er/blue/mcp"));
@@ -126,8 +126,8 @@ test("a session of one server is unknown to another of the Worker", async () => 
   expect((await readAnswer(red.call("which"))).text).toBe("red");
 });
 
-describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("mounted at %s", (path) => {
-  test("POST, GET, DELETE and OPTIONS need no further routes", async () => {
+describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("an app mounted at %s", (path) => {
+  test("needs no additional routes for POST, GET, DELETE and OPTIONS", async () => {
     const url = await at(path);
     const page = { origin: new URL(url).origin, "access-control-request-headers": "mcp-session-id" };
     const preflight = await fetch(url, { method: "OPTIONS", headers: page });
@@ -140,7 +140,7 @@ describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("m
     expect((await client.call("which")).status).toBe(404);
   });
 
-  test("does not affect the app's routes and middleware", async () => {
+  test("does not affect the parent app's routes and middleware", async () => {
     expect(await text("/")).toBe("home");
     const { status, headers } = await new ModernClient(await at(path)).call("which");
     expect([status, headers.get("x-page")]).toEqual([200, "the author's own"]);
@@ -169,8 +169,8 @@ const contextOf = async (client: Client, team: string) => {
   return [result.contents[0].text, asked.messages[0].content.text].map((each) => JSON.parse(each) as unknown);
 };
 
-describe.each(VERSIONS)("a context made of request, bindings and principal (%s)", (version) => {
-  test("reaches a tool, and never that of a concurrent caller", async () => {
+describe.each(VERSIONS)("a context that is made of request, bindings and principal (%s)", (version) => {
+  test("reaches a tool, and a concurrent caller has its own", async () => {
     const url = await at("/facts");
     const key = newKey();
     const people = ["alice", "bob"];
@@ -205,11 +205,11 @@ describe.each(VERSIONS)("a context made of request, bindings and principal (%s)"
   });
 });
 
-describe.each(LEGACY_VERSIONS)("without sessions (%s)", (version) => {
+describe.each(LEGACY_VERSIONS)("a server without sessions (%s)", (version) => {
   const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
   const opened = async () => LegacyClient.open(await at("/bare"), { version, capabilities });
 
-  test("no id is issued or required, and nothing is declared that cannot be provided", async () => {
+  test("issues and requires no id, and declares nothing that it cannot provide", async () => {
     const client = await opened();
     expect(client.sessionId).toBeUndefined();
     expect(client.greeting).toMatchObject({ protocolVersion: version });
@@ -223,14 +223,14 @@ describe.each(LEGACY_VERSIONS)("without sessions (%s)", (version) => {
     }
   });
 
-  test("GET and DELETE are 405 with the allowed methods", async () => {
+  test("returns 405 with the allowed methods for GET and DELETE", async () => {
     const client = await opened();
     for (const response of [await client.get(), await client.delete()]) {
       expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
     }
   });
 
-  test("a call's own progress is streamed, and no log messages, because no level can be set", async () => {
+  test("streams a call's own progress, and no log messages, because no level can be set", async () => {
     const answer = await readAnswer((await opened()).call("work", {}, { progressToken: "own" }));
     expect(answer.contentType).toBe("text/event-stream");
     expect(answer.messages).toMatchObject([
@@ -240,7 +240,7 @@ describe.each(LEGACY_VERSIONS)("without sessions (%s)", (version) => {
     expect(answer.messages).toHaveLength(2);
   });
 
-  test("every question is an error that names the mode, and nothing is sent", async () => {
+  test("refuses every question with an error that names the mode, and sends nothing", async () => {
     const answer = await readAnswer((await opened()).call("ask"));
     expect(answer).toMatchObject({ contentType: "application/json" });
     const lines = answer.text?.split("\n") ?? [];
@@ -248,18 +248,18 @@ describe.each(LEGACY_VERSIONS)("without sessions (%s)", (version) => {
     for (const line of lines) expect(line).toMatch(/^QuestionError: .*sessions/);
   });
 
-  test("each POST is independent: no handshake is required or remembered", async () => {
+  test("treats each POST independently: initialize is neither required nor stored", async () => {
     await opened();
     const url = await at("/bare");
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const body = JSON.stringify(request("tools/call", { name: "work" }));
     expect(await readAnswer(fetch(url, { method: "POST", headers, body }))).toMatchObject({ text: "a stranger" });
-    // A second handshake is served because the first one was not remembered.
+    // A second initialize is served because the first one was not stored.
     expect((await opened()).greeting.protocolVersion).toBe(version);
   });
 });
 
-test("without sessions and notifications, modern clients are promised none either", async () => {
+test("a server without sessions and notifications does not promise notifications to modern clients either", async () => {
   const client = new ModernClient(await at("/bare"));
   const { messages } = await readAnswer(client.request("server/discover"));
   const [{ result }] = messages as [{ result: { capabilities: Members } }];

@@ -72,7 +72,7 @@ function who(headers: Headers, path = "/mcp"): Promise<Response> {
   return new ModernClient(url(path)).call("who", {}, { headers });
 }
 
-/** The status, the challenge and the nonce of an answer. */
+/** The status, the challenge and the nonce of a response. */
 async function outcomeOf(headers: Headers, path = "/mcp") {
   const response = await who(headers, path);
   await response.body?.cancel();
@@ -90,8 +90,8 @@ const refused = (error: string, reason: string) => ({
   nonce: null,
 });
 
-describe("DPoP: a bound token", () => {
-  test("is accepted with a proof, and reaches handlers with its claims", async () => {
+describe("DPoP: bound tokens", () => {
+  test("a bound token is accepted with a proof, and reaches handlers with its claims", async () => {
     const token = await tokenFor();
     const answer = await readAnswer(who(proven(token, await proofFor(token))));
     expect(JSON.parse(answer.text ?? "{}")).toMatchObject({
@@ -100,7 +100,7 @@ describe("DPoP: a bound token", () => {
     });
   });
 
-  test("is accepted with a key of each algorithm", { timeout: 60_000 }, async () => {
+  test("a bound token is accepted with a key of each algorithm", { timeout: 60_000 }, async () => {
     for (const algorithm of ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]) {
       const by = await client(algorithm);
       const token = await tokenFor("/mcp", by);
@@ -111,7 +111,7 @@ describe("DPoP: a bound token", () => {
     }
   });
 
-  test("is never accepted as Bearer, with or without a proof, nor where no proofs are verified", async () => {
+  test("a bound token is never accepted as Bearer, with or without a proof, nor where proofs are not verified", async () => {
     const token = await tokenFor();
     const headers = { authorization: `Bearer ${token}` };
     for (const each of [headers, { ...headers, dpop: await proofFor(token) }]) {
@@ -126,14 +126,14 @@ describe("DPoP: a bound token", () => {
     });
   });
 
-  test("is refused with its own challenge if it has expired", async () => {
+  test("a bound token is refused with its own challenge if it has expired", async () => {
     const token = await tokenFor("/mcp", own, { exp: nowS() - 60 });
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(
       refused("invalid_token", "The token has expired."),
     );
   });
 
-  test("of an introspection needs a proof too", async () => {
+  test("a bound token is refused without a proof, even if it was introspected", async () => {
     const cnf = { jkt: await thumbprint(own) };
     issuer.tokens.set("opaque", { active: true, aud: url("/opaque"), sub: "alice", cnf });
     expect(await statusOf({ authorization: "Bearer opaque" }, "/opaque")).toBe(401);
@@ -144,21 +144,21 @@ describe("DPoP: a bound token", () => {
 
   test.each<[string, Members, string]>([
     ["to no key", { cnf: undefined }, "The token is not bound to a key."],
-    ["to a text", { cnf: "key" }, "The token is not bound to a key."],
+    ["to a string", { cnf: "key" }, "The token is not bound to a key."],
     ["to a certificate", { cnf: { "x5t#S256": "hash" } }, "The token is bound to a key of another kind."],
     ["to nothing", { cnf: {} }, "The token is not bound to a key."],
-  ])("%s is not accepted with a proof", async (_, claims, reason) => {
+  ])("a token that is bound %s is refused with a proof", async (_, claims, reason) => {
     const token = await tokenFor("/mcp", "none", claims);
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(refused("invalid_token", reason));
   });
 
-  test("to a key and to a certificate is not accepted, because the certificate is not verified", async () => {
+  test("a token that is bound to a key and to a certificate is refused, because the certificate is not verified", async () => {
     const cnf = { jkt: await thumbprint(own), "x5t#S256": "hash" };
     const token = await tokenFor("/mcp", own, { cnf });
     expect(await statusOf(proven(token, await proofFor(token)))).toBe(401);
   });
 
-  test("of another key is refused", async () => {
+  test("a token of another key is refused", async () => {
     const token = await tokenFor("/mcp", foreign);
     expect(await outcomeOf(proven(token, await proofFor(token)))).toEqual(
       refused("invalid_token", "The token is bound to another key."),
@@ -189,7 +189,7 @@ test("a request without a token gets the challenges of both schemes", async () =
   ]);
 });
 
-test("the metadata says which algorithms proofs may have, and whether they are required", async () => {
+test("the metadata contains the algorithms for proofs, and whether proofs are required", async () => {
   const metadata = async (path: string) => (await fetch(url(`/.well-known/oauth-protected-resource${path}`))).json();
   expect(await metadata("/mcp")).toMatchObject({
     dpop_signing_alg_values_supported: ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"],
@@ -213,7 +213,7 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
   ["without a type", () => ({ header: { typ: undefined } }), form],
   ["with an extension that must be understood", () => ({ header: { crit: ["exp"] } }), form],
   ["without a key", () => ({ header: { jwk: undefined } }), "The proof has no public key."],
-  ["with a text as key", () => ({ header: { jwk: "key" } }), "The proof has no public key."],
+  ["with a string as key", () => ({ header: { jwk: "key" } }), "The proof has no public key."],
   ["with a list as key", () => ({ header: { jwk: [] } }), "The proof has no public key."],
   ["with an empty key", () => ({ header: { jwk: {} } }), "The key of the proof does not fit its algorithm."],
   [
@@ -228,7 +228,7 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
     "The key of the proof does not fit its algorithm.",
   ],
   [
-    "with a modulus that cannot be a text",
+    "with a modulus that cannot be converted to a string",
     () => ({ header: { alg: "RS256", jwk: { kty: "RSA", e: "AQAB", n: { toString: 1, valueOf: 1 } } } }),
     "The key of the proof does not fit its algorithm.",
   ],
@@ -244,7 +244,7 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
   ["with a number as id", () => ({ claims: { jti: 7 } }), "The proof has no id."],
   ["without a method", () => ({ claims: { htm: undefined } }), "The proof is for another method."],
   ["for GET", () => ({ claims: { htm: "GET" } }), "The proof is for another method."],
-  ["for the method in other letters", () => ({ claims: { htm: "post" } }), "The proof is for another method."],
+  ["for the method in another case", () => ({ claims: { htm: "post" } }), "The proof is for another method."],
   ["without a URL", () => ({ claims: { htu: undefined } }), otherUrl],
   ["for something that is not a URL", () => ({ claims: { htu: "/mcp" } }), otherUrl],
   ["for another path", () => ({ claims: { htu: url("/other") } }), otherUrl],
@@ -253,7 +253,7 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
   ["for another scheme", () => ({ claims: { htu: url().replace("http:", "https:") } }), otherUrl],
   ["for another port", () => ({ claims: { htu: "http://127.0.0.1:1/mcp" } }), otherUrl],
   ["without a time", () => ({ claims: { iat: undefined } }), time],
-  ["with a text as time", () => ({ claims: { iat: String(nowS()) } }), time],
+  ["with a string as time", () => ({ claims: { iat: String(nowS()) } }), time],
   ["older than 5 minutes", () => ({ claims: { iat: nowS() - 302 } }), time],
   ["more than 5 minutes in the future", () => ({ claims: { iat: nowS() + 303 } }), time],
   ["without the hash of the token", () => ({ claims: { ath: undefined } }), "The proof is for another token."],
@@ -269,14 +269,14 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
   ],
 ];
 
-describe("DPoP: a proof that is refused", () => {
-  test.each(FAULTS)("%s: 401 invalid_dpop_proof with the reason", async (_, changesOf, reason) => {
+describe("DPoP: a refused proof", () => {
+  test.each(FAULTS)("%s causes 401 invalid_dpop_proof and the reason", async (_, changesOf, reason) => {
     const token = await tokenFor();
     const proof = await proofFor(token, "/mcp", await changesOf(token));
     expect(await outcomeOf(proven(token, proof))).toEqual(refused("invalid_dpop_proof", reason));
   });
 
-  test("is one that is missing, twice there, no JWT, unsigned, altered or too long", async () => {
+  test("causes 401 if it is missing, sent twice, not a JWT, unsigned, altered or too long", async () => {
     const token = await tokenFor();
     const proof = await proofFor(token);
     const [head, , signature] = proof.split(".");
@@ -303,19 +303,19 @@ describe("DPoP: a proof that is refused", () => {
   });
 });
 
-describe("DPoP: a proof that is accepted", () => {
+describe("DPoP: an accepted proof", () => {
   test.each<[string, () => Members]>([
     ["almost 5 minutes old", () => ({ iat: nowS() - 297 })],
     ["almost 5 minutes in the future", () => ({ iat: nowS() + 297 })],
-    ["for the URL with a query and a fragment", () => ({ htu: `${url()}?a=b#c` })],
-    ["for the URL in another form", () => ({ htu: url("/%6dcp").replace("http:", "HTTP:") })],
-    ["with a nonce that was not asked for", () => ({ nonce: "any" })],
-  ])("%s", async (_, claims) => {
+    ["made for the URL with a query and a fragment", () => ({ htu: `${url()}?a=b#c` })],
+    ["made for the URL in another form", () => ({ htu: url("/%6dcp").replace("http:", "HTTP:") })],
+    ["made with a nonce that was not requested", () => ({ nonce: "any" })],
+  ])("can be %s", async (_, claims) => {
     const token = await tokenFor();
     expect(await statusOf(proven(token, await proofFor(token, "/mcp", { claims: claims() })))).toBe(200);
   });
 
-  test("names the URL of the option resource, behind a proxy that changes host or path", async () => {
+  test("names the URL of the option resource, even behind a proxy that changes host or path", async () => {
     const token = await tokenFor("/named", own, { aud: "https://mcp.example.com/public" });
     for (const [htu, status] of [
       ["https://mcp.example.com/public", 200],
@@ -327,7 +327,7 @@ describe("DPoP: a proof that is accepted", () => {
     }
   });
 
-  test("is as old as windowMs allows", async () => {
+  test("can be as old as windowMs", async () => {
     const claims = { htu: "https://mcp.example.com/named" };
     const token = await tokenFor("/named", own, { aud: "https://mcp.example.com/public" });
     for (const [iat, status] of [
@@ -343,7 +343,7 @@ describe("DPoP: a proof that is accepted", () => {
 describe("DPoP: a proof that was used before", () => {
   const used = refused("invalid_dpop_proof", "The proof was used before.");
 
-  test("is refused, also by concurrent requests and after the object was evicted", async () => {
+  test("is refused, even by concurrent requests and after the object was evicted", async () => {
     const token = await tokenFor();
     const proof = await proofFor(token);
     const statuses = await Promise.all(Array.from({ length: 8 }, () => statusOf(proven(token, proof))));
@@ -354,7 +354,7 @@ describe("DPoP: a proof that was used before", () => {
     expect(await outcomeOf(proven(token, proof))).toEqual(used);
   });
 
-  test("is refused by its id, even if it was made anew with another time", async () => {
+  test("is refused by its id, even if it is created again with another time", async () => {
     const token = await tokenFor();
     const claims = { jti: "the same" };
     expect(await statusOf(proven(token, await proofFor(token, "/mcp", { claims })))).toBe(200);
@@ -362,7 +362,7 @@ describe("DPoP: a proof that was used before", () => {
     expect(await outcomeOf(proven(token, again))).toEqual(used);
   });
 
-  test("has an id that a client with another key may use", async () => {
+  test("has an id that a client with another key can use", async () => {
     for (const by of [own, foreign]) {
       const token = await tokenFor("/mcp", by);
       expect(await statusOf(proven(token, await proofFor(token, "/mcp", { by, claims: { jti: "of both" } })))).toBe(
@@ -371,7 +371,7 @@ describe("DPoP: a proof that was used before", () => {
     }
   });
 
-  test("is refused until it is too old, and then forgotten; the object keeps nothing", async () => {
+  test("is refused until it is too old, and then deleted from the object", async () => {
     const by = await client("ES256");
     const token = await tokenFor("/mcp", by);
     const proof = await proofFor(token, "/mcp", { by, claims: { iat: nowS() + 290 } });
@@ -397,7 +397,7 @@ describe("DPoP: a nonce of the server", () => {
     return outcomeOf(proven(token, await proofFor(token, "/strict", { claims: { nonce } })), "/strict");
   }
 
-  test("is demanded, and then accepted for several proofs until it expires", async () => {
+  test("is required, and then accepted for several proofs until it expires", async () => {
     const token = await tokenFor("/strict");
     const first = await ask(token, undefined);
     expect(first).toEqual(demanded);
@@ -406,7 +406,7 @@ describe("DPoP: a nonce of the server", () => {
     expect(await ask(token, first.nonce)).toEqual(demanded);
   });
 
-  test("of another server, an altered one, or something else than a text is refused", async () => {
+  test("is refused if it is from another server, altered, or not a string", async () => {
     const token = await tokenFor("/strict");
     const { nonce } = await ask(token, undefined);
     const text = String(nonce);
@@ -433,8 +433,8 @@ describe("DPoP: a nonce of the server", () => {
   });
 });
 
-describe("every kind of request", () => {
-  test("of a session needs a proof for its own method and URL", async () => {
+describe("DPoP for sessions and HTTP+SSE", () => {
+  test("a session requires a proof for its own method and URL", async () => {
     const token = await tokenFor();
     const content = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const opening = { ...content, ...proven(token, await proofFor(token)) };
@@ -462,7 +462,7 @@ describe("every kind of request", () => {
     }
   });
 
-  test("of HTTP+SSE needs a proof, whose URL has no query", async () => {
+  test("HTTP+SSE requires a proof, whose URL has no query", async () => {
     const token = await tokenFor();
     const stop = new AbortController();
     const opening = proven(token, await proofFor(token, "/mcp", { claims: { htm: "GET" } }));
@@ -491,7 +491,7 @@ test("a token that lacks a scope gets the challenge of its own scheme", async ()
   expect(challenge).toMatch(/^DPoP algs="ES256", error="insufficient_scope", .*scope="read"/);
 });
 
-test("an endpoint without a class for objects, or without keys for nonces, says so", async () => {
+test("an endpoint without a class for objects, or without keys for nonces, is refused with the reason", async () => {
   const response = await fetch(url("/keyless"), {
     method: "POST",
     headers: standardHeaders({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }) as Record<string, string>,

@@ -37,7 +37,9 @@ const effectsOf = async (key: string) => (await fetch(`${worker.origin}/effects/
 
 const TIMEOUT = { error: { code: -32603, data: { reason: "timeout" } } };
 
-test("handlers with a time limit let their objects hibernate while a person thinks", { timeout: 40_000 }, async () => {
+test("an object can hibernate while a person thinks, although its handler has a time limit", {
+  timeout: 40_000,
+}, async () => {
   const sessions = [await open("/mcp"), await open("/mcp"), await open("/mcp")] as const;
   const [prompt, reader, tool] = sessions;
   const streams = [
@@ -57,7 +59,7 @@ test("handlers with a time limit let their objects hibernate while a person thin
   ]);
 });
 
-test("a step that ends after its call has timed out stores nothing", async () => {
+test("a step that ends after its call has timed out does not store anything", async () => {
   const stored = async () => {
     const objects = await worker.objects("McpObject");
     const states = await Promise.all(objects.map((object) => worker.storage("McpObject", object)));
@@ -71,7 +73,7 @@ test("a step that ends after its call has timed out stores nothing", async () =>
   expect(await stored()).toEqual(before);
 });
 
-test("the limit of a handler does not count the time between its rounds", async () => {
+test("the time limit of a handler does not include the time between its rounds", async () => {
   const session = await open("/brief");
   const stream = await get(session, "divided");
   await answer(session, await asked(stream, 1));
@@ -84,8 +86,8 @@ test("the limit of a handler does not count the time between its rounds", async 
 describe.each([
   ["in memory", async () => undefined],
   ["evicted", (object: string): Promise<unknown> => worker.evict(object)],
-] as const)("the limit of a handler whose object is %s while its client thinks", (_, lose) => {
-  test("counts the time until each answer", async () => {
+] as const)("the time limit of a handler whose object is %s while its client thinks", (_, lose) => {
+  test("includes the time until each answer", async () => {
     const session = await open("/brief");
     const stream = await get(session, "inquisitive");
     const first = await asked(stream, 1);
@@ -98,7 +100,7 @@ describe.each([
     expect(await resultOf(stream)).toMatchObject(TIMEOUT);
   });
 
-  test("ends the call although no answer arrives, and does not run its handler again", async () => {
+  test("ends the call although no answer arrives, and the handler does not run again", async () => {
     const session = await open("/brief");
     const key = newKey();
     const stream = await get(session, "patient", { key });
@@ -109,7 +111,7 @@ describe.each([
     expect(await effectsOf(key)).toEqual({ begun: 1 });
   });
 
-  test("ends a handler that goes on for too long after an answer in time", async () => {
+  test("ends a handler that continues for too long after an answer in time", async () => {
     const session = await open("/hasty");
     const stream = await get(session, "stuck");
     const question = await asked(stream, 1);

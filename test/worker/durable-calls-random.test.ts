@@ -1,6 +1,6 @@
 // @module-tag long
 /**
- * Random handlers with random losses: the result equals that of an uninterrupted run, and each step has its effect
+ * Random handlers with random losses: the result equals the result of an uninterrupted run, and each step has its effect
  * once. A loss happens while the handler waits for its client, so no step is running. For long runs use `npm run
  * replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat a failed run.
  */

@@ -40,7 +40,7 @@ const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: bo
   ["killed with its process", () => worker.restart(), true],
 ];
 
-describe.each(LOSSES)("an object %s between question and answer", (_, lose, comesBack) => {
+describe.each(LOSSES)("an object that is %s between question and answer", (_, lose, comesBack) => {
   /** Loses the object, and returns the stream on which the call continues. */
   async function goOn(session: Session, stream: Cuttable): Promise<[Session, Cuttable]> {
     await lose();
@@ -49,7 +49,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     return [again, await again.get(stream.events.findLast(({ id }) => id !== undefined)?.id)];
   }
 
-  test("continues with the answer: steps once, progress once, and the result on the stream", async () => {
+  test("continues the call with the answer: steps and progress once, and the result on the stream", async () => {
     const session = await open();
     const key = newKey();
     const first = await session.stream("order", { key });
@@ -68,7 +68,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect(streams.flatMap(questionsOf)).toHaveLength(2);
   });
 
-  test("continues when all concurrent questions are answered, in any order, each asked once", async () => {
+  test("continues the call when all concurrent questions are answered, in any order, each asked once", async () => {
     const session = await open();
     const first = await session.stream("both", { key: newKey() });
     const questions = [await asked(first, 1), await asked(first, 2), await asked(first, 3)];
@@ -79,12 +79,12 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect([...new Set([first, stream])].flatMap(questionsOf)).toHaveLength(3);
   });
 
-  test("an error is an answer; a second answer and a foreign one have no effect", async () => {
+  test("accepts an error as the answer; a second answer and an answer of another session have no effect", async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const { id } = await asked(first, 1);
     const [again, stream] = await goOn(session, first);
-    // Bypasses the oracle, for which an id is answered only once.
+    // Bypasses the oracle, for which an id gets only one response.
     const stranger = await Session.open(`${worker.origin}/mcp`, { capabilities: able });
     await stranger.send({ jsonrpc: "2.0", id, result: { action: "decline" } });
     const error = { jsonrpc: "2.0", id, error: { code: -1, message: "asleep" } };
@@ -93,7 +93,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "refused -1" }] } });
   });
 
-  test("DELETE ends waiting calls too", async () => {
+  test("can still end waiting calls by DELETE", async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const question = await asked(first, 1);
@@ -116,7 +116,7 @@ test("a question that is not answered times out even if its object was evicted",
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "timeout" }] } });
 });
 
-test("the object hibernates while a person thinks, and the answer finds the call", { timeout: 40_000 }, async () => {
+test("an object hibernates while a person thinks, and the answer reaches the call", { timeout: 40_000 }, async () => {
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
@@ -127,7 +127,7 @@ test("the object hibernates while a person thinks, and the answer finds the call
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "anybody" }] } });
 });
 
-describe("a process killed while a call runs", () => {
+describe("after the process was killed while a call runs", () => {
   async function killed(tool: string) {
     const session = await open();
     const key = newKey();
@@ -140,7 +140,7 @@ describe("a process killed while a call runs", () => {
     return { key, first, second };
   }
 
-  test("a tool declared idempotent is run again from its journal, and its progress continues", async () => {
+  test("a tool that is declared idempotent runs again from its journal, and its progress continues", async () => {
     const { key, first, second } = await killed("repeatable");
     expect(second.messages.at(-1)).toMatchObject({ result: { content: [{ text: "done 1" }] } });
     expect(await effectsOf(key)).toEqual({ once: 1, ended: 1 });
@@ -180,7 +180,7 @@ test("an answer whose id is the name of an inherited member is ignored", async (
     return rows.filter(([name]) => /^(call|more):/.test(name));
   };
   const before = await stored();
-  // Bypasses the oracle, for which these answer no question.
+  // Bypasses the oracle, for which these do not belong to a question.
   const direct = session.with({}, `${worker.origin}/mcp`);
   for (const id of ["constructor", "toString", "__proto__"]) {
     const answered = await direct.send({ jsonrpc: "2.0", id, result: { action: "decline" } });

@@ -60,8 +60,8 @@ function newKey(): string {
   return `key${keys}`;
 }
 
-describe("limits", () => {
-  test("a request beyond inFlightMax is 429 with the name of the limit and Retry-After; the others continue", async () => {
+describe("limits of a session", () => {
+  test("a request beyond inFlightMax gets 429 with the name of the limit and Retry-After, and running requests continue", async () => {
     const session = await Session.open(await at("Small"));
     const held = [newKey(), newKey()];
     const running = held.map((key) => readAnswer(session.call("hold", { key })));
@@ -98,7 +98,7 @@ describe("limits", () => {
     ["streamBytesMax", "Small", 25],
     ["sessionBytesMax", "Full", 45],
   ] as const)(
-    "beyond %s the oldest notifications of a stream are dropped; a client that resumes is warned and gets the answer",
+    "when %s is exceeded, the oldest notifications of a stream are dropped; a resuming client is warned and gets the result",
     async (_, kind, max) => {
       const session = await Session.open(await at(kind));
       const key = newKey();
@@ -134,7 +134,7 @@ describe("limits", () => {
     ]);
   });
 
-  test("event ids continue after the newest one, whatever was dropped, when the object is reset", async () => {
+  test("after a reset of the object event ids continue after the newest one, whatever was dropped", async () => {
     const before = await worker.worker.objects("SmallObject");
     const session = await Session.open(await at("Small"));
     const stream = await session.stream("hold", { key: newKey(), events: 3, size: 30_000 });
@@ -145,7 +145,7 @@ describe("limits", () => {
     expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
   });
 
-  test("beyond sessionBytesMax calls are refused until something has expired; answers are never dropped", async () => {
+  test("when sessionBytesMax is exceeded, calls are refused until events have expired; results are never dropped", async () => {
     const session = await Session.open(await at("Full"));
     // An open stream keeps the session in memory, with the sizes that it has counted.
     const listening = await session.get();
@@ -165,7 +165,7 @@ describe("limits", () => {
     listening.cut();
   });
 
-  test("a session whose logs are full refuses the first call after its object was reset, too", async () => {
+  test("a session whose logs are full refuses the first call even after its object was reset", async () => {
     const before = await worker.worker.objects("FullObject", "session");
     const session = await Session.open(await at("Full"));
     for (let call = 0; call < 2; call += 1) {
@@ -187,8 +187,8 @@ describe("limits", () => {
   });
 });
 
-describe("lifetime", () => {
-  test("a session that is used late in its lifetime is extended, at the cost of one row and the alarm", async () => {
+describe("the lifetime of a session", () => {
+  test("is extended when it is used late, at the cost of one row and the alarm", async () => {
     const session = await Session.open(await at("Brief"));
     // Longer than the lifetime.
     for (const endMs = Date.now() + 4_500; Date.now() < endMs; await pause(50)) {
@@ -201,13 +201,13 @@ describe("lifetime", () => {
     await until("nothing is stored", async () => (await look("Brief")).every(({ keys }) => keys.length === 0));
   });
 
-  test("a session that was never used again is 404 after its lifetime, and has stored nothing", async () => {
+  test("ends with 404 if it was never used, and nothing was stored", async () => {
     const session = await Session.open(await at("Brief"), { silent: true });
     await pause(3_100);
     expect((await session.request("ping")).status).toBe(404);
   });
 
-  test("a session that is not used for idleTimeoutMs ends: 404, and nothing stored", async () => {
+  test("ends with 404 if it is not used for idleTimeoutMs, and nothing stays stored", async () => {
     const session = await Session.open(await at("Idle"));
     for (let uses = 0; uses < 5; uses += 1) {
       expect([uses, (await session.request("ping")).status]).toEqual([uses, 200]);
@@ -220,7 +220,7 @@ describe("lifetime", () => {
     });
   });
 
-  test("an open stream counts as use", async () => {
+  test("is extended by an open stream", async () => {
     const session = await Session.open(await at("Idle"));
     const stream = await session.get();
     await pause(4_000);
@@ -234,7 +234,7 @@ describe("lifetime", () => {
     });
   });
 
-  test("a stream that has ended can be resumed for resumeMs, although an alarm runs in the meantime", async () => {
+  test("includes resumeMs in which an ended stream can be resumed, although an alarm runs in the meantime", async () => {
     const before = await worker.worker.objects("SmallObject", "session");
     const session = await Session.open(await at("Small"));
     const key = newKey();
@@ -245,7 +245,7 @@ describe("lifetime", () => {
     expect(again.messages).toEqual(stream.messages);
   });
 
-  test("progress of a running call is dropped after progressRetentionMs", async () => {
+  test("is longer than progressRetentionMs, after which progress of a running call is dropped", async () => {
     const session = await Session.open(await at("Brief"));
     const key = newKey();
     const stream = await session.stream("flood", { key, events: 1_000, pauseMs: 50 }, key);
@@ -257,7 +257,7 @@ describe("lifetime", () => {
     await stream.end();
   });
 
-  test("a call that was lost with its object, and whose client has left, leaves nothing", async () => {
+  test("leaves nothing of a call that was lost with its object, and whose client has left", async () => {
     const before = await worker.worker.objects("PlainObject", "session");
     const session = await Session.open(await at("Plain"));
     const stream = await session.stream("hold", { key: newKey(), events: 1 });
@@ -274,7 +274,7 @@ describe("lifetime", () => {
     });
   });
 
-  test("an abandoned session that streamed and subscribed ends with nothing stored", async () => {
+  test("ends for an abandoned session that streamed and subscribed, and nothing stays stored", async () => {
     const session = await Session.open(await at("Brief"));
     await session.request("logging/setLevel", { level: "info" });
     await session.request("resources/subscribe", { uri: "test://a" });
@@ -288,7 +288,7 @@ describe("lifetime", () => {
   });
 });
 
-describe("messages that belong to no call", () => {
+describe("messages that do not belong to a call", () => {
   test("wait for a GET stream if none is open, and are sent once", async () => {
     const session = await Session.open(await at("Full"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
@@ -337,7 +337,7 @@ describe("messages that belong to no call", () => {
     stream.cut();
   });
 
-  test("are dropped after their lifetime while the stream is open, except the last one", async () => {
+  test("are dropped after their lifetime while the stream is open, except for the last one", async () => {
     const others = await worker.worker.objects("PlainObject", "session");
     const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
@@ -365,7 +365,7 @@ describe("messages that belong to no call", () => {
   }
 });
 
-test("a notification is sent only on the latest GET stream, and on another after that has ended", async () => {
+test("a notification is sent only on the latest GET stream, and on another when the latest has ended", async () => {
   const session = await Session.open(await at("Plain"));
   for (const uri of ["test://a", "test://b"]) await session.request("resources/subscribe", { uri });
   const [first, latest] = [await session.get(), await session.get()];
@@ -385,7 +385,7 @@ test("a notification is sent only on the latest GET stream, and on another after
 describe("several sessions in one object", () => {
   const open = async (token: string) => Session.open(await at("Shared"), { token });
 
-  test("share it by key and are otherwise separate: levels, cursors, cancellations, ends", async () => {
+  test("share it by key and have separate levels, cursors, cancellations and ends", async () => {
     const before = (await look("Shared")).length;
     const [one, two] = [await open("alice"), await open("alice")];
     expect(one.id).not.toBe(two.id);
@@ -408,7 +408,7 @@ describe("several sessions in one object", () => {
     expect((await one.request("ping")).status).toBe(200);
   });
 
-  test("an object drops sessions that are idle, and none that is in use", async () => {
+  test("are dropped when they are idle, and never while they are in use", async () => {
     const before = (await look("Shared")).length;
     const made = async () => (await look("Shared")).slice(before).filter((each) => each.sessionsHeld !== undefined);
     const [calling, listening, ended] = [await open("crowd"), await open("crowd"), await open("crowd")];
@@ -418,7 +418,7 @@ describe("several sessions in one object", () => {
     const standing = await listening.get();
     await readAnswer(listening.request("logging/setLevel", { level: "info" }));
     await ended.delete();
-    // Its answer is lost, so only the run itself shows that the session is in use.
+    // Its response is lost, so only the run itself shows that the session is in use.
     call.cut();
     await until("the answer is lost", async () => (await made()).at(-1)?.sockets.length === 1);
     await worker.worker.advance(2_000);
@@ -436,7 +436,7 @@ describe("several sessions in one object", () => {
     expect((await readAnswer(ended.call("echo", { key }))).status).toBe(404);
   });
 
-  test("each has its own state, which contains no principal, after the object was evicted", async () => {
+  test("have their own state, which contains no principal, after the object was evicted", async () => {
     const [one, two] = [await open("dave"), await open("dave")];
     for (const session of [one, two]) await session.request("logging/setLevel", { level: "info" });
     expect((await two.delete()).status).toBe(204);
@@ -449,7 +449,7 @@ describe("several sessions in one object", () => {
     expect(JSON.stringify(stored)).not.toContain("dave");
   });
 
-  test("each gets its own subscriptions, once", async () => {
+  test("get their own subscriptions, once each", async () => {
     const [one, two] = [await open("carol"), await open("carol")];
     await one.request("resources/subscribe", { uri: "test://a" });
     await two.request("resources/subscribe", { uri: "test://b" });
@@ -465,7 +465,7 @@ describe("several sessions in one object", () => {
     second.cut();
   });
 
-  test("a session without a key has its own object", async () => {
+  test("do not include a session without a key, which has its own object", async () => {
     const before = (await look("Shared")).length;
     for (const session of [await Session.open(await at("Shared")), await Session.open(await at("Shared"))]) {
       expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
@@ -474,7 +474,7 @@ describe("several sessions in one object", () => {
   });
 });
 
-test("the object gets the headers of a request only if the server reads them", async () => {
+test("an object gets the headers of a request only if the server reads them", async () => {
   const session = await Session.open(await at("Plain"));
   const headers = { ...session.headers, "x-secret": "of the client" };
   expect((await session.with(headers).call("echo", { key: "an argument" })).status).toBe(200);
@@ -488,13 +488,13 @@ test("a location hint and a jurisdiction only affect the location, and are ignor
   expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
 });
 
-test("an event id of another session of the same object, or an invented one, is 400", async () => {
+test("an event id of another session of the same object, or an invented one, is rejected with 400", async () => {
   const [one, two] = [await Session.open(await at("Plain")), await Session.open(await at("Plain"))];
   const stream = await (await flood(one, { key: newKey(), events: 1 })).end();
   for (const id of [stream.events[0]?.id ?? "", "garbage"]) expect((await two.get(id, WRONG)).status).toBe(400);
 });
 
-test("DELETE deletes the log at once, and a call that still runs keeps its stream to the end", async () => {
+test("DELETE deletes the log at once, and a call that still runs keeps its stream until its end", async () => {
   const session = await Session.open(await at("Plain"));
   await (await flood(session, { key: newKey(), events: 3 })).end();
   const key = newKey();
@@ -509,7 +509,7 @@ test("DELETE deletes the log at once, and a call that still runs keeps its strea
   expect(running.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
 });
 
-describe("streams", () => {
+describe("streams of a session", () => {
   /** A session and the id of its object, which `use` creates. */
   async function openAlone(use: (session: Session) => Promise<unknown>): Promise<{ session: Session; object: string }> {
     const others = await worker.worker.objects("PlainObject", "session");

@@ -91,9 +91,9 @@ describe("the completion of URL elicitations after the error -32042", () => {
   });
 });
 
-describe("over HTTP+SSE", () => {
+describe("the completion of a URL elicitation over HTTP+SSE", () => {
   test.each(["pay", "sync"])(
-    "the completion is sent on the only stream of the client that was asked (%s)",
+    "is sent on the only stream of the client that was asked a question (%s)",
     async (name) => {
       const [reader, other] = [await openReader(), await openReader()];
       await reader.post(request("tools/call", { name, arguments: {} }, 1));

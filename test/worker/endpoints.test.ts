@@ -24,7 +24,7 @@ const ADMIN = "/admin/mcp";
 /** The same app as the public one, at another path. */
 const ALIAS = "/alias/mcp";
 
-/** The answer to any request of one of two endpoints that use the same name. */
+/** The response to any request of one of two endpoints that use the same name. */
 async function problemsOf(part: string, which: number): Promise<string[]> {
   const response = await fetch(at(`/pair/${part}/${which}`));
   expect(response.status).toBe(500);
@@ -33,7 +33,7 @@ async function problemsOf(part: string, which: number): Promise<string[]> {
 
 describe("two endpoints with one class", () => {
   test.each(["sessions", "once", "tasks", "notifications", "keys"])(
-    "both are refused, with the name of the class and what to write (%s)",
+    "are both refused, with the name of the class and what to write (%s)",
     async (part) => {
       for (const which of [0, 1]) {
         expect(await problemsOf(part, which)).toContain(
@@ -68,7 +68,7 @@ describe("two endpoints with one class", () => {
 });
 
 describe("two endpoints with their own classes", () => {
-  test("each serves its own clients", async () => {
+  test("each serve their own clients", async () => {
     for (const [path, name] of [
       [PUBLIC, "public"],
       [ADMIN, "admin"],
@@ -80,7 +80,7 @@ describe("two endpoints with their own classes", () => {
     }
   });
 
-  test.each(LEGACY_VERSIONS)("the session id of one is unknown at another, for every method (%s)", async (version) => {
+  test.each(LEGACY_VERSIONS)("do not share session ids: each is unknown at the other (%s)", async (version) => {
     const client = await LegacyClient.open(at(PUBLIC), { version });
     expect((await readAnswer(client.call("which"))).text).toBe("public");
     for (const path of [ADMIN, ALIAS]) {
@@ -95,7 +95,7 @@ describe("two endpoints with their own classes", () => {
     expect((await readAnswer(client.call("which"))).text).toBe("public");
   });
 
-  test("a session id that was never used at its own endpoint is unknown at another path of the same app", async () => {
+  test("reject a session id that was never used at its own endpoint", async () => {
     const client = await LegacyClient.open(at(PUBLIC), { silent: true });
     expect((await readAnswer(client.at(at(ALIAS)).call("which"))).status).toBe(404);
     expect((await readAnswer(client.call("which"))).status).toBe(200);
@@ -104,7 +104,7 @@ describe("two endpoints with their own classes", () => {
   test.each([
     [PUBLIC, "/public/mcp", [ADMIN, ALIAS, "/public/messages"]],
     ["/public/sse", "/public/messages", [ADMIN, ALIAS, PUBLIC, "/alias/messages"]],
-  ])("the session id of an HTTP+SSE stream at %s is valid at %s only", async (path, own, others) => {
+  ])("share no stream: a session id of HTTP+SSE at %s is valid at %s only", async (path, own, others) => {
     const leave = new AbortController();
     const stream = new Reading(
       await fetch(at(path), { headers: { accept: "text/event-stream" }, signal: leave.signal }),
@@ -126,7 +126,7 @@ describe("two endpoints with their own classes", () => {
     [PUBLIC, ADMIN],
     [PUBLIC, ALIAS],
     ["/north", "/south"],
-  ])("a request state of %s is refused at %s", async (path, other) => {
+  ])("do not share a requestState: %s seals it, and %s refuses it", async (path, other) => {
     const params = { name: "ask", arguments: {} };
     const { requestState } = await new TaskClient(at(path)).result("tools/call", params);
     const again = { ...params, requestState };
@@ -135,7 +135,7 @@ describe("two endpoints with their own classes", () => {
     expect((await readAnswer(new ModernClient(at(path)).request("tools/call", again))).text).toMatch(/^asked by/);
   });
 
-  test.each([ADMIN, ALIAS])("a task of the public endpoint is unknown at %s", async (path) => {
+  test.each([ADMIN, ALIAS])("do not share tasks: a task of /public/mcp is unknown at %s", async (path) => {
     const client = new TaskClient(at(PUBLIC));
     const taskId = await client.start("work");
     const other = client.as({}, at(path));
@@ -149,7 +149,7 @@ describe("two endpoints with their own classes", () => {
     expect(await client.reaches(taskId, "completed")).toMatchObject({ status: "completed" });
   });
 
-  test.each([ADMIN, ALIAS])("the key of a call that ran once does not affect the same call at %s", async (path) => {
+  test.each([ADMIN, ALIAS])("do not share keys of calls that ran once: %s runs the call", async (path) => {
     const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
     const run = async (where: string) => (await readAnswer(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
     const first = await run(PUBLIC);
@@ -157,10 +157,12 @@ describe("two endpoints with their own classes", () => {
     expect(await run(path)).not.toBe(first);
   });
 
-  test.each([ADMIN, ALIAS, "/north"])("a list cursor of the public endpoint is refused at %s", async (path) => {
+  test.each([ADMIN, ALIAS, "/north"])("do not share cursors: a cursor of /public is refused at %s", async (path) => {
     for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
       const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
-      const first = (await readAnswer(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
+      const first = (await readAnswer(client.request("tools/list"))).messages.at(-1)?.result as {
+        nextCursor: string;
+      };
       // Both have served the first page: a page cached for one endpoint must not be returned at another.
       await readAnswer(other.request("tools/list"));
       const cursor = first.nextCursor;

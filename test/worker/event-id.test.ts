@@ -1,4 +1,4 @@
-/** Event ids: the hash in them, and which texts are accepted. */
+/** Event ids: the hash in them, and which strings are accepted. */
 import { expect, test } from "vitest";
 import { createTags, decodeCursor, encodeCursor, sipHash } from "../../src/worker/sessions/event-id.ts";
 
@@ -12,7 +12,7 @@ test("the tag is SipHash-2-4, according to its authors' test vectors", () => {
   expect(sipHash(key, [0x0706050403020100n, 0x0f0e0d0c0b0a0908n])).toBe(0x3f2acc7f57c29bdbn);
 });
 
-test("a tag differs for each stream, session and object", () => {
+test("a tag is different for each stream, session and object", () => {
   const tags = [
     createTags(OBJECT, 1)(STREAM),
     createTags(OBJECT, 1)(STREAM + 2),

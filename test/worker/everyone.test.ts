@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker?.stop());
 
-/** Calls the tool at a host that the test chooses. Returns the answer as text. */
+/** Calls the tool at a host that the test chooses. Returns the response as text. */
 function callAt(host: string, path: string): Promise<string> {
   const headers = { "Content-Type": "application/json", Accept: "application/json", Host: host };
   return new Promise((resolve, reject) => {
@@ -54,20 +54,20 @@ test("nothing is logged for hosts of this machine", async () => {
   expect(await log()).toEqual([]);
 });
 
-test("nothing is logged for an endpoint that authenticates, or that says that everyone may call", async () => {
+test("nothing is logged for an endpoint that authenticates, or that allows everyone on purpose", async () => {
   expect(await callAt("mcp.example.com", "/checked")).toContain("Hello, ann");
   expect(await callAt("mcp.example.com", "/intended")).toContain("Hello!");
   expect(await log()).toEqual([]);
 });
 
-test("the log of any other endpoint says once that everyone may call, and what to write", async () => {
+test("for any other endpoint the log says once that everyone may call, and what to write", async () => {
   for (const host of ["mcp.example.com", "localhost", "other.example.com"]) {
     expect(await callAt(host, "/open")).toContain("Hello!");
   }
   expect(await log()).toEqual(["mcp-edge: everyone may call. If that is intended, add anonymous() to the option use."]);
 });
 
-test("a text in place of a plugin is a mistake, and admits nobody", async () => {
+test("a string in place of a plugin is refused, and no caller is admitted", async () => {
   expect(await callAt("localhost", "/mistaken")).toContain(
     "[option-invalid] edge(): use[0] is a value of type string; write a plugin such as durable(), or Hono middleware.",
   );

@@ -34,7 +34,7 @@ async function stored(): Promise<readonly object[]> {
   });
 }
 
-test("a session that expires runs onUnsubscribe for what it was subscribed to, and leaves nothing stored", async () => {
+test("a session that expires runs onUnsubscribe for its subscriptions, and nothing stays stored", async () => {
   const client = await LegacyClient.open(`${worker.origin}/mcp`);
   for (const uri of ["test://a", "test://b"]) await readAnswer(client.request("resources/subscribe", { uri }));
   expect(await stored()).toHaveLength(1);
@@ -44,7 +44,7 @@ test("a session that expires runs onUnsubscribe for what it was subscribed to, a
   expect((await client.request("ping")).status).toBe(404);
 });
 
-test("a session that was deleted runs onUnsubscribe once, stays deleted, and leaves nothing after its time", async () => {
+test("a session that was deleted runs onUnsubscribe once, stays deleted, and leaves nothing stored after its lifetime", async () => {
   const client = await LegacyClient.open(`${worker.origin}/mcp`);
   await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
   expect((await client.delete()).status).toBe(204);

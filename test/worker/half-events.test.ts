@@ -29,7 +29,7 @@ async function isWithinEvent(): Promise<boolean> {
   return places.some((place) => place !== undefined && place.rank < 0);
 }
 
-test("the two parts of different events are not joined: the stream ends, and its client resumes before the event", async () => {
+test("two parts of different events are not joined: the stream ends, and its client resumes before the event", async () => {
   const session = await Session.open(worker.url("/large/mcp"));
   const key = newKey();
   // More than the buffers of the connection hold.

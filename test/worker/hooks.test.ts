@@ -38,7 +38,7 @@ async function introduce(clientInfo: Members, capabilities: Members = {}, versio
 }
 
 describe("the client in a legacy session", () => {
-  test.each(LEGACY_VERSIONS)("has the name and version of its handshake, and nothing else (%s)", async (version) => {
+  test.each(LEGACY_VERSIONS)("has only the name and version from initialize (%s)", async (version) => {
     const { client } = await introduce({ name: "näme 漢", version: "1.2.3-β", title: "not kept" }, {}, version);
     const info = { name: "näme 漢", version: "1.2.3-β" };
     expect(await client()).toEqual({ info, ...info, capabilities: {}, protocolVersion: version });
@@ -54,13 +54,13 @@ describe("the client in a legacy session", () => {
     expect(some.capabilities).toEqual({ roots: {} });
   });
 
-  test("has name and version truncated if they are too long, so that the id stays within 256 characters", async () => {
+  test("has its name and version truncated if they are too long, so that the id stays within 256 characters", async () => {
     const { id, client } = await introduce({ name: "😀".repeat(2_000), version: "v".repeat(2_000) });
     expect(id).toMatch(/^[\x21-\x7e]{250,256}$/);
     expect(await client()).toMatchObject({ name: "😀".repeat(15), version: "v".repeat(34) });
   });
 
-  test("has both after the object was evicted, and in a task", async () => {
+  test("has its name and version after the object was evicted, and in a task", async () => {
     const { call, client } = await introduce({ name: "lasting", version: "2" });
     await client();
     await worker.worker.evict("McpObject");
@@ -75,7 +75,7 @@ describe("the client in a legacy session", () => {
     expect(created.task.taskId).toBeTypeOf("string");
   });
 
-  test("has both in a session over HTTP+SSE, truncated in the same way", async () => {
+  test("has its name and version in a session over HTTP+SSE, truncated in the same way", async () => {
     const leave = new AbortController();
     const headers = { accept: "text/event-stream" };
     const stream = new Reading(await fetch(at("/mcp"), { headers, signal: leave.signal }));
@@ -94,7 +94,7 @@ describe("the client in a legacy session", () => {
     leave.abort();
   });
 
-  test("a session id without client info is answered 404 if it was not created here", async () => {
+  test("a session id without client info is rejected with 404 if it was not created here", async () => {
     const { id } = await introduce({ name: "a", version: "1" });
     for (const other of [id.slice(0, 124), id.slice(0, 130), `${id}AAAA`, `B${id.slice(1)}`]) {
       const client = (await LegacyClient.open(at("/mcp"))).request(
@@ -138,7 +138,7 @@ describe("the end of a request over HTTP", () => {
     expect(new Set(ends.map(({ client }) => client))).toEqual(new Set([knows ? "ladder" : undefined]));
   });
 
-  test("a call that its client cancelled in a session is not reported as a success", async () => {
+  test("is not reported as a success if its client cancelled the call in a session", async () => {
     const client = await LegacyClient.open(at("/mcp"));
     await takeEnds();
     const called = client.call("wait", {}, { id: "cancelled" });
@@ -148,7 +148,7 @@ describe("the end of a request over HTTP", () => {
     expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("a call whose modern client has disconnected is not reported as a success", async () => {
+  test("is not reported as a success if its modern client has disconnected", async () => {
     const leave = new AbortController();
     const called = new ModernClient(at("/stateless")).call("wait", {}, { id: "left", signal: leave.signal });
     called.catch(() => undefined);

@@ -64,7 +64,7 @@ class Reader {
     return (await this.post(request("tools/call", { name, arguments: args, ...meta }, id))).status;
   }
 
-  /** All answers to a request so far. */
+  /** All responses to a request so far. */
   answers(id: string | number): Members[] {
     return this.stream.messages.filter(isMembers).filter((each) => each.id === id && each.method === undefined);
   }
@@ -121,7 +121,7 @@ const held = async () => {
   await expect.poll(async () => (await seen()).some(({ held }) => held === true)).toBe(true);
 };
 
-describe("a call that was answered 202", () => {
+describe("a call that was accepted with 202", () => {
   test("gets the interrupted outcome when its object is reset, and the stream continues", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
@@ -141,7 +141,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("is answered after its object has hibernated, whether or not its sockets were closed", async () => {
+  test("gets its result after its object has hibernated, whether or not its sockets were closed", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (const webSockets of ["hibernate", "close"] as const) {
@@ -152,7 +152,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("that is posted right after a reset waits for the Worker to reconnect", async () => {
+  test("waits for the Worker to reconnect if it is posted right after a reset", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (let turn = 0; turn < 5; turn += 1) {
@@ -164,7 +164,7 @@ describe("a call that was answered 202", () => {
   });
 });
 
-describe("an answer that cannot be stored", () => {
+describe("a result that cannot be stored", () => {
   test("is replaced by an error at once, and the stream continues", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
@@ -181,8 +181,8 @@ describe("an answer that cannot be stored", () => {
   });
 });
 
-describe("limits", () => {
-  test("beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
+describe("limits of HTTP+SSE", () => {
+  test("beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are accepted", async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     expect([await reader.call(1, "hold"), await reader.call(2, "hold")]).toEqual([202, 202]);
@@ -211,14 +211,14 @@ describe("limits", () => {
     await expect.poll(async () => (await refused()).length).toBe(18);
   });
 
-  test("once no Worker can be reconnecting any more, a message without a stream is refused at once", async () => {
+  test("a message without a stream is refused at once when no Worker can be reconnecting", async () => {
     const session = await openWithoutStream("/small");
     // Only two may be in flight: if any of them waited, others would be refused with 429.
     await expect.poll(() => postAtOnce(session), { timeout: 10_000 }).toEqual(Array(20).fill(404));
     expect(await postAtOnce(session)).toEqual(Array(20).fill(404));
   });
 
-  test("a request that is repeated while it is served runs once and is answered once", async () => {
+  test("a request that is repeated while it is served runs once and gets one response", async () => {
     const { reader } = await openAlone("McpObject");
     expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);
     await held();
@@ -251,21 +251,21 @@ describe("limits", () => {
   });
 });
 
-describe("where HTTP+SSE cannot be served", () => {
-  test("a server with modern versions only answers GET with 405 and creates no object", async () => {
+describe("an endpoint that cannot serve HTTP+SSE", () => {
+  test("returns 405 for GET and creates no object if it has modern versions only", async () => {
     await using stream = await openStream(`${worker.origin}/modern`, {});
     expect([stream.status, stream.headers.allow]).toEqual([405, "POST"]);
     expect(await worker.worker.objects("ModernObject")).toEqual([]);
   });
 
-  test("without sessions the option is refused at the first request, naming it", async () => {
+  test("refuses the option at the first request if it has no sessions, naming the option", async () => {
     const refused = await (await fetch(`${worker.origin}/without-sessions`)).text();
     expect(refused).toContain("edge(): use: httpSse() needs sessions().");
   });
 });
 
-describe("limits on streams", () => {
-  test("one principal cannot use all of them, anonymous callers count as one, and closing one makes room", async () => {
+describe("the limit on streams", () => {
+  test("cannot be used up by one principal, counts anonymous callers as one, and is lowered by closing a stream", async () => {
     const open = (subject?: string) =>
       openStream(`${worker.origin}/places`, { headers: subject === undefined ? {} : { authorization: subject } });
     const refusalOf = async (subject?: string) => {
@@ -288,7 +288,7 @@ describe("limits on streams", () => {
   });
 });
 
-describe("notifications beyond the limits", () => {
+describe("notifications that exceed the limits", () => {
   test("are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
     const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
@@ -356,7 +356,7 @@ describe("events that a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("nothing is left of a session whose client has disconnected", async () => {
+  test("do not leave anything stored when the client of a session has disconnected", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     await reader.call(1, "hold");
@@ -383,7 +383,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("a hook may refuse it, and then the client may repeat it, once", async () => {
+  test("can be refused by a hook, and then the client can repeat it, once", async () => {
     const reader = await Reader.open();
     expect(await reader.initialize({ sampling: {} })).toMatchObject({ error: { code: 4401 } });
     expect((await seen()).at(-1)).toMatchObject({ ended: "initialize", errorCode: 4401 });
@@ -394,7 +394,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("a handshake that lacks required members is answered with -32602", async () => {
+  test("is rejected with -32602 if it lacks required members", async () => {
     const reader = await Reader.open();
     await reader.post(request("initialize", { protocolVersion: "2025-06-18" }, "bad"));
     expect(await reader.answer("bad")).toMatchObject({ error: { code: -32602 } });

@@ -63,7 +63,7 @@ describe("the HTTP+SSE transport", () => {
     oracle.expectClean();
   });
 
-  test("names an endpoint with an unguessable session first, answers POSTs with 202 and no body, and sends heartbeats", async () => {
+  test("first sends an endpoint with an unguessable session, answers POSTs with 202 and no body, and sends heartbeats", async () => {
     const leave = new AbortController();
     const stream = await fetch(`${worker.origin}/sse`, { signal: leave.signal });
     expect(stream.headers.get("content-type")).toBe("text/event-stream");
@@ -92,15 +92,15 @@ describe("the HTTP+SSE transport", () => {
       expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, endpoint, type)).status).toBe(415);
     }
     expect((await post(JSON.parse(nested(1_000)))).status).toBe(400);
-    // C5: a notification is never answered, not even an invalid one.
+    // A notification never gets a response, not even if it is invalid.
     const bad = await post({ jsonrpc: "2.0", method: "notifications/cancelled", params: [] });
     expect([bad.status, await bad.text()]).toEqual([202, ""]);
     leave.abort();
-    // Heartbeats show that the client has disconnected; then the session has no stream to answer on.
+    // Heartbeats show that the client has disconnected; then the session has no stream for a response.
     await expect.poll(async () => (await post({ jsonrpc: "2.0", id: 2, method: "ping" })).status).toBe(404);
   });
 
-  test("has no GET on the messages path and no POST on the stream's, and is 404 if it is not enabled", async () => {
+  test("has no GET on the messages path and no POST on the stream's path, and returns 404 if it is not enabled", async () => {
     const statusOf = async (method: string, path: string) =>
       (await fetch(`${worker.origin}${path}`, { method })).status;
     expect(await statusOf("GET", "/messages")).toBe(405);
@@ -121,7 +121,7 @@ async function endpointOf(stream: HttpStream): Promise<string> {
   return data;
 }
 
-/** Sends a request that is answered on the stream. */
+/** Sends a request whose response comes on the stream. */
 async function post(endpoint: string, method: string, params: object, id: number): Promise<void> {
   const body = { jsonrpc: "2.0", id, method, params };
   const posted = await openStream(new URL(endpoint, worker.origin).href, { body, headers: { accept: undefined } });
@@ -145,7 +145,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
       { accept: "text/event-stream", "cache-control": "no-cache", "mcp-protocol-version": "2024-11-05" },
     ],
     ["with the newest legacy version", { accept: "text/event-stream", "mcp-protocol-version": "2025-11-25" }],
-  ])("a GET that accepts text/event-stream %s is told to POST to the same URL", async (_, headers) => {
+  ])("tells a GET that accepts text/event-stream %s to POST to this URL", async (_, headers) => {
     await using stream = await get(headers, "/mcp?key=a%20b&sessionId=old");
     const endpoint = await endpointOf(stream);
     expect(endpoint).toMatch(/^\/mcp\?key=a\+b&sessionId=[\w-]{100,256}$/);
@@ -154,7 +154,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(stream.messages[1]).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
   });
 
-  test("a stream whose client does not begin its handshake in time ends, and any other stays open", async () => {
+  test("ends a stream whose client does not send initialize in time, and no other stream", async () => {
     const accept = "text/event-stream";
     // The one that is used is opened first, so its time is over when the other one has ended.
     await using used = await get({ accept }, "/hasty");
@@ -171,7 +171,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(used.messages.at(-1)).toMatchObject({ id: 2, result: {} });
   });
 
-  test("a client gets notifications from its handshake on, and none before", async () => {
+  test("sends notifications to a client after initialize, and none before", async () => {
     await using stream = await get({ accept: "text/event-stream" });
     const endpoint = await endpointOf(stream);
     const publish = () => fetch(`${worker.origin}/publish/tools`, { method: "POST" });
@@ -183,7 +183,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(stream.messages.slice(1)).toMatchObject([{ id: 1 }, { method: "notifications/tools/list_changed" }]);
   });
 
-  test("any other GET without a session is refused with 400", async () => {
+  test("refuses any other GET without a session with 400", async () => {
     const accept = "text/event-stream";
     const others: Record<string, string | undefined>[] = [
       { accept, "last-event-id": "a-b-c" },
@@ -207,7 +207,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(unknown.status).toBe(404);
   });
 
-  test("a stream beyond streamsMax is refused with 429 before an object is created, until another has ended", async () => {
+  test("refuses a stream beyond streamsMax with 429 before an object is created, until another stream has ended", async () => {
     const open = () => get({ accept: "text/event-stream" }, "/few");
     const first = await open();
     await using second = await open();

@@ -105,8 +105,8 @@ function newUri(): string {
   return `test://uri-${uris}`;
 }
 
-describe("a notification published in one isolate reaches the streams of both, once", () => {
-  test.each(["/publish/one", "/twin/publish/one"])("through %s", async (path) => {
+describe("a notification published in one isolate", () => {
+  test.each(["/publish/one", "/twin/publish/one"])("reaches both isolates' streams once through %s", async (path) => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const urls = [tap?.url, twin?.url];
     const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
@@ -123,21 +123,21 @@ describe("a notification published in one isolate reaches the streams of both, o
   });
 });
 
-describe("outside of a client's request", () => {
-  test("from a cron", async () => {
+describe("a notification published outside of a client's request", () => {
+  test("reaches streams from a cron job", async () => {
     const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
     await worker.worker.runCron();
     for (const listener of both) await listener.hears("test://cron");
   });
 
-  test("from a queue", async () => {
+  test("reaches streams from a queue", async () => {
     const uri = newUri();
     const both = [await listen(["tools"], [uri]), (await session([uri], twin?.url)).listener];
     await worker.worker.runQueue("subjects", ["tools", uri]);
     for (const listener of both) await Promise.all([listener.hears(TOOLS), listener.hears(uri)]);
   });
 
-  test("from the alarm of an object", async () => {
+  test("reaches streams from the alarm of an object", async () => {
     const uri = newUri();
     const both = [await listen([], [uri]), (await session([uri], twin?.url)).listener];
     await harm("alarm", [uri], "another object");
@@ -145,7 +145,7 @@ describe("outside of a client's request", () => {
   });
 });
 
-test("a burst in one turn is one call of the hub, and equal notifications are one", async () => {
+test("a burst in one turn causes one call of the hub, and equal notifications are sent once", async () => {
   const all = Array.from({ length: 50 }, newUri);
   const listener = await listen(["tools"], all);
   const { published } = await seen();
@@ -168,7 +168,7 @@ describe("a lost socket to the hub", () => {
     for (const { notifications } of both) expect(notifications).toEqual([a, b]);
   });
 
-  test("hub: each subject that changed meanwhile is notified once, and no other", async () => {
+  test("hub: causes one notification for each subject that changed meanwhile, and for no other", async () => {
     const [a, b, c, last] = [newUri(), newUri(), newUri(), newUri()];
     const both = [await listen(["tools"], [a, b, c, last]), (await session([a, b, c, last], twin?.url)).listener];
     await publish(c);
@@ -178,7 +178,7 @@ describe("a lost socket to the hub", () => {
     for (const { notifications } of both) expect(notifications).toEqual([c, a, b, last]);
   });
 
-  test("hub: every subject is notified when more changed meanwhile than the hub remembers", async () => {
+  test("hub: causes a notification for every subject when more changed meanwhile than the hub stores", async () => {
     const [a, last] = [newUri(), newUri()];
     const listener = await listen(["tools", "prompts"], [a, last]);
     await cut(...Array.from({ length: 5_000 }, newUri));
@@ -187,7 +187,7 @@ describe("a lost socket to the hub", () => {
     expect(listener.notifications).toHaveLength(4);
   });
 
-  test("hub: a filter that changes while the socket is down is active once it is answered", async () => {
+  test("hub: does not lose a filter change, which is active when its request gets a response", async () => {
     const [a, b] = [newUri(), newUri()];
     const { client, listener } = await session([a]);
     await harm("cut");
@@ -199,7 +199,7 @@ describe("a lost socket to the hub", () => {
 });
 
 describe("a hub that restarts", () => {
-  test("hub: after a reset every subject is notified once", async () => {
+  test("hub: sends one notification for every subject after a reset", async () => {
     const [a, b] = [newUri(), newUri()];
     const both = [await listen(["tools"], [a, b]), (await session([a, b], twin?.url)).listener];
     const before = await seen();
@@ -217,7 +217,7 @@ describe("a hub that restarts", () => {
       expect(notifications.filter((notification) => notification !== b)).toHaveLength(new Set(notifications).size - 1);
   });
 
-  test("hub: hibernation is not a gap for a socket that stays open", async () => {
+  test("hub: does not treat hibernation as a gap for a socket that stays open", async () => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const both = [await listen(["tools"], [a, b, last]), (await session([a, b, last], twin?.url)).listener];
     await publish(a);
@@ -228,13 +228,13 @@ describe("a hub that restarts", () => {
     expect([after.life === before.life, after.sockets]).toEqual([false, before.sockets]);
     await publish(b);
     await Promise.all(both.map((listener) => listener.hears(b)));
-    // By now they know the new epoch.
+    // By now they have the new epoch.
     await cut();
     await mark(last, ...both);
     for (const { notifications } of both) expect(notifications).toEqual([a, b, last]);
   });
 
-  test("hub: what it forgot while it hibernated counts as missed by a socket that is lost then", async () => {
+  test("hub: treats changes that were lost in hibernation as missed by a socket that is lost then", async () => {
     const [a, b] = [newUri(), newUri()];
     const listener = await listen(["tools"], [a, b]);
     await publish(a);
@@ -246,7 +246,7 @@ describe("a hub that restarts", () => {
     expect(listener.notifications).toHaveLength(4);
   });
 
-  test("hub: after SIGKILL clients that reconnect get notifications again, and subscriptions of sessions are kept", async () => {
+  test("hub: after SIGKILL sends notifications to clients that reconnect, and keeps subscriptions of sessions", async () => {
     const [a, b] = [newUri(), newUri()];
     const { client } = await session([a]);
     await listen([], [b]);
@@ -262,7 +262,7 @@ describe("a hub that restarts", () => {
   });
 });
 
-test("hub: whatever happens to sockets and hub, every subject that changed is notified", async () => {
+test("hub: whatever happens to sockets and hub, every changed subject is notified", async () => {
   const deed = fc.constantFrom("publish", "publish in the other isolate", "cut", "reset", "sleep");
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 2, maxLength: 8 }), async (deeds) => {
@@ -286,7 +286,7 @@ test("hub: whatever happens to sockets and hub, every subject that changed is no
   );
 });
 
-test("a filter too large to be stored with a socket still admits only its subjects, even after hibernation", async () => {
+test("a filter too large to be stored with a socket admits only its subjects, even after hibernation", async () => {
   const all = Array.from({ length: 100 }, () => `${newUri()}-${"x".repeat(100)}`);
   const [first = "", second = ""] = all;
   const listener = await listen([], all);
@@ -312,7 +312,7 @@ describe("the completion of an elicitation", () => {
     return listener;
   }
 
-  test("is notified after a loss if it is known, and is never guessed", async () => {
+  test("is notified after a loss if it is stored, and is never guessed", async () => {
     const listener = await visitor();
     await harm("reset");
     await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notification) => listener.hears(notification)));
@@ -340,7 +340,7 @@ describe("notifications that cannot be delivered", () => {
     for (const { notifications } of all) expect(notifications).toEqual([TOOLS]);
   });
 
-  test("a publish that meets a reset is retried", async () => {
+  test("a publish that fails because of a reset is retried", async () => {
     const a = newUri();
     const listener = await listen([], [a]);
     const before = (await errors()).length;
@@ -351,7 +351,7 @@ describe("notifications that cannot be delivered", () => {
     expect((await errors()).slice(before)).toEqual([]);
   });
 
-  test("log data without a JSON form does not prevent other notifications of its turn", async () => {
+  test("log data that cannot be represented in JSON does not prevent other notifications of its turn", async () => {
     const { client, listener } = await session([]);
     await readAnswer(client.request("logging/setLevel", { level: "debug" }));
     await publish("log", "tools");
@@ -387,7 +387,7 @@ describe("hub: shards", () => {
     expect(used.size).toBeGreaterThan(2);
   });
 
-  test("hub: a filter that grows and shrinks opens and closes sockets, and is answered when all of it is active", async () => {
+  test("hub: a filter that grows and shrinks opens and closes sockets, and gets a response when all of it is active", async () => {
     const all = Array.from({ length: 12 }, newUri);
     const { client, listener } = await session([], sharded?.url);
     const before = await socketsOf();
@@ -404,7 +404,7 @@ describe("hub: shards", () => {
     expect([...listener.notifications].sort()).toEqual([...all, TOOLS, PROMPTS].sort());
   });
 
-  test("hub: a burst is one call for each shard it concerns", async () => {
+  test("hub: a burst causes one call for each shard that it concerns", async () => {
     const all = Array.from({ length: 40 }, newUri);
     const listener = await listen([], all, sharded?.url);
     const before = await publishedOf();
@@ -414,7 +414,7 @@ describe("hub: shards", () => {
     expect(Math.max(...calls)).toBe(1);
   });
 
-  test("hub: a shard that is reset causes notifications of its own subjects only", async () => {
+  test("hub: a reset of a shard causes notifications of its own subjects only", async () => {
     const all = Array.from({ length: 12 }, newUri);
     const listener = await listen([], all, sharded?.url);
     const shard = (await socketsOf()).findIndex((sockets) => sockets > 0);
@@ -430,7 +430,7 @@ describe("hub: shards", () => {
     expect(rises(published, await publishedOf())).toEqual([shard]);
   });
 
-  test("hub: a stream with an empty filter opens no socket and stays open", async () => {
+  test("hub: a stream with an empty filter does not open a socket and stays open", async () => {
     const listener = await listen([], [], sharded?.url);
     await hasBeatenAgain(listener);
     expect(await socketsOf()).toEqual(SHARDS.map(() => 0));
@@ -438,7 +438,7 @@ describe("hub: shards", () => {
   });
 });
 
-describe("hub: the streams of a shard are spread over objects", () => {
+describe("hub: a shard with several objects", () => {
   const all = () => Promise.all(OBJECTS.map((name) => seen(name)));
   const requestsOf = async () => (await all()).map(({ requests }) => requests);
   const objectsOf = async () => (await seen(OBJECTS[0])).objects;
@@ -460,7 +460,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
   };
 
   // First, because the number of objects never falls.
-  test("few streams: each costs one request to attach, a publication costs one, and idle streams cost none", async () => {
+  test("costs one request for each of a few streams and one for a publication, and none for idle streams", async () => {
     const uri = newUri();
     const before = await requestsOf();
     const three = await listenMany(3, [uri]);
@@ -475,7 +475,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     expect(await objectsOf()).toBe(1);
   });
 
-  test("the hub grows from one object to several while notifications are published, and no stream misses one", async () => {
+  test("grows from one object to several while notifications are published, and no stream misses a notification", async () => {
     const subjects = Array.from({ length: 30 }, newUri);
     const due = new Map<Listener, readonly string[]>();
     let published = 0;
@@ -500,7 +500,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     expect(await objectsOf()).toBeGreaterThanOrEqual(8);
   });
 
-  test("a publication costs one request for each object, and reaches every stream", async () => {
+  test("costs one request per object for a publication, which reaches every stream", async () => {
     const uri = newUri();
     const many = await listenMany(14, [uri]);
     const before = await requestsOf();
@@ -511,7 +511,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     for (const { notifications } of many) expect(notifications).toEqual([uri]);
   });
 
-  test("the streams of a principal meet in one object", async () => {
+  test("keeps the streams of a principal in one object", async () => {
     await grow();
     for (const subject of ["alice", "bob"]) {
       const url = `${growing?.url}?as=${subject}`;
@@ -523,7 +523,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     }
   });
 
-  test("after every object was reset or has hibernated, the root still knows all of them", async () => {
+  test("still has all its objects at the root after every object was reset or has hibernated", async () => {
     const [a, b] = [newUri(), newUri()];
     await grow();
     const many = await listenMany(8, [a, b]);
@@ -537,7 +537,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     await Promise.all(many.map((listener) => listener.hears(b)));
   });
 
-  test("a branch that is reset while the root publishes is called again", async () => {
+  test("calls a branch again that is reset while the root publishes", async () => {
     const uri = newUri();
     await grow();
     const many = await listenMany(8, [uri]);
@@ -550,7 +550,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
     expect((await errors()).slice(before)).toEqual([]);
   });
 
-  test("a socket that fails in a branch is reported to the publisher's onError", async () => {
+  test("reports a socket that fails in a branch to the publisher's onError", async () => {
     await grow();
     const some = await Promise.all(Array.from({ length: 8 }, () => listen(["tools"], [], growing?.url)));
     const branch = OBJECTS[(await all()).findIndex(({ sockets }, at) => at > 0 && sockets > 0)] ?? "";

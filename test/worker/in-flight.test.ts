@@ -27,8 +27,8 @@ const noted = (key: string, what: string) =>
   until(`${key}: ${what}`, async () => (await control("noted", key)) === what);
 const at = (place: string) => `${worker.origin}/${place}/mcp`;
 
-describe.each(["made", "defined"])("when creating the server of a request takes time (%s)", (place) => {
-  test("no more than inFlightMax requests are admitted, however many arrive together", async () => {
+describe.each(["made", "defined"])("requests whose server takes time to create (%s)", (place) => {
+  test("do not exceed inFlightMax, however many arrive together", async () => {
     const session = await Session.open(at(place));
     const key = newKey();
     const calls = Array.from({ length: 40 }, (_, id) => session.call("hold", { key }, id));
@@ -45,7 +45,7 @@ describe.each(["made", "defined"])("when creating the server of a request takes 
     expect((await readAnswer(session.call("hold", { key }))).status).toBe(200);
   });
 
-  test("a request that arrives several times at once runs once, and each copy is answered", async () => {
+  test("run once if the same request arrives several times at once, and each copy gets the result", async () => {
     const session = await Session.open(at(place));
     const key = newKey();
     const calls = Array.from({ length: 12 }, () => readAnswer(session.call("hold", { key }, "same")));
@@ -69,7 +69,7 @@ test("a request that is cancelled before its server exists does not run", async 
   expect(await control("noted", key)).toBe("waits");
 });
 
-test("requests whose server cannot be created release their places", async () => {
+test("requests whose server cannot be created do not count as in flight afterwards", async () => {
   const session = await Session.open(at("made"));
   for (let round = 0; round < 3; round += 1) {
     const calls = Array.from({ length: 8 }, (_, id) => {
@@ -82,7 +82,7 @@ test("requests whose server cannot be created release their places", async () =>
   expect((await readAnswer(session.call("hold", { key }, 1))).status).toBe(200);
 });
 
-test("a request joins only one of the same principal", async () => {
+test("a request joins only a request of the same principal", async () => {
   const anonymous = await Session.open(at("made"));
   const alice = anonymous.with({ authorization: "Bearer alice" });
   const key = newKey();
@@ -94,7 +94,7 @@ test("a request joins only one of the same principal", async () => {
   expect([(await first).text, (await hers).text]).toEqual(["anonymous", "alice"]);
 });
 
-test("however often the roots change while a handler runs, one handler runs at a time and once more at the end", async () => {
+test("however many times the roots change while a handler runs, one handler runs at a time and once more at the end", async () => {
   const session = await Session.open(at("defined"), { capabilities: { roots: { listChanged: true } } });
   const changed = async () => (await session.send(notification("notifications/roots/list_changed"))).status;
   const statuses = await Promise.all(Array.from({ length: 50 }, changed));
@@ -106,7 +106,7 @@ test("however often the roots change while a handler runs, one handler runs at a
   await noted("roots", "began ended began ended began ended");
 });
 
-test("custom notification handlers are limited to inFlightMax; further notifications are refused with 429", async () => {
+test("custom notification handlers are limited to inFlightMax; more notifications are refused with 429", async () => {
   const session = await Session.open(at("defined"));
   const send = async (method: string) => (await session.send(notification(method))).status;
   const statuses = await Promise.all(Array.from({ length: 40 }, () => send("own/started")));

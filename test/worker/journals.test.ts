@@ -41,7 +41,7 @@ async function reports<T>(error: RegExp, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-describe("in requestState", () => {
+describe("a journal in requestState", () => {
   const call = async (name: string, size: number, more: Members = {}): Promise<Members> => {
     const params = { name, arguments: { size }, ...more };
     const meta = { [CAPABILITIES_KEY]: { elicitation: { form: {} } } };
@@ -53,13 +53,13 @@ describe("in requestState", () => {
     requestState: asked.requestState,
   });
 
-  test.each(["keeping", "returning"])("%s more than limits.requestStateBytesMax is refused", async (name) => {
+  test.each(["keeping", "returning"])("above limits.requestStateBytesMax is refused (tool %s)", async (name) => {
     const result = await reports(/limits\.requestStateBytesMax, 2000/, () => call(name, 2_000));
     expect(result).toMatchObject({ isError: true });
     expect(JSON.stringify(result)).not.toContain("limits.");
   });
 
-  test("the limit applies to everything kept so far: a later round may be the first to be refused", async () => {
+  test("counts everything stored so far, so that a later round can be the first to be refused", async () => {
     const asked = await call("keeping", 1_200);
     expect(asked).toMatchObject({ resultType: "input_required" });
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
@@ -68,7 +68,7 @@ describe("in requestState", () => {
     });
   });
 
-  test("a question for which there is no room fails, and the handler continues", async () => {
+  test("makes a question fail if there is no room for it, and the handler continues", async () => {
     const asked = await call("trying", 1_200);
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
     const text = textOf({ result: await call("trying", 1_200, long) });
@@ -76,12 +76,12 @@ describe("in requestState", () => {
     expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
   });
 
-  test("once a question had no room, the call asks nothing more, because each run would differ", async () => {
+  test("allows no other question if there was no room for one, because each run would differ", async () => {
     const text = textOf({ result: await call("hoping", 1_000) });
     expect(text.split("; ")).toEqual([1, 2, 3].map(() => expect.stringMatching(/^limit: .* 2000\.$/)));
   });
 
-  test("a smaller journal is kept", async () => {
+  test("is kept if it is smaller", async () => {
     const first = await call("keeping", 1_000);
     const second = await call("keeping", 1_000, reply(first));
     expect(await call("keeping", 1_000, reply(second))).toMatchObject({ content: [{ text: "1000 3 3" }] });
@@ -90,7 +90,7 @@ describe("in requestState", () => {
   });
 });
 
-describe("in a session", () => {
+describe("the journal of a call in a session", () => {
   const questionsOf = ({ messages }: Cuttable) => messages.filter(({ method }) => method === "elicitation/create");
   const asked = async (stream: Cuttable, count: number) => {
     await stream.has(`question ${count}`, () => questionsOf(stream).length >= count);
@@ -105,7 +105,7 @@ describe("in a session", () => {
     for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
   };
 
-  test("more than a row holds is refused", async () => {
+  test("is refused if it is larger than a row", async () => {
     const session = await open();
     const { messages } = await reports(/900000 characters/, () =>
       readAnswer(session.call("keeping", { size: 900_000 })),
@@ -113,7 +113,7 @@ describe("in a session", () => {
     expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
   });
 
-  test("a request that is too large itself cannot ask, and is otherwise served", async () => {
+  test("is refused if the request itself is too large, which is otherwise served", async () => {
     const session = await open();
     const text = "y".repeat(900_000);
     const { messages } = await reports(/900000 characters/, () => readAnswer(session.call("keeping", { text })));
@@ -124,7 +124,7 @@ describe("in a session", () => {
     expect(stream.raw).toContain('"text":"900000"');
   });
 
-  test("an answer that makes it too large is refused, whether the run was lost or not", async () => {
+  test("is refused if an answer makes it too large, whether the run was lost or not", async () => {
     for (const lose of [async () => undefined, abortAll]) {
       const session = await open();
       const stream = await session.stream("keeping", { size: 500_000 });
@@ -145,7 +145,7 @@ describe("in a session", () => {
   ] as const;
 
   test.each(lossesOf)(
-    "a question whose answer is too large fails, and the call continues (its run %s)",
+    "rejects a question whose answer is too large, and the call continues (its run %s)",
     async (_, lose) => {
       const session = await open();
       const stream = await session.stream("trying", { size: 500_000 });
@@ -158,7 +158,7 @@ describe("in a session", () => {
     },
   );
 
-  test.each(lossesOf)("so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
+  test.each(lossesOf)("rejects a question that leaves no room for answers (its run %s)", async (_, lose) => {
     const session = await open();
     const excessIn = (said: string | undefined) => Number(/characters, not (\d+)/.exec(said ?? "")?.[1]) - 900_000;
     await readAnswer(session.call("trying", { size: 900_000 }));
@@ -174,7 +174,7 @@ describe("in a session", () => {
     expect(text(stream)).toMatch(/^invalid-answer: .* 900000 characters, .*; KitError: .* 900000 characters/);
   });
 
-  test("a smaller journal is kept, and available after the object was lost", async () => {
+  test("is kept if it is smaller, and available after the object was lost", async () => {
     const session = await open();
     const stream = await session.stream("keeping", { size: 880_000 });
     await answer(session, await asked(stream, 1), "Ada");
@@ -186,26 +186,26 @@ describe("in a session", () => {
   });
 });
 
-describe("in a task", () => {
+describe("the journal of a task", () => {
   const finish = async (args: Members) => {
     const client = new TaskClient(tap.url);
     return client.reaches(await client.start("background", args), "completed");
   };
 
-  test("more than 16777216 characters are refused", async () => {
+  test("has at most 16777216 characters", async () => {
     const args = { size: 6 * MIB, steps: 3 };
     expect(await reports(/A task stores at most .* 16777216 characters/, () => finish(args))).toMatchObject({
       result: { isError: true },
     });
   });
 
-  test("more than 10000 entries are refused", async () => {
+  test("has at most 10000 entries", async () => {
     expect(await reports(/A task stores at most 10000 /, () => finish({ steps: 10_001 }))).toMatchObject({
       result: { isError: true },
     });
   });
 
-  test("a smaller journal is kept", async () => {
+  test("is kept if it is smaller", async () => {
     expect(textOf(await finish({ size: 5 * MIB, steps: 3 }))).toBe(String(15 * MIB));
   });
 
@@ -223,12 +223,12 @@ describe("in a task", () => {
     return client.finish(taskId, () => "Ada");
   };
 
-  test("a question whose answer is too large fails, and the task continues", async () => {
+  test("rejects a question whose answer is too large, and the task continues", async () => {
     const text = await tryWith({ size: 4 * MIB - 1_000, steps: 4 }, "y".repeat(10_000));
     expect(text).toMatch(/^invalid-answer: A task stores at most .* 16777216 characters\.; 3$/);
   });
 
-  test("so does each question for which no answer has room", async () => {
+  test("rejects each question that leaves no room for an answer", async () => {
     for (const args of [
       { size: 4 * MIB - 50, steps: 4 },
       { size: 1, steps: 10_000 },
@@ -237,7 +237,7 @@ describe("in a task", () => {
     }
   });
 
-  test("an answer of a 2025-11-25 client that exceeds the session's limit: the question fails, and the task continues", async () => {
+  test("rejects a question of a 2025-11-25 client whose answer exceeds the session's limit, and the task continues", async () => {
     const session = await Session.open(tap.url, { capabilities: { elicitation: {} } });
     const created = await readAnswer(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
     const { task } = (created.messages.at(-1) as { result: { task: Members } }).result;

@@ -44,7 +44,7 @@ async function start(options: Partial<WorkerOptions> = {}) {
 /** The status of a session: 200 if it is known. */
 const status = async (client: LegacyClient) => (await readAnswer(client.request("tools/list"))).status;
 
-test("the first key is created when it is first needed; warm isolates make no further requests", async () => {
+test("the first key is created when it is first needed; warm isolates make no more requests", async () => {
   const { worker, at, asked, stored } = await start();
   expect(await worker.objects("McpObject", "keys")).toEqual([]);
   const url = await at("/mcp");
@@ -57,14 +57,14 @@ test("the first key is created when it is first needed; warm isolates make no fu
   expect(await stored()).toMatchObject([{ secret: expect.stringMatching(/^[\w-]{43}$/) }]);
 });
 
-test("a request for the keys leaves no timer behind, which would delay the hibernation of an object", async () => {
+test("a request for the keys does not leave a timer, which would delay the hibernation of an object", async () => {
   const { worker, at, asked } = await start();
   await LegacyClient.open(await at("/mcp"));
   expect(await asked()).toBe(1);
   expect(await (await fetch(`${worker.origin}/timers`)).text()).toBe("0");
 });
 
-test("isolates agree, at once and after SIGKILL, even if they ask at the same time", async () => {
+test("isolates have the same keys, at once and after SIGKILL, even if they request them at the same time", async () => {
   const { worker, at, stored } = await start();
   const urls = [await at("/mcp"), await at("/twin/mcp")];
   const clients = await Promise.all([...urls, ...urls].map((url) => LegacyClient.open(url)));
@@ -76,7 +76,7 @@ test("isolates agree, at once and after SIGKILL, even if they ask at the same ti
   expect(await stored()).toEqual(before);
 });
 
-test("a key is rotated: published before it seals, and kept while what it sealed is valid", async () => {
+test("a key is rotated: published before it seals, and kept while sealed values are valid", async () => {
   const { worker, at, stored } = await start();
   const url = await at("/mcp");
   const old = await LegacyClient.open(url);
@@ -122,7 +122,7 @@ test("keys() with custom options publishes, uses and drops keys at the right tim
   expect(rotate(keys, rotation, 3_000)).toBe(keys);
 });
 
-test("garbage ids cost at most one request per pause, and are 404", async () => {
+test("garbage ids cost at most one request per pause, and cause 404", async () => {
   const { at, asked } = await start();
   const url = await at("/mcp");
   await LegacyClient.open(url);
@@ -137,7 +137,7 @@ test("garbage ids cost at most one request per pause, and are 404", async () => 
   expect((await asked()) - before).toBeLessThanOrEqual(2);
 });
 
-test("requestState is sealed with them as well, for every isolate", async () => {
+test("requestState is sealed with the same keys in every isolate", async () => {
   const { at } = await start();
   const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
   // One isolate has sealed a session id before, the other has not.
@@ -148,7 +148,7 @@ test("requestState is sealed with them as well, for every isolate", async () => 
   expect((await readAnswer(there.request("tools/call", params))).text).toBe("sealed");
 });
 
-test("the secret MCP_KEYS takes the object's place", async () => {
+test("the secret MCP_KEYS replaces the object", async () => {
   const { worker, at } = await start({ bindings: { MCP_KEYS: newKeys() } });
   const client = await LegacyClient.open(await at("/mcp"));
   expect(await status(client)).toBe(200);
@@ -158,7 +158,7 @@ test("the secret MCP_KEYS takes the object's place", async () => {
 describe("keys that are unavailable", () => {
   const failing = (worker: TestWorker, how: "yes" | "no") => fetch(worker.url(`/failing/${how}`), { method: "POST" });
 
-  test("known keys are used while the object fails, and it is asked rarely", async () => {
+  test("do not matter while known keys are cached, and the object is asked rarely", async () => {
     const { worker, at, asked } = await start();
     const client = await LegacyClient.open(await at("/mcp"));
     await failing(worker, "yes");
@@ -171,7 +171,7 @@ describe("keys that are unavailable", () => {
     expect(log).toEqual(Array(failures).fill("mcp-edge: the sealing keys were not refreshed Error: secret trouble"));
   });
 
-  test("a session sealed with a key that an isolate could not fetch is 503 there, not 404", async () => {
+  test("cause 503, not 404, for a session sealed with a key that an isolate could not fetch", async () => {
     const { worker, at } = await start();
     const [here, there] = [await at("/mcp"), await at("/twin/mcp")];
     await Promise.all([LegacyClient.open(here), LegacyClient.open(there)]);
@@ -187,7 +187,7 @@ describe("keys that are unavailable", () => {
     expect(await status(late.at(here))).toBe(200);
   });
 
-  test("concurrent first requests share one fetch", async () => {
+  test("are fetched once by concurrent first requests", async () => {
     const { worker, at, asked } = await start();
     const url = await at("/mcp");
     await fetch(worker.url("/held/yes"), { method: "POST" });
@@ -199,7 +199,7 @@ describe("keys that are unavailable", () => {
   });
 
   test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { ttlMs: -1 }, { ttlMs: Number.POSITIVE_INFINITY }])(
-    "%j is refused when it is passed",
+    "the options %j are refused when they are passed",
     async (options) => {
       const source = `import { keys } from "./src/worker/keys/index.ts";
         let said = "nothing";
@@ -212,7 +212,7 @@ describe("keys that are unavailable", () => {
     },
   );
 
-  test("are 503 with Retry-After, never 404, and reveal nothing", async () => {
+  test("cause 503 with Retry-After, never 404, and reveal nothing", async () => {
     const { worker, at } = await start();
     const known = await LegacyClient.open(await at("/mcp"));
     const url = `${worker.origin}/broken`;

@@ -37,14 +37,14 @@ const needs = (capability: string) =>
   `needs the client capability ${capability}. Use a client that supports it, or turn it on in the client's settings.`;
 
 describe("a client without the capability that a handler needs", () => {
-  test("gets its name, and what its user can do, as the result of the task", async () => {
+  test("gets the name of the capability, and what its user can do, as the result of the task", async () => {
     const unable = await OwnTaskClient.open(await at("/mcp"), { capabilities: {} });
     const taskId = await unable.start("asking", { key: newKey() });
     await unable.reaches(taskId, "failed");
     expect(textOf(await unable.finish(taskId))).toContain(`Tool "asking" ${needs("elicitation.form")}`);
   });
 
-  test("gets them as the result of a call in a session", async () => {
+  test("gets the name of the capability as the result of a call in a session", async () => {
     const unable = await OwnTaskClient.open(await at("/mcp"), { capabilities: {} });
     const { isError, content } = await unable.result("tools/call", { name: "url", arguments: { key: newKey() } });
     expect(isError).toBe(true);
@@ -76,12 +76,12 @@ describe("a task that asks", () => {
     }
   });
 
-  test("can be waited for before it asks", async () => {
+  test("can be awaited before it asks", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("1 One? 2 Two? Three?");
   });
 
-  test("asks again after an invalid answer, and accepts a refusal of the person", async () => {
+  test("asks again after an invalid answer, and accepts a refusal of the user", async () => {
     const taskId = await client.start("asking_again", { key: newKey() });
     const answers = [{ action: "accept", content: { name: 5 } }, { action: "decline" }, { action: "cancel" }];
     const messages = await client.finish(taskId, (question) => {
@@ -109,7 +109,7 @@ describe("a task that asks", () => {
     expect(textOf(roots)).toBe("file:///a");
   });
 
-  test("asks for a URL under the author's own id", async () => {
+  test("asks for a URL with the author's own id", async () => {
     const taskId = await client.start("url", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ result: { action: "accept" } }));
     const question = messages.find(({ method }) => method === "elicitation/create");
@@ -124,7 +124,7 @@ describe("a task that continues without an answer", () => {
     expect(textOf(await client.finish(taskId))).toBe("round 3");
   });
 
-  test("waits for a retry of a step and for an answer, and cancels its question when it needs none", async () => {
+  test("waits for a retry of a step and for an answer, and cancels a question that it no longer needs", async () => {
     const taskId = await client.start("racing", { key: newKey() });
     const waiting = await client.open(taskId);
     await isOver(waiting);
@@ -134,13 +134,13 @@ describe("a task that continues without an answer", () => {
     expect(cancelled?.params).toMatchObject({ requestId: question?.id, _meta: { [RELATED]: { taskId } } });
   });
 
-  test("uses the answer if that comes first", async () => {
+  test("uses the answer if it arrives first", async () => {
     const taskId = await client.start("racing", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("Instead?");
   });
 });
 
-describe("hooks", () => {
+describe("hooks of a task that asks", () => {
   const heard = async (found: (each: Members) => boolean) =>
     ((await (await fetch(`${worker.origin}/heard`)).json()) as Members[]).filter(found);
 
@@ -159,7 +159,7 @@ describe("hooks", () => {
     await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
     const cancelled = await client.start("sampling", { key: newKey() });
     await client.reaches(cancelled, "input_required");
-    // Nobody has requested the result, so nothing was sent.
+    // The result was not requested, so nothing was sent.
     await client.result("tasks/cancel", { taskId: cancelled });
     await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
     const record = { outcome: "answered", tool: "sampling", model: "m-1" };
@@ -167,28 +167,28 @@ describe("hooks", () => {
   });
 });
 
-describe("questions that fail", () => {
-  test("an error of the client: the handler gets it", async () => {
+describe("a question that fails", () => {
+  test("rejects in the handler after an error of the client", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(textOf(messages)).toMatch(/^refused: .*"not now"$/);
   });
 
-  test("an error, if the handler asks by returning: the task fails", async () => {
+  test("makes the task fail after an error of the client if the handler asks by returning", async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(messages.at(-1)?.error).toMatchObject({ code: -32603, data: { reason: "refused" } });
     expect(await client.get(taskId)).toMatchObject({ status: "failed" });
   });
 
-  test("an undeclared capability: the handler gets an error, and nothing is asked", async () => {
+  test("rejects in the handler and is not sent if the capability is undeclared", async () => {
     const unable = await OwnTaskClient.open(client.session.url, { capabilities: {} });
     const messages = await unable.finish(await unable.start("patient", { key: newKey() }));
     expect(messages).toHaveLength(1);
     expect(textOf(messages)).toMatch(/^unsupported: /);
   });
 
-  test("when the session's sampling limit is reached, the handler gets the error and the task continues", async () => {
+  test("rejects in the handler if the session's sampling limit is reached, and the task continues", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const content = { type: "text", text: "!" };
     const answer = () => ({ result: { role: "assistant", model: "m", content } });
@@ -197,7 +197,7 @@ describe("questions that fail", () => {
     expect(methodsOf(messages).filter((method) => method === "sampling/createMessage")).toHaveLength(2);
   });
 
-  test("a client that accepts only JSON gets an error, and the task waits for another request", async () => {
+  test("causes an error if the client accepts only JSON, and the task waits for another request", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const { headers } = client.session;
@@ -210,8 +210,8 @@ describe("questions that fail", () => {
   });
 });
 
-describe("several requests for a task that asks", () => {
-  test("two wait for its result: the answer on one cancels the question on the other", async () => {
+describe("a task that asks while several requests are open", () => {
+  test("cancels the question on one of two requests for its result when the other is answered", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const [one, two] = [await client.open(taskId), await client.open(taskId)];
     await Promise.all([one, two].map(asks));
@@ -225,7 +225,7 @@ describe("several requests for a task that asks", () => {
     expect(methodsOf(one.messages)).not.toContain("notifications/cancelled");
   });
 
-  test("it is cancelled while it asks: the question is cancelled, and waiting requests are answered", async () => {
+  test("cancels its question and ends waiting requests when it is cancelled", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);
@@ -235,7 +235,7 @@ describe("several requests for a task that asks", () => {
     expect(waiting.messages.at(-1)?.error).toMatchObject({ code: -32600, data: { reason: "cancelled" } });
   });
 
-  test("the wait for its result is cancelled: the task keeps waiting", async () => {
+  test("keeps waiting when a wait for its result is cancelled", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const response = await client.session.request("tasks/result", { taskId }, { id: "wait" });
     expect(response.status).toBe(200);
@@ -252,8 +252,8 @@ test("tools declare whether they can be tasks even if hooks of the author wrap t
   expect(tools).toContainEqual(expect.objectContaining({ name: "hold", execution: { taskSupport: "required" } }));
 });
 
-describe("losses while it asks", () => {
-  test("the stream: another request for the result asks again", async () => {
+describe("losses while a task asks", () => {
+  test("another request for the result asks again after the loss of the stream", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const cut = new AbortController();
     const response = await client.session.request("tasks/result", { taskId }, { signal: cut.signal });
@@ -262,7 +262,7 @@ describe("losses while it asks", () => {
     expect(textOf(await client.finish(taskId))).toBe("Still there?");
   });
 
-  test("everything, by SIGKILL: another request for the result asks again", async () => {
+  test("another request for the result asks again after SIGKILL", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     const waiting = await client.open(taskId);
@@ -272,7 +272,7 @@ describe("losses while it asks", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("the session's object, with replay: the answer finds its question, and the result its stream", async () => {
+  test("the answer finds its question after the loss of the session's object, and the result its stream, with replay", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const taskId = await lasting.start("patient", { key: newKey() });
     const waiting = await lasting.open(taskId);
@@ -285,7 +285,7 @@ describe("losses while it asks", () => {
     expect(textOf(waiting.messages)).toBe("still here");
   });
 
-  test("the task's object: the answer finds it", async () => {
+  test("the answer finds its question after the loss of the task's object", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);
@@ -297,7 +297,7 @@ describe("losses while it asks", () => {
   });
 });
 
-test("a question that is not answered keeps waiting with its task, with replay", async () => {
+test("with replay a question that is not answered keeps waiting with its task", async () => {
   const lasting = await OwnTaskClient.open(await at("/lasting"));
   const taskId = await lasting.start("patient", { key: newKey() });
   const waiting = await lasting.open(taskId);

@@ -86,7 +86,7 @@ describe("the released client", () => {
     tap.oracle.expectClean();
   });
 
-  test("sees the capability", async () => {
+  test("receives the capability", async () => {
     await connect();
     expect(client.getServerCapabilities()?.tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
   });
@@ -133,7 +133,7 @@ describe("the released client", () => {
     expect(await client.experimental.tasks.cancelTask(other)).toMatchObject({ taskId: other, status: "cancelled" });
   });
 
-  test("gets its result after the server was killed", async () => {
+  test("gets the result of a task after the server was killed", async () => {
     await connect();
     const key = newKey();
     const taskId = await begin("hold", key);
@@ -145,7 +145,7 @@ describe("the released client", () => {
   });
 });
 
-test("over HTTP+SSE nothing is declared, and a call that asks for a task is served as if it did not", async () => {
+test("over HTTP+SSE tasks are not declared, and a call that asks for a task is served like any other call", async () => {
   const oracle = new WireOracle();
   await client.connect(watch(new SSEClientTransport(new URL("/sse", worker.origin)), oracle));
   expect(oracle.agreedVersion()).toBe("2025-11-25");

@@ -42,8 +42,8 @@ const UNKNOWN = {
 const STRANGER = Buffer.from(new Uint8Array(32).fill(7)).toString("base64url");
 const DAY_MS = 24 * 60 * 60_000;
 
-describe("the offer of tasks", () => {
-  test("reaches a client of 2025-11-25, in the handshake and in the tool list", async () => {
+describe("the support of tasks", () => {
+  test("is declared to a client of 2025-11-25, in the response to initialize and in the tool list", async () => {
     const { capabilities } = client.session.greeting;
     expect((capabilities as Members).tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
     const { tools } = await client.result("tools/list");
@@ -53,14 +53,14 @@ describe("the offer of tasks", () => {
     expect(support).toContainEqual(["never_a_task", undefined]);
   });
 
-  test("keeps the other capabilities of the handshake", async () => {
+  test("does not affect the other capabilities in the response to initialize", async () => {
     const older = await LegacyClient.open(client.session.url, { version: "2025-06-18" });
     const { tasks: _, ...others } = client.session.greeting.capabilities as Members;
     expect(others).toEqual(older.greeting.capabilities);
   });
 
   test.each(["2024-11-05", "2025-03-26", "2025-06-18"])(
-    "does not reach clients of %s, whose task params are ignored",
+    "is not declared to clients of %s, whose task params are ignored",
     async (version) => {
       const older = await OwnTaskClient.open(client.session.url, { version });
       expect(older.session.greeting.capabilities).not.toHaveProperty("tasks");
@@ -73,21 +73,21 @@ describe("the offer of tasks", () => {
     },
   );
 
-  test("does not reach modern clients", async () => {
+  test("is not declared to modern clients", async () => {
     const modern = new ModernClient(client.session.url);
     const { raw } = await readAnswer(modern.request("tools/list"));
     expect(raw).not.toContain("taskSupport");
     expect((await readAnswer(modern.request("tasks/result", { taskId: STRANGER }))).raw).toContain("-32601");
   });
 
-  test("does not exist if the server has no tasks: the same call is served as if it asked for none", async () => {
+  test("is not declared if the server has no tasks: the same call is served like any other call", async () => {
     const without = await OwnTaskClient.open(await at("/without"));
     expect(without.session.greeting.capabilities).not.toHaveProperty("tasks");
     expect(JSON.stringify(await without.result("tools/list"))).not.toContain("execution");
     expect(await without.create("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
   });
 
-  test("reaches clients without a session too, if the server has no sessions", async () => {
+  test("is also declared to clients without a session, if the server has no sessions", async () => {
     const sliced = await OwnTaskClient.open(await at("/sliced"));
     expect(sliced.session.sessionId).toBeUndefined();
     expect(sliced.session.greeting.capabilities).toHaveProperty("tasks");
@@ -96,8 +96,8 @@ describe("the offer of tasks", () => {
   });
 });
 
-describe("a call", () => {
-  test("that asks for a task gets one at once, and later the result with the task's name", async () => {
+describe("calls and tasks", () => {
+  test("a call that asks for a task gets a task at once, and later the result with the task's name", async () => {
     const key = newKey();
     const { task, _meta } = (await client.create("hold", { key }, { ttl: 60_000 })) as {
       task: Members;
@@ -124,27 +124,27 @@ describe("a call", () => {
     expect(textOf(await client.finish(String(taskId)))).toBe("1 2");
   });
 
-  test("that does not ask runs on the request, if the tool allows that", async () => {
+  test("a call that does not ask for a task runs on the request, if the tool allows that", async () => {
     expect((await readAnswer(client.session.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     const refused = await client.error("tools/call", { name: "hold", arguments: { key: newKey() } });
     expect(refused).toMatchObject({ code: -32601 });
   });
 
-  test("that asks although the tool forbids it is refused", async () => {
+  test("a call that asks for a task although the tool forbids it is refused", async () => {
     const params = { name: "never_a_task", arguments: { key: "k" }, task: {} };
     expect(await client.error("tools/call", params)).toMatchObject({ code: -32601 });
     expect(await client.error("tools/call", { ...params, name: "nobody's" })).toMatchObject({ code: -32602 });
   });
 
   test.each([[{ task: 5 }], [{ task: { ttl: "long" } }], [{ task: { ttl: -1 } }], [{ task: { ttl: 1.5 } }]])(
-    "that asks with %j is refused",
+    "a call that asks for a task with %j is refused",
     async (more) => {
       const params = { name: "steps", arguments: { key: "k" }, ...more };
       expect(await untapped().error("tools/call", params)).toMatchObject({ code: -32602 });
     },
   );
 
-  test("is kept for the requested time, within limits", async () => {
+  test("a task is kept for the requested time, within limits", async () => {
     const ttlOf = async (task: Members) =>
       ((await client.create("steps", { key: newKey() }, task)).task as Members).ttl;
     expect(await ttlOf({ ttl: 5_000 })).toBe(5_000);
@@ -158,7 +158,7 @@ describe("a call", () => {
     expect(await briefTtlOf({})).toBe(10 * 60_000);
   });
 
-  test("starts as a task even if its handler would start on the request", async () => {
+  test("a call starts as a task even if its handler would start on the request", async () => {
     expect(textOf(await client.finish(await client.start("deciding", { key: "k" })))).toBe("decided");
     const taskId = await client.start("asking_first", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("1 First? 2 Then?");
@@ -166,35 +166,35 @@ describe("a call", () => {
 });
 
 describe("the outcome of a task", () => {
-  test("invalid arguments: the same outcome as on a request", async () => {
+  test("is the same for invalid arguments as on a request", async () => {
     const taskId = await client.start("steps", { key: 5 });
     const result = (await client.finish(taskId)).at(-1)?.result;
     expect(result).toMatchObject({ isError: true, _meta: { [RELATED]: { taskId } } });
     expect(await client.get(taskId)).toMatchObject({ status: "failed" });
   });
 
-  test("an error of the tool: a result, and the task is failed and gives the reason", async () => {
+  test("is a result for an error of the tool, and the task is failed with the reason", async () => {
     const taskId = await client.start("tool_error", { key: newKey() });
     const result = (await client.finish(taskId)).at(-1)?.result;
     expect(result).toMatchObject({ isError: true, content: [{ text: "the model reads this" }] });
     expect(await client.get(taskId)).toMatchObject({ status: "failed", statusMessage: "the model reads this" });
   });
 
-  test("an exception: the same, without internal details", async () => {
+  test("is a result without internal details for an exception", async () => {
     const taskId = await client.start("exception", { key: newKey() });
     const said = JSON.stringify([await client.finish(taskId), await client.get(taskId)]);
     expect(said).toContain('"isError":true');
     expect(said).not.toContain("nobody reads this");
   });
 
-  test("a protocol error: that error", async () => {
+  test("is the protocol error that the handler threw", async () => {
     const taskId = await client.start("mcp_error", { key: newKey() });
     const error = { code: 4711, message: "of my own", data: { more: true } };
     expect(await client.error("tasks/result", { taskId })).toEqual(error);
     expect(await client.get(taskId)).toMatchObject({ status: "failed", statusMessage: "of my own" });
   });
 
-  test("an error that asks for URLs: that error, as on a request", async () => {
+  test("is an error that asks for URLs, as on a request", async () => {
     const taskId = await client.start("url_first", { key: newKey() });
     expect(await client.error("tasks/result", { taskId })).toMatchObject({
       code: -32042,
@@ -203,8 +203,8 @@ describe("the outcome of a task", () => {
   });
 });
 
-describe("cancelling", () => {
-  test("ends a working task, and answers requests that wait for it", async () => {
+describe("cancelling a task", () => {
+  test("ends it while it works, and ends requests that wait for it", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -216,7 +216,7 @@ describe("cancelling", () => {
     expect(await effectsOf(key)).toHaveLength(1);
   });
 
-  test("of the wait for a result ends the wait at once, and not the task", async () => {
+  test("is different from cancelling the wait for its result, which does not end the task", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     let answer: string | undefined;
@@ -235,7 +235,7 @@ describe("cancelling", () => {
     expect(textOf(await client.finish(taskId))).toBe("1 2");
   });
 
-  test("is refused for a finished task, however it ended", async () => {
+  test("is refused when it has finished, in whatever way", async () => {
     const ended = {
       completed: await client.start("steps", { key: newKey() }),
       failed: await client.start("tool_error", { key: newKey() }),
@@ -254,7 +254,7 @@ describe("cancelling", () => {
 describe("the owner of a task", () => {
   const METHODS = ["tasks/get", "tasks/result", "tasks/cancel"];
 
-  test.each(METHODS)("%s has the same error for another's task, an unknown one and a malformed id", async (method) => {
+  test.each(METHODS)("gets the same error from %s for foreign, unknown and malformed ids", async (method) => {
     const alice = await OwnTaskClient.open(client.session.url, { token: "alice" });
     const bob = await OwnTaskClient.open(client.session.url, { token: "bob" });
     const taskId = await alice.start("whoami", { key: newKey() });
@@ -266,7 +266,7 @@ describe("the owner of a task", () => {
     expect(textOf(await alice.finish(taskId))).toBe("alice");
   });
 
-  test("its principal finds it in another session, and so does anyone with the id of an anonymous one", async () => {
+  test("is its principal in any session, and anyone with the id if the task is anonymous", async () => {
     const alice = await OwnTaskClient.open(client.session.url, { token: "alice" });
     const later = await OwnTaskClient.open(client.session.url, { token: "alice" });
     expect(textOf(await later.finish(await alice.start("whoami", { key: newKey() })))).toBe("alice");
@@ -274,7 +274,7 @@ describe("the owner of a task", () => {
     expect(textOf(await another.finish(await client.start("whoami", { key: newKey() })))).toBe("anonymous");
   });
 
-  test("it is the same task for clients of both eras", async () => {
+  test("has the same task in clients of both eras", async () => {
     const modern = new TaskClient(client.session.url);
     const begun = await client.start("asking", { key: newKey() });
     expect(await modern.finish(begun)).toBe("1 One? 2 Two? Three?");
@@ -283,13 +283,13 @@ describe("the owner of a task", () => {
     expect(textOf(await client.finish(other))).toBe("1 One? 2 Two? Three?");
   });
 
-  test("tasks cannot be listed", async () => {
+  test("cannot list tasks", async () => {
     expect(await client.error("tasks/list")).toMatchObject({ code: -32601 });
   });
 });
 
-describe("losses", () => {
-  test("SIGKILL between the task and its result: nothing is lost, and each step runs once", async () => {
+describe("a task", () => {
+  test("survives SIGKILL before its result, and each step runs once", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -299,13 +299,13 @@ describe("losses", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("SIGKILL right after the task was created: nothing is lost", async () => {
+  test("survives SIGKILL right after it was created", async () => {
     const taskId = await client.start("steps", { key: newKey() });
     await worker.restart();
     expect(textOf(await client.finish(taskId))).toBe("1 2 3");
   });
 
-  test("the object of the task, while a request waits for its result: the wait continues", async () => {
+  test("survives the loss of its object while a request waits for its result, and the wait continues", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -316,7 +316,7 @@ describe("losses", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("the session: the task is available in the next one", async () => {
+  test("survives the loss of its session and is available in the next session", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -326,7 +326,7 @@ describe("losses", () => {
     expect(textOf(await next.finish(taskId))).toBe("1 2");
   });
 
-  test("an expired task: all of it is deleted", async () => {
+  test("is deleted completely when it has expired", async () => {
     const taskId = await client.start("asking", { key: newKey() }, { ttl: 30_000 });
     await client.reaches(taskId, "input_required");
     await worker.advance(30_001);

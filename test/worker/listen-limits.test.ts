@@ -69,7 +69,7 @@ const tooMany = (option: string) => ({
 });
 const INVALID = { error: { code: -32602 } };
 
-test("a listen stream is granted what resources/subscribe would grant, and gets nothing else", async () => {
+test("a listen stream gets the resources that resources/subscribe would allow, and no others", async () => {
   const uris = ["test://secret", "test://invented", "test://open", "secrets://a", "many://a", "none"];
   const [stranger, owner] = [await listen(uris), await listen(uris, "owner")];
   expect(await stranger.until("acknowledged")).toContain('"resourceSubscriptions":["test://open","many://a"]');
@@ -87,7 +87,7 @@ test("a listen stream is granted what resources/subscribe would grant, and gets 
   }
 });
 
-test("more URIs or characters than allowed per stream are -32602, in both eras", async () => {
+test("more URIs or characters than allowed per stream are rejected with -32602, in both eras", async () => {
   const uris = (count: number, length = 1) =>
     Array.from({ length: count }, (_, at) => `many://${"x".repeat(length)}${at}`);
   const granted = await listen(uris(20));
@@ -106,7 +106,7 @@ test("more URIs or characters than allowed per stream are -32602, in both eras",
   expect(await subscribe("many://one-more")).toMatchObject(INVALID);
 });
 
-test("the number of streams per principal is limited, and closing one makes room", async () => {
+test("the number of streams per principal is limited, and closing a stream lowers it", async () => {
   const [first, second] = [await listen(undefined, "a"), await listen(undefined, "a")];
   await Promise.all([first.until("acknowledged"), second.until("acknowledged")]);
   const third = await listen(undefined, "a");

@@ -46,7 +46,7 @@ async function refuse(object: string, when: string): Promise<void> {
   await worker.worker.sql(CLASS, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
 }
 
-test("an event that cannot be stored is not sent, and those before and after it are", async () => {
+test("an event that cannot be stored is not sent, and the events before and after it are sent", async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 3");
   const stream = await (await flood(session, "short", 5)).end();
@@ -55,14 +55,14 @@ test("an event that cannot be stored is not sent, and those before and after it 
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
 
-test("progress that gathered and cannot be stored does not take the answer with it", async () => {
+test("collected progress that cannot be stored does not affect the result", async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 5 AND NEW.kind = 0");
   const stream = await (await flood(session, "gathered", 5, 1, 0)).end();
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "gathered" }] } });
 });
 
-test("no part of an event of several rows is sent or kept if one of them cannot be stored", async () => {
+test("no part of an event of several rows is sent or kept if any of its rows cannot be stored", async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 3 AND NEW.rank = 0");
   const stream = await (await flood(session, "long", 5, 300_000)).end();
@@ -71,7 +71,7 @@ test("no part of an event of several rows is sent or kept if one of them cannot 
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
 
-test("a call whose answer cannot be stored ends with an error at once, also when it is resumed", async () => {
+test("a call whose result cannot be stored ends with an error at once, even when it is resumed", async () => {
   for (const when of ["NEW.kind = 1", `NEW.frames LIKE '%"result"%'`]) {
     const { session, object } = await open();
     await refuse(object, when);

@@ -59,7 +59,7 @@ async function visitor(id: string) {
   return { client, stream, call };
 }
 
-describe("the completion of a URL elicitation, announced by another route", () => {
+describe("the completion of a URL elicitation that another route reports", () => {
   test.each(["", "/twin"])("reaches only the session that asked (through %j)", async (way) => {
     const [one, two] = [newKey(), newKey()];
     const [asker, other] = [await visitor(one), await visitor(two)];
@@ -76,7 +76,7 @@ describe("the completion of a URL elicitation, announced by another route", () =
     expect(said(other.stream, COMPLETE, "elicitationId")).toEqual([two]);
   });
 
-  test("is received while the question is still open, and for each of several", async () => {
+  test("is received while the question is still open, and for each of several questions", async () => {
     const client = await LegacyClient.open(tap.url, { capabilities: able });
     const stream = new Reading(await client.get());
     const ids = [newKey(), newKey()];
@@ -145,7 +145,7 @@ describe.each(VERSIONS)("progress and logs of %s", (version) => {
     expect(streams.map((each) => methodsOf(each).filter((method) => method !== MARKER))).toEqual(streams.map(() => []));
   });
 
-  test("of two calls of one client go to separate streams", async () => {
+  test("go to separate streams in two calls of one client", async () => {
     const client = await clientOf(version, tap.url);
     const key = newKey();
     const calls = ["1", "2"].map((which) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker?.stop());
 
-test.each(VERSIONS)("every call of a client of %s passes it, also where the app is mounted", async (version) => {
+test.each(VERSIONS)("every call of a client of %s passes through it, including in a mounted app", async (version) => {
   for (const path of ["/mcp", "/below/mcp"]) {
     const client = await clientOf(version, worker.url(path));
     const response = await client.call("hello");

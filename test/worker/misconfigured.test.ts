@@ -70,8 +70,8 @@ const TEXTS: Readonly<Record<string, string>> = {
     "[binding-wrong] The binding TEXT is not a Durable Object binding. Remove it, or set the option binding to another name.",
 };
 
-describe("the class", () => {
-  test.each(Object.keys(TEXTS))("%s: every request of either era is answered with what to write", async (className) => {
+describe("a wrong class for objects", () => {
+  test.each(Object.keys(TEXTS))("makes every request of either era report what to write: %s", async (className) => {
     for (const send of [initialize, (path: string) => call(path, "hello"), (path: string) => fetch(worker.url(path))]) {
       expect(await problemsOf(send(`/${className}`))).toEqual([TEXTS[className]]);
     }
@@ -79,19 +79,19 @@ describe("the class", () => {
     expect(log).toHaveLength(1);
   });
 
-  test("one that edge() did not make is named when it is first called", async () => {
+  test("is reported when it is first called if edge() did not make it", async () => {
     await call("/Foreign", "once");
     await expect
       .poll(() => reported("/Foreign"))
       .toContain(
-        "binding-crossed: [class-wrong] The class Foreign is not the one that edge() made. In the main module write: export class Foreign extends app.McpObject {}",
+        "binding-crossed: [class-wrong] The class Foreign was not made by edge(). In the main module write: export class Foreign extends app.McpObject {}",
       );
   });
 });
 
-describe("other mistakes", () => {
+describe("other configuration mistakes", () => {
   test.each(["/keyless", "/keyless/replay"])(
-    "missing sealing keys are named in the answer to every request of either era (%s)",
+    "missing sealing keys are named in the response to every request of either era (%s)",
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
@@ -101,17 +101,17 @@ describe("other mistakes", () => {
     },
   );
 
-  test("an endpoint whose parts seal nothing needs no keys", async () => {
+  test("an endpoint whose parts do not seal anything needs no keys", async () => {
     expect((await call("/bare", "hello")).status).toBe(200);
   });
 
-  test("a missing Workflow binding: the lines to write are named", async () => {
+  test("a missing Workflow binding is reported with the lines to write", async () => {
     expect(await problemsOf(call("/missing/workflow", "background"))).toEqual([
       '[binding-wrong] The Workflow binding MISSING_WORKFLOW is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"',
     ]);
   });
 
-  test("mistakes in options are reported together with what the Worker lacks", async () => {
+  test("mistakes in options are reported together with missing parts of the Worker", async () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
       '[option-unknown] edge() has no option "endpont". Did you mean "endpoint"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
@@ -123,15 +123,15 @@ describe("other mistakes", () => {
   });
 });
 
-describe("tools that need a part", () => {
-  test.each(["/bare", "/varying"])('task: "required" without tasks() is reported once (%s)', async (path) => {
+describe("a tool that needs a missing part", () => {
+  test.each(["/bare", "/varying"])('is reported once if it has task: "required" without tasks() (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
       'options-invalid: No client can call background: task: "required" needs tasks() of "mcp-edge/worker/durable" in the option use.',
     ]);
   });
 
-  test("once: true without once() names the option", async () => {
+  test("is reported with the name of the option if it has once: true without once()", async () => {
     await call("/task", "once");
     expect(await reported("/task")).toContainEqual(
       'options-invalid: Tool "once" has once: true, which needs edge(server, { use: [once()] }), with once from "mcp-edge/worker/once".',
@@ -139,7 +139,7 @@ describe("tools that need a part", () => {
   });
 });
 
-/** A Worker whose log is answered at `/log`. */
+/** A Worker whose log is served at `/log`. */
 function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWorker> {
   const source = `
     import { McpServer } from "./src/core/index.ts";
@@ -190,7 +190,7 @@ test("a service binding with the name of the object binding is not a Durable Obj
   expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);
 });
 
-test("an endpoint that is made during a request does not take the class of a running one, and is refused", async () => {
+test("an endpoint that is created during a request does not take the class of a running endpoint, and is refused", async () => {
   await using running = await logging("{ use: [hub()] }", {});
   expect((await fetch(running.url("/mcp"))).status).toBe(405);
   for (let times = 0; times < 2; times += 1) {
@@ -206,7 +206,7 @@ test("an endpoint that is made during a request does not take the class of a run
   expect(reading.messages[0]).toMatchObject({ method: "notifications/subscriptions/acknowledged" });
 });
 
-test("a host that is not this machine is told only that the configuration is wrong", async () => {
+test("a host other than this machine gets only the information that the configuration is wrong", async () => {
   for (const path of ["/NotExported", "/many", "/missing/workflow"]) {
     const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
       const headers = { ...CONTENT, Host: "public.example" };
@@ -235,7 +235,7 @@ test("publishing reports the problem of the class", async () => {
   await expect.poll(() => reported("/NotExported")).toContain(`binding-missing: ${TEXTS.NotExported}`);
 });
 
-test("an object of a class that two endpoints claim refuses calls, and its alarm is tried again within a minute", async () => {
+test("an object of a class that two endpoints use refuses calls, and its alarm is retried within a minute", async () => {
   const source = `
     import { exports } from "cloudflare:workers";
     import { McpServer } from "./src/core/index.ts";

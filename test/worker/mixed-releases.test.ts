@@ -73,7 +73,7 @@ describe("a Worker older than its object", () => {
   const kindsOf = (heard: readonly string[]) => heard.map((text) => JSON.parse(text.split("\n")[0] ?? "").kind);
 
   test.each(["", "?", "taken 5", "t", "t-1", "t1e999", '{"kind":"novelty"}', "x".repeat(10_000)])(
-    "sends %j: it has no effect, and the stream continues",
+    "sends %j, which has no effect, and the stream continues",
     async (words) => {
       const { session, id } = await open();
       const key = newKey();
@@ -91,7 +91,7 @@ describe("a Worker older than its object", () => {
     },
   );
 
-  test("requests a stream of an unknown kind: it is refused without further effect", async () => {
+  test("requests a stream of an unknown kind, which is refused without other effects", async () => {
     const { session, id } = await open();
     const { heard, isClosed } = await dial(id, { caller, target: { kind: "novelty" } });
     await until("it is refused", isClosed);
@@ -101,7 +101,7 @@ describe("a Worker older than its object", () => {
 });
 
 describe("an object newer than its Worker", () => {
-  test("sends a message that the Worker does not know, and the client gets the rest", async () => {
+  test("sends a message of an unknown kind, and the client gets the rest", async () => {
     const { session, id } = await open();
     const key = newKey();
     const call = await session.stream("count", { key, before: 1, after: 2 });

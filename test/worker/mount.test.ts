@@ -45,7 +45,7 @@ describe("endpoints mounted in an app", () => {
     }
   });
 
-  test.each(["POST", "GET", "DELETE", "OPTIONS"])("answer %s without further routes", async (method) => {
+  test.each(["POST", "GET", "DELETE", "OPTIONS"])("serve %s without additional routes", async (method) => {
     const response = await fetch(`${worker.origin}/tools/mcp`, { method });
     expect(response.status).not.toBe(404);
   });
@@ -89,7 +89,7 @@ describe("an endpoint without sessions", () => {
     oracle.expectClean();
   });
 
-  test("answers a call without a preceding initialize", async () => {
+  test("serves a call without a preceding initialize", async () => {
     const response = fetch(tools.url, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },

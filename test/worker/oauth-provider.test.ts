@@ -75,7 +75,7 @@ test("a token of the provider acts for its user, with its scopes, its client and
   }
 });
 
-test("a token of the provider needs the scopes of what it is used for", async () => {
+test("a token of the provider needs the scopes that a definition requires", async () => {
   const call = async (scope: string) => {
     const headers = { authorization: `Bearer ${(await signIn(scope)).token}` };
     const response = await new ModernClient(url()).call("write", {}, { headers });
@@ -86,7 +86,7 @@ test("a token of the provider needs the scopes of what it is used for", async ()
   expect((await call("read write"))[0]).toBe(200);
 });
 
-test("the provider refuses a request without a token and with an invalid one", async () => {
+test("the provider refuses a request without a token and a request with an invalid token", async () => {
   for (const headers of [{}, { authorization: "Bearer ada:grant:secret" }]) {
     const response = await new ModernClient(url()).call("who", {}, { headers });
     await response.body?.cancel();
@@ -97,7 +97,7 @@ test("the provider refuses a request without a token and with an invalid one", a
   }
 });
 
-test("a request that did not pass the provider is refused with 500, even with a valid token", async () => {
+test("a request that did not pass through the provider is refused with 500, even with a valid token", async () => {
   const { token } = await signIn("read");
   const headers = { authorization: `Bearer ${token}`, "X-Direct": "yes" };
   const { status, raw } = await readAnswer(new ModernClient(url()).call("who", {}, { headers }));
@@ -119,6 +119,6 @@ test.each([
   ["claims", { claims: "email" }],
   ["subject", { subject: 7 }],
   ["unknown", { unknown: 1 }],
-])("the option %s is checked", (name, options) => {
+])("an invalid option %s is refused", (name, options) => {
   expect(() => workersOAuthProvider(options as never)).toThrow(name);
 });

@@ -22,7 +22,7 @@ beforeEach(async () => {
   expect(await (await fetch(`${worker.origin}/callback${search}`)).text()).toBe("signed in");
 });
 
-/** Sends ten requests at once, and returns the answers. */
+/** Sends ten requests at once, and returns the responses. */
 async function callTen(path?: string): Promise<string[]> {
   const answers = await Promise.all(Array.from({ length: 10 }, () => call(path)));
   return Promise.all(answers.map((answer) => answer.text()));
@@ -31,8 +31,8 @@ async function callTen(path?: string): Promise<string[]> {
 describe.each([
   ["/", "ten clients in Workers"],
   ["/inside", "ten clients in the object"],
-])("%s: %s", (path) => {
-  test("make their calls on an expired token with one refresh", async () => {
+])("the token store behind %s, used by %s", (path) => {
+  test("refreshes an expired token once for all of them", async () => {
     expect(await (await call(path)).text()).toBe("called");
     authority.expire();
     expect(await callTen(path)).toEqual(Array.from({ length: 10 }, () => "called"));
@@ -58,6 +58,6 @@ test("tokens survive a crash of workerd, and so does the lock if it crashes duri
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });
 
-test("an answer that belongs to no open sign-in is refused", async () => {
+test("a response that belongs to no open sign-in is refused", async () => {
   expect((await fetch(`${worker.origin}/callback?code=c&state=s`)).status).toBe(500);
 });

@@ -26,21 +26,21 @@ async function capabilitiesOf(path: string, version: Version): Promise<unknown> 
 
 const KEY = "mcp-edge/idempotencyKey";
 
-describe.each(VERSIONS)("the idempotency key is declared in %s", (version) => {
-  test.each(["/mcp", "/alone"])("by an endpoint with the part once (%s)", async (path) => {
+describe.each(VERSIONS)("the capability for idempotency keys in %s", (version) => {
+  test.each(["/mcp", "/alone"])("is declared by an endpoint with once() (%s)", async (path) => {
     expect(await capabilitiesOf(path, version)).toMatchObject({ tools: {}, experimental: { [KEY]: {} } });
   });
 
-  test("beside the experimental capabilities of the author", async () => {
+  test("is declared beside the experimental capabilities of the author", async () => {
     expect(await capabilitiesOf("/own", version)).toMatchObject({ experimental: { "example.com/own": {}, [KEY]: {} } });
   });
 
-  test("unless the author removes it", async () => {
+  test("is not declared if the author removes it", async () => {
     expect(await capabilitiesOf("/removed", version)).toMatchObject({ experimental: {} });
     expect(await capabilitiesOf("/removed", version)).not.toHaveProperty(["experimental", KEY]);
   });
 
-  test("but not by an endpoint without the part", async () => {
+  test("is not declared by an endpoint without once()", async () => {
     expect(await capabilitiesOf("/without", version)).not.toHaveProperty("experimental");
   });
 });

@@ -42,7 +42,7 @@ async function call(client: Client, name: string, args: Members, { id, meta }: C
 }
 
 describe.each(VERSIONS)("a call with its client's key (%s)", (version) => {
-  test("runs once; a repeat gets its outcome under its own id", async () => {
+  test("runs once, and a repeated call gets its outcome under its own id", async () => {
     const client = await clientOf(version, url);
     const key = newKey();
     for (const id of [7, 8]) {
@@ -81,7 +81,7 @@ describe.each(VERSIONS)("a call with its client's key (%s)", (version) => {
     expect(await effectsOf(failed)).toBe(1);
   });
 
-  test("under the key of another call is -32602 and does not run", async () => {
+  test("is rejected with -32602 and does not run under the key of another call", async () => {
     const client = await clientOf(version, url);
     const key = newKey();
     await call(client, "pay", { key }, keyed(key));
@@ -95,7 +95,7 @@ describe.each(VERSIONS)("a call with its client's key (%s)", (version) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("with an invalid key is -32602, and the error describes a valid key", async () => {
+  test("is rejected with -32602 if the key is invalid, and the error describes a valid key", async () => {
     const client = await clientOf(version, url);
     for (const bad of ["", "x".repeat(257), 5, null, {}]) {
       const { messages } = await call(client, "pay", { key: "k" }, keyed(bad));
@@ -118,8 +118,8 @@ const resultOf = ({ messages }: Awaited<ReturnType<typeof present>>) => (message
 const accept = { action: "accept", content: { yes: true } };
 const decline = { action: "decline" };
 
-describe("a call with a key", () => {
-  test.each(VERSIONS)("runs once, whatever inputResponses it is repeated with (%s)", async (version) => {
+describe("calls with a key", () => {
+  test.each(VERSIONS)("a call runs once, whatever inputResponses a repetition has (%s)", async (version) => {
     const client = await clientOf(version, url);
     const key = newKey();
     const repeats: Members[] = [{}, { inputResponses: {} }, { inputResponses: { sure: accept } }, {}];
@@ -132,7 +132,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks continues exactly once with its answer, and is then finished", async () => {
+  test("a call that asks continues exactly once with its answer, and is then finished", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const asked = resultOf(await present(client, "ask_and_pay", key));
@@ -151,7 +151,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks twice without a state continues twice, and an answer repeated late has no effect", async () => {
+  test("a call that asks twice without a state continues twice, and a late repetition of an answer has no effect", async () => {
     const client = new ModernClient(await at("/stateless"));
     const key = newKey();
     let state: Members = {};
@@ -175,7 +175,7 @@ describe("a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks with more state than can be kept continues with its answer", async () => {
+  test("a call that asks with more state than can be stored continues with its answer", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const { requestState } = resultOf(await present(client, "ask_much_and_pay", key));
@@ -187,7 +187,7 @@ describe("a call with a key", () => {
     }
   });
 
-  test("that is refused stores nothing, and can be repeated correctly", async () => {
+  test("a call that is refused does not store anything, and can be repeated correctly", async () => {
     // Bypasses the oracle, which requires clients to be correct.
     const client = new ModernClient(`${worker.origin}/mcp`);
     const key = newKey();
@@ -221,7 +221,7 @@ describe("a call with a key", () => {
   });
 
   test.each(VERSIONS.filter((version) => version !== "2026-07-28"))(
-    "refused in a session stores nothing (%s)",
+    "a call that is refused in a session does not store anything (%s)",
     async (version) => {
       const client = await clientOf(version, url);
       const before = await remembered();
@@ -269,7 +269,7 @@ test("calls without a key to tools without once are not stored", async () => {
   expect(await remembered()).toBe(before);
 });
 
-test("a key is its principal's: an equal key of another principal is another call, and sessions of one share it", async () => {
+test("a key belongs to its principal: an equal key of another principal is another call, and sessions of one principal share it", async () => {
   const key = newKey();
   const texts = [];
   for (const token of ["alice", "bob", "alice"]) {
@@ -295,7 +295,7 @@ describe("a tool declared once", () => {
     expect(await paid(one, 5)).toBe("paid 1");
   });
 
-  test("that asks runs once for each state, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
+  test("runs once for each state if it asks, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
     const key = newKey();
     const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     const present = (client: ModernClient, more: Members = {}, token = "alice") => {
@@ -319,7 +319,7 @@ describe("a tool declared once", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("fails if nothing can remember its calls, and onError gets the solution", async () => {
+  test("fails if no part can store its calls, and onError gets the solution", async () => {
     const client = new ModernClient(await at("/forgetful"));
     const key = newKey();
     const { messages } = await call(client, "pay_once", { key });
@@ -336,7 +336,7 @@ async function presentBare(how: "begin" | "end" | "other", from: number, to: num
 }
 
 describe("calls of callers without a principal", () => {
-  test("create at most 32 objects, however many keys there are, and each is remembered", async () => {
+  test("create at most 32 objects, however many keys there are, and each outcome is stored", async () => {
     const client = new ModernClient(`${worker.origin}/stateless`);
     const all = Array.from({ length: 200 }, newKey);
     const pay = () => Promise.all(all.map(async (key) => (await call(client, "pay", { key }, keyed(key))).text));
@@ -345,7 +345,7 @@ describe("calls of callers without a principal", () => {
     expect((await worker.objects("StatelessObject", "once")).length).toBeLessThanOrEqual(32);
   });
 
-  test("share an object that forgets the outcome that expires first, and never a call that runs", async () => {
+  test("share an object that evicts the outcome that expires first, and never a running call", async () => {
     expect(await presentBare("begin", 0, 1)).toEqual(["run"]);
     expect(await presentBare("end", 1, 2)).toEqual(["run"]);
     expect(new Set(await presentBare("end", 2, 500))).toEqual(new Set(["run"]));
@@ -363,14 +363,14 @@ describe("calls of callers without a principal", () => {
   });
 });
 
-test("the outcome of a call is forgotten completely after ttlMs", async () => {
+test("the outcome of a call is deleted completely after ttlMs", async () => {
   const client = new ModernClient(await at("/brief"));
   const key = newKey();
   expect((await call(client, "pay", { key }, keyed(key))).text).toBe("paid 1");
   await until("it is forgotten", async () => (await call(client, "pay", { key }, keyed(key))).text === "paid 2");
 });
 
-test("an outcome too large to store reaches the first caller; a repeat gets an error, and nothing runs", async () => {
+test("an outcome too large to store reaches the first caller, and a repetition gets an error without running", async () => {
   const client = new ModernClient(url);
   const key = newKey();
   const first = await call(client, "large", { key }, keyed(key));
@@ -392,7 +392,7 @@ async function beginAndLeave(key: string): Promise<void> {
   await until("the call knows it", async () => (await call(client, "has_left", { key })).text === "true");
 }
 
-test("a client that disconnects loses nothing: repeating the key returns the outcome", async () => {
+test("a client that disconnects gets the outcome when it repeats the key", async () => {
   const key = newKey();
   const client = new ModernClient(url);
   await beginAndLeave(key);
@@ -402,7 +402,7 @@ test("a client that disconnects loses nothing: repeating the key returns the out
   expect(await effectsOf(key)).toBe(1);
 });
 
-test("the WebSocket of a call that has ended keeps the object of its session no longer in memory", async () => {
+test("the WebSocket of a call that has ended no longer keeps the object of its session in memory", async () => {
   const before = await worker.objects("McpObject");
   const key = newKey();
   await call(await LegacyClient.open(url), "pay", { key }, keyed(key));
@@ -414,9 +414,9 @@ test("the WebSocket of a call that has ended keeps the object of its session no 
   expect(await worker.evict("McpObject", session)).toBe(1);
 });
 
-describe("when something is lost", () => {
+describe("a call with a key and a loss", () => {
   test.each(["2025-11-25", "2026-07-28"] as const)(
-    "SIGKILL after the outcome: the outcome is kept (%s)",
+    "the outcome of a call is kept after SIGKILL (%s)",
     async (version) => {
       const key = newKey();
       expect((await call(await clientOf(version, url), "pay", { key }, keyed(key))).text).toBe("paid 1");
@@ -426,7 +426,7 @@ describe("when something is lost", () => {
     },
   );
 
-  test("SIGKILL while it runs: a repeat does not run it, and is told that it may have had effects", async () => {
+  test("a call that was interrupted by SIGKILL does not run again, and a repetition reports that it may have had effects", async () => {
     const key = newKey();
     const lost = call(new ModernClient(url), "pay_slowly", { key }, keyed(key)).catch(() => undefined);
     await until("the call runs", async () => (await effectsOf(key)) === 1);
@@ -437,7 +437,7 @@ describe("when something is lost", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("the object that remembers is reset while the call runs: the run continues, and its outcome is kept", async () => {
+  test("a run continues when the object that stores it is reset, and its outcome is kept", async () => {
     const key = newKey();
     const client = new ModernClient(url);
     const before = new Set(await worker.objects("McpObject", "once"));
@@ -451,7 +451,7 @@ describe("when something is lost", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("a client that disconnects loses nothing, even if the object that remembers is reset before the call ends", async () => {
+  test("the outcome is kept if the client disconnects and the object that stores it is reset", async () => {
     const key = newKey();
     const before = new Set(await worker.objects("McpObject", "once"));
     await beginAndLeave(key);
@@ -465,7 +465,7 @@ describe("when something is lost", () => {
 });
 
 // This test and the next are the last ones, because the clock cannot be set back.
-test("an expired state gets its outcome if it was answered in time, and is refused otherwise", async () => {
+test("an expired state returns its outcome if it was answered in time, and is refused otherwise", async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
   const rounds = new Map<string, Members>();
@@ -485,7 +485,7 @@ test("an expired state gets its outcome if it was answered in time, and is refus
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });
 
-test("a call of several rounds is forgotten ttlMs after its first request", async () => {
+test("a call of several rounds is deleted ttlMs after its first request", async () => {
   const client = new ModernClient(await at("/stateless"));
   const key = newKey();
   const asks = async (inputResponses: Members) => {
@@ -505,7 +505,7 @@ test("a call of several rounds is forgotten ttlMs after its first request", asyn
   expect(await worker.objects("StatelessObject", "once")).toEqual([]);
 });
 
-test("calls that expire within ten minutes of one another are forgotten together, and no alarm is left", async () => {
+test("calls that expire within ten minutes of one another are deleted together, and no alarm is left", async () => {
   const minuteMs = 60_000;
   await presentBare("end", 0, 1, "swept");
   await worker.advance(minuteMs);

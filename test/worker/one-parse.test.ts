@@ -57,7 +57,7 @@ async function statusOf(scope: string): Promise<number> {
   return response.status;
 }
 
-test("scopes, rates, audit and a plugin of the author cost no further parse, neither for an answer nor for a refusal", async () => {
+test("scopes, rates, audit and a plugin of the author cause no additional parsing of a request, whether it is served or refused", async () => {
   expect(await statusOf("write")).toBe(200);
   expect(await statusOf("read")).toBe(403);
   const { parses, seen } = (await (await fetch(worker.url("/parses"))).json()) as { parses: number; seen: unknown };

@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => worker.stop());
 
-describe("numbers of options", () => {
-  test("every duration, size and count of every part has a range, and the message names option, value and range", () => {
+describe("numbers in options", () => {
+  test("must be in the range of their option, which the error contains with name and value", () => {
     const wrong = answers.tried.filter(({ option, value, isAllowed, said }) => {
       if (isAllowed) return said !== undefined;
       const isNamed = said?.startsWith(`options-invalid: ${option} `) && said.includes(value === "60000" ? "" : value);
@@ -32,7 +32,7 @@ describe("numbers of options", () => {
     expect(answers.tried.length).toBeGreaterThan(300);
   });
 
-  test("a range is given in numbers and in words", () => {
+  test("have a range that is given in numbers and in words", () => {
     const said = (option: string, value: string) =>
       answers.tried.find((each) => each.option === option && each.value === value)?.said;
     expect(said("sessions(): ttlMs", "Infinity")).toBe(
@@ -55,7 +55,7 @@ describe("names of options", () => {
     answers.unknown.find((each) => each.where === where && JSON.stringify(each.options) === JSON.stringify(options))
       ?.said;
 
-  test("an option that does not exist is refused by every part, with a similar name", () => {
+  test("are refused by every part if they do not exist, with a similar name", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
     expect(parts).toHaveLength(11);
     for (const where of parts) {
@@ -77,9 +77,9 @@ describe("names of options", () => {
         "edge(): the first argument is undefined; it must be a server made by new McpServer({ name, version }).",
       "a plugin that was not called":
         "edge(): use[0] is a function without (context, next); write a plugin such as durable(), or Hono middleware.",
-      "a text in place of a list": "edge(): use is a value of type string; write a list.",
+      "a string in place of a list": "edge(): use is a value of type string; write a list.",
     }),
-  )("edge() with %s says so", (what, message) => {
+  )("edge() with %s is refused with the reason", (what, message) => {
     expect(answers.misused[what]).toBe(`options-invalid: ${message}`);
   });
 

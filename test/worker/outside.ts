@@ -1,4 +1,4 @@
-/** What the outside answers to the fetches of a Worker. */
+/** Responses of other servers to the fetches of a Worker. */
 
 export class Outside {
   readonly #answers = new Map<string, () => Response | Promise<Response>>();
@@ -14,7 +14,7 @@ export class Outside {
     this.#answers.set(url, answer);
   }
 
-  /** Publishes an answer that is held until `release()`. The URL with the query `?asked` answers when it was requested. */
+  /** Publishes a response that is held until `release()`. The URL with the query `?asked` answers when it was requested. */
   hold(url: string, answer: () => Response): Held {
     const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const asking = `${url}?asked`;

@@ -1,4 +1,4 @@
-/** The page for people who open the endpoint in a browser. */
+/** The page that a browser shows at the endpoint. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { request } from "node:http";
@@ -81,7 +81,7 @@ describe("the page at the endpoint", () => {
     expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
   });
 
-  test("answers HEAD with the headers only, and text/plain with text", async () => {
+  test("returns only the headers for HEAD, and plain text for text/plain", async () => {
     const head = await get("/mcp", {}, "HEAD");
     expect([head.status, head.headers.get("Content-Type"), await head.text()]).toEqual([
       200,
@@ -92,7 +92,7 @@ describe("the page at the endpoint", () => {
     expect(await plain.text()).toMatch(new RegExp(`^<b>"Page" & more</b> 1\\.0\\.0\n${worker.url("/mcp")}\n`));
   });
 
-  test("does not change the answers to MCP clients", async () => {
+  test("does not change the responses to MCP clients", async () => {
     const bare = async (accept: string, more = {}) => {
       const response = await get("/mcp", { Accept: accept, ...more });
       await response.body?.cancel();
@@ -106,7 +106,7 @@ describe("the page at the endpoint", () => {
     expect((await get("/mcp", {}, "POST")).status).toBe(415);
   });
 
-  test("is not shown to callers that auth refuses; others see the counts of what they may use", async () => {
+  test("is not shown to callers that auth refuses; other callers see the numbers of definitions that they may use", async () => {
     const refused = await get("/mcp", { "X-App": "auth" });
     expect(refused.status).toBe(401);
     const { host } = new URL(worker.origin);
@@ -144,7 +144,7 @@ describe("the page at the endpoint", () => {
 });
 
 test.each(["-p x", "[a]", "--scope", "[-]", "~root", "日本"])(
-  "a shell reads the commands of a server named %s as written",
+  "a shell reads the commands of a server named %s as they are written",
   async (name) => {
     const host = `[::1]:${new URL(worker.origin).port}`;
     const text = await pageAt(host, { "X-App": "named", "X-Name": encodeURIComponent(name) });
@@ -167,12 +167,12 @@ describe("the page at /", () => {
     expect((await get("/other")).status).toBe(404);
   });
 
-  test("is not shown if auth admits nobody to the path of the endpoint", async () => {
+  test("is not shown if auth refuses the caller at the path of the endpoint", async () => {
     expect((await get("/mcp", { "X-App": "ruled" })).status).toBe(401);
     expect((await get("/", { "X-App": "ruled" })).status).toBe(404);
   });
 
-  test("is not shown if the user has a route for it, in a parent app, or with root: false", async () => {
+  test("is not shown if the author has a route for it, in a parent app, or with root: false", async () => {
     expect(await (await get("/", { "X-App": "own" })).text()).toBe("the user's own");
     expect((await get("/", { "X-App": "mounted" })).status).toBe(404);
     expect((await get("/mounted", { "X-App": "mounted" })).status).toBe(404);

@@ -22,7 +22,7 @@ const fail = () => {
 };
 const failLater = async () => fail();
 
-/** Calls a tool of an endpoint with this plugin. Returns the answer, whether the handler ran, and what was recorded. */
+/** Calls a tool of an endpoint with this plugin. Returns the response, whether the handler ran, and what was recorded. */
 async function callWith(contribution: object) {
   const [ran, recorded]: [string[], unknown[]] = [[], []];
   const server = new McpServer({ name: "faulty", version: "1.0.0" });
@@ -43,13 +43,13 @@ async function callWith(contribution: object) {
 
 const form = { status: 403, code: -32600, message: "No." };
 
-describe("a plugin whose authorize", () => {
+describe("the authorize function of a plugin", () => {
   test.each<[string, unknown]>([
     ["returns true", true],
     ["returns false", false],
     ["returns null", null],
     ["returns 0", 0],
-    ["returns an empty text", ""],
+    ["returns an empty string", ""],
     ["returns an empty object", {}],
     ["returns a reason only", { reason: "no-plan" }],
     ["returns a form without a reason", { form }],
@@ -59,7 +59,7 @@ describe("a plugin whose authorize", () => {
     ["returns a header that does not exist", { reason: "no-plan", form: { ...form, headers: { "a b": "c" } } }],
     ["returns data that is not JSON", { reason: "no-plan", form: { ...form, data: 1n } }],
     ["returns a Response", new Response("no", { status: 403 })],
-  ])("%s refuses the request with 500", async (_, refusal) => {
+  ])("makes the request fail with 500 if it %s", async (_, refusal) => {
     for (const authorize of [() => refusal, async () => refusal]) {
       expect(await callWith({ authorize })).toMatchObject({
         status: 500,
@@ -70,11 +70,11 @@ describe("a plugin whose authorize", () => {
     }
   });
 
-  test.each([fail, failLater, {}])("throws, or is not a function, refuses the request with 500", async (authorize) => {
+  test.each([fail, failLater, {}])("fails the request if it throws or is not a function (%#)", async (authorize) => {
     expect(await callWith({ authorize })).toMatchObject({ status: 500, ran: [], recorded: [["refusal", "internal"]] });
   });
 
-  test("returns a refusal refuses the request with it", async () => {
+  test("makes the request fail with the refusal that it returns", async () => {
     const authorize = () => ({ reason: "no-plan", form });
     expect(await callWith({ authorize })).toMatchObject({
       status: 403,
@@ -86,12 +86,12 @@ describe("a plugin whose authorize", () => {
   });
 });
 
-test("a plugin whose equip throws refuses the request with 500", async () => {
+test("a plugin whose equip function throws makes the request fail with 500", async () => {
   expect(await callWith({ equip: fail })).toMatchObject({ status: 500, ran: [], recorded: [["refusal", "internal"]] });
 });
 
 test.each([fail, failLater])(
-  "a plugin whose onRefused fails keeps no other plugin from seeing the refusal",
+  "a plugin whose onRefused function fails does not prevent other plugins from seeing the refusal (%#)",
   async (onRefused) => {
     const authorize = () => ({ reason: "no-plan", form });
     expect(await callWith({ authorize, onRefused })).toMatchObject({ status: 403, recorded: [["refusal", "no-plan"]] });
@@ -99,26 +99,10 @@ test.each([fail, failLater])(
 );
 
 test.each([fail, failLater, () => undefined, () => "none", () => [5]])(
-  "a plugin whose findProblems fails, or returns no list of texts, is a problem of the configuration",
+  "a plugin whose findProblems function fails or returns an invalid list is a configuration problem (%#)",
   async (findProblems) => {
     const { status, answer, ran } = await callWith({ findProblems });
     expect([status, ran]).toEqual([500, []]);
     expect(answer).toMatchObject({ error: { data: { reason: "misconfigured" } } });
   },
 );
-
-test("a plugin with roles of objects, beside no plugin that has objects, is a problem that says what to add", async () => {
-  const roles = [{ name: "counts", create: () => ({}) }];
-  const { status, answer, ran } = await callWith({ roles });
-  expect([status, ran]).toEqual([500, []]);
-  expect(answer).toMatchObject({
-    error: {
-      data: {
-        problems: [
-          '[export-missing] faulty() needs Durable Objects. Add durable() or keys() of "mcp-edge/worker/durable" to the option use of edge(), and write in the main module: export class McpObject extends app.McpObject {}',
-        ],
-      },
-    },
-  });
-  expect(await callWith({ roles: [] })).toMatchObject({ status: 200, ran: ["write"] });
-});

@@ -67,7 +67,7 @@ export function who(token: string | undefined, path = "/mcp"): Promise<Response>
   return new ModernClient(url(path)).call("who", {}, { headers: token === undefined ? {} : bearer(token) });
 }
 
-/** The status and the challenge of an answer. */
+/** The status and the challenge of a response. */
 export async function refusalOf(token: string | undefined, path?: string): Promise<readonly [number, string | null]> {
   const response = await who(token, path);
   await response.body?.cancel();

@@ -61,7 +61,7 @@ async function openSession(headers: Record<string, string>, path: string): Promi
 const legacyCall = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } });
 
 describe("the rate of a principal", () => {
-  test("refuses a modern call beyond it with 429 and Retry-After, before its handler runs", async () => {
+  test("refuses a modern call that exceeds it with 429 and Retry-After, before its handler runs", async () => {
     const user = newUser();
     expect(await statuses(5, () => call(user))).toEqual([200, 200, 200, 200, 200]);
     const before = await (await fetch(worker.url("/runs"))).text();
@@ -72,7 +72,7 @@ describe("the rate of a principal", () => {
     expect(await (await fetch(worker.url("/runs"))).text()).toBe(before);
   });
 
-  test("counts each principal for itself, and again when the time is over", async () => {
+  test("is counted for each principal separately, and starts again in the next period", async () => {
     const [one, two] = [newUser(), newUser()];
     expect(await statuses(6, () => call(one))).toEqual([200, 200, 200, 200, 200, 429]);
     expect((await call(two)).status).toBe(200);
@@ -126,7 +126,7 @@ describe("the rate of a principal", () => {
 });
 
 describe("the rates of tools, methods and sessions", () => {
-  test("count each tool for itself, with a rate of its own or that of all", async () => {
+  test("count each tool separately, with its own rate or the rate of all tools", async () => {
     const user = newUser();
     const of = (tool: string) => statuses(4, () => call(user, tool, "/fine"));
     expect(await of("expensive")).toEqual([200, 429, 429, 429]);
@@ -134,7 +134,7 @@ describe("the rates of tools, methods and sessions", () => {
     expect(await of("other")).toEqual([200, 200, 200, 429]);
   });
 
-  test("count a method", async () => {
+  test("count the requests of a method", async () => {
     const user = newUser();
     const read = () =>
       answerOf(
@@ -143,7 +143,7 @@ describe("the rates of tools, methods and sessions", () => {
     expect(await statuses(3, read)).toEqual([200, 200, 429]);
   });
 
-  test("count each session of a principal for itself", async () => {
+  test("count each session of a principal separately", async () => {
     const user = newUser();
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     for (let session = 0; session < 2; session += 1) {
@@ -194,17 +194,17 @@ describe("a caller that tries to avoid its rates", () => {
     expect(await statuses(3, large)).toEqual([200, 429, 429]);
   });
 
-  test("does not start the counter of a tool again by inventing names of tools", async () => {
+  test("does not restart the counter of a tool by inventing names of tools", async () => {
     const user = newUser();
     expect(await statuses(2, () => call(user, "expensive", "/long"))).toEqual([200, 429]);
     const found = await inventTools(user);
-    // After 1,000 counters, all further names share one.
+    // After 1,000 counters, all other names share one.
     expect(found.slice(0, 19)).not.toContain(429);
     expect(found.at(-1)).toBe(429);
     expect((await call(user, "expensive", "/long")).status).toBe(429);
   });
 
-  test("does not start the counter of a session again by inventing session ids", async () => {
+  test("does not restart the counter of a session by inventing session ids", async () => {
     const user = newUser();
     const of = async (id: string) => (await post(ping, { ...user, "mcp-session-id": id }, "/long")).status;
     const one = [await of("one"), await of("one"), await of("one"), await of("one"), await of("one")];
@@ -213,7 +213,7 @@ describe("a caller that tries to avoid its rates", () => {
     expect(await of("one")).toBe(429);
     const invented = [await of("a"), await of("b"), await of("c"), await of("d"), await of("e")];
     expect(invented.map((status) => status === 429)).toEqual([false, false, false, false, true]);
-    // Tools that the options name keep counters of their own.
+    // Tools that the options name keep their own counters.
     expect(await statuses(2, () => call(user, "expensive", "/long"))).toEqual([200, 429]);
     expect(await statuses(2, () => call(user, "other", "/long"))).toEqual([200, 429]);
   });
@@ -267,7 +267,7 @@ describe("a request that cannot be counted", () => {
     expect((await call(user)).status).toBe(200);
   });
 
-  test("because Cloudflare's own counter fails is refused too", async () => {
+  test("is refused too if Cloudflare's own counter fails", async () => {
     const { status, retryAfter, text } = await call(newUser(), "cheap", "/unlimited");
     expect([status, retryAfter]).toEqual([503, "5"]);
     expect(JSON.parse(text)).toMatchObject({ error: { data: UNCOUNTED } });
@@ -282,7 +282,7 @@ describe("a rate-limit binding", () => {
     expect((await call(newUser(), "cheap", "/bound")).status).toBe(200);
   });
 
-  test("that is missing refuses requests with 500, and its name reaches no client", async () => {
+  test("makes requests fail with 500 if it is missing, and its name is not sent to the client", async () => {
     const { status, text } = await call(newUser(), "cheap", "/unbound");
     expect([status, text]).toEqual([500, expect.not.stringContaining("NONE")]);
   });
@@ -295,7 +295,7 @@ test.each([
   ["tools.write", { tools: { write: { perMs: 1_000 } } }],
   ["binding", { methods: { ping: { binding: 7 } } }],
   ["unknown", { unknown: 1 }],
-])("the option %s is checked: %j", async (name, options) => {
+])("an invalid option %s is refused: %j", async (name, options) => {
   const response = await fetch(worker.url("/check"), { method: "POST", body: JSON.stringify(options) });
   expect(await response.text()).toContain(name);
 });

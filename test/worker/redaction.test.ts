@@ -39,7 +39,7 @@ async function toldBy(path: string, token: string): Promise<{ readonly status: n
   return { status: response.status, told: [await response.text(), headers, ...log].join("\n") };
 }
 
-describe("an answer of the authorization server", () => {
+describe("responses of the authorization server", () => {
   const json = (value: unknown): Fault => ({ status: 200, text: JSON.stringify(value) });
   test.each<[string, string, Fault]>([
     ["metadata with an error", METADATA, { status: 500, text: MARK }],
@@ -54,7 +54,7 @@ describe("an answer of the authorization server", () => {
     ["keys that are not a list", "/jwks", json({ keys: MARK })],
     ["keys that are elsewhere", "/jwks", { status: 302, headers: { Location: `https://${MARK}.example/` } }],
     ["keys of another form", "/jwks", json({ keys: [{ kty: MARK, kid: "one" }, MARK, null] })],
-  ])("%s reaches neither the client nor the log", async (_, path, fault) => {
+  ])("%s reach neither the client nor the log", async (_, path, fault) => {
     // The keys are requested again.
     await advance(700);
     issuer.faults.set(path, fault);
@@ -63,7 +63,7 @@ describe("an answer of the authorization server", () => {
     expect(told).not.toContain(MARK);
   });
 
-  test("with a URL of keys that has line ends writes no lines of its own into the log", async () => {
+  test("a URL of keys with line ends does not write its own lines into the log", async () => {
     await advance(700);
     issuer.metadata = { jwks_uri: `${issuer.url}/\n${MARK}` };
     const { status, told } = await toldBy("/mcp", await tokenFor());
@@ -74,11 +74,11 @@ describe("an answer of the authorization server", () => {
 
   test.each<[string, Fault]>([
     ["an error", { status: 500, text: MARK }],
-    ["no JSON", { status: 200, text: MARK }],
+    ["invalid JSON", { status: 200, text: MARK }],
     ["a refusal with a reason", json({ active: false, reason: MARK })],
     ["a token of another issuer", json({ active: true, iss: MARK, aud: MARK, sub: MARK, scope: MARK })],
     ["a token without a subject", json({ active: true, client: MARK })],
-  ])("to introspection: %s reaches neither the client nor the log, and the credentials neither", async (_, fault) => {
+  ])("%s in response to introspection reaches neither client nor log", async (_, fault) => {
     issuer.faults.set("/introspect", fault);
     const { status, told } = await toldBy("/opaque", "opaque-token-of-alice");
     expect([401, 503]).toContain(status);
@@ -88,7 +88,7 @@ describe("an answer of the authorization server", () => {
   });
 });
 
-describe("an exception of the function verify", () => {
+describe("exceptions of the function verify", () => {
   const secret = "Zm9yLW5vYm9keQ~+/x==";
   test.each([
     [
@@ -97,9 +97,9 @@ describe("an exception of the function verify", () => {
       /is not known here\..*Cause: .*failed\..*Cause: .*cannot be read/s,
     ],
     ["a chain of causes that is a circle", `thrown-circle.${secret}`, /is not known here\..*Cause: /s],
-    ["a text", `thrown-text.${secret}`, /Text about \(token\)\./],
+    ["a string", `thrown-text.${secret}`, /Text about \(token\)\./],
     ["a short token", "thrown.ab", /Token \(token\) is not known here\./],
-  ])("%s is logged, and no part of the token is", async (_, token, logged) => {
+  ])("%s is logged without any part of the token", async (_, token, logged) => {
     const { status, told } = await toldBy("/function", token);
     expect(status).toBe(503);
     expect(told).toMatch(logged);
@@ -107,15 +107,15 @@ describe("an exception of the function verify", () => {
   });
 });
 
-describe("an exception of the author's own hook", () => {
+describe("exceptions of the author's own hook", () => {
   const secret = "Zm9yLW5vYm9keQ~+/x==";
   const tokens = [
     ["an Error with causes", `thrown.${secret}`],
     ["an Error with another message than before", `thrown-late.${secret}`],
-    ["a text", `thrown-text.${secret}`],
+    ["a string", `thrown-text.${secret}`],
   ];
 
-  test.each(tokens)("%s reaches neither the client nor the log, which says where it was thrown", async (_, token) => {
+  test.each(tokens)("%s reaches neither the client nor the log", async (_, token) => {
     const { status, told } = await toldBy("/throwing", token);
     expect(status).toBe(500);
     for (const part of [token, secret, encodeURIComponent(secret)]) expect(told).not.toContain(part);
@@ -126,7 +126,7 @@ describe("an exception of the author's own hook", () => {
     expect(told).not.toContain("is not known here");
   });
 
-  test("is told from a mistake of the hook, which the log explains", async () => {
+  test("an exception is distinguished from a mistake of the hook, which the log explains", async () => {
     const { status, told } = await toldBy("/unfit", "token");
     expect(status).toBe(500);
     expect(told).toContain(
@@ -134,7 +134,7 @@ describe("an exception of the author's own hook", () => {
     );
   });
 
-  test.each(tokens)("%s is given to onError unchanged, and neither to the client nor to the log", async (_, token) => {
+  test.each(tokens)("%s is passed to onError, and not to client or log", async (_, token) => {
     const { status, told } = await toldBy("/heard", token);
     expect(status).toBe(500);
     for (const part of [token, secret, "failed", "known here"]) expect(told).not.toContain(part);
@@ -144,7 +144,7 @@ describe("an exception of the author's own hook", () => {
   });
 });
 
-describe("in a handler", () => {
+describe("errors in a handler", () => {
   async function toldInMemory(add: (server: McpServer) => void, method: string, params: Members): Promise<string> {
     const server = new McpServer({ name: "redaction", version: "1.0.0", onError: () => undefined });
     add(server);
@@ -161,7 +161,7 @@ describe("in a handler", () => {
   test.each([
     ["that redirects to a URL that may not be requested", `/redirect/302?to=http://127.0.0.1:1/${MARK}`],
     ["that the handler throws", `/${MARK}`],
-  ])("the answer of another server %s does not reach the client", async (_, path) => {
+  ])("do not reach the client if they contain the response of a server %s", async (_, path) => {
     await using upstream = await startUpstream();
     const fetch = createSafeFetch({ privateHosts: [upstream.host], allowHttp: true });
     const told = await call(async () => {
@@ -173,7 +173,7 @@ describe("in a handler", () => {
     expect(told).toContain('"isError":true');
   });
 
-  test("an exception of a database does not reach the client", async () => {
+  test("do not reach the client if they come from a database", async () => {
     const database = {
       prepare: () => {
         throw new Error(MARK);
@@ -182,7 +182,7 @@ describe("in a handler", () => {
     expect(await call(() => readSql(database, "SELECT 1"))).not.toContain(MARK);
   });
 
-  test("a result that does not fit its schema does not reach the client", async () => {
+  test("do not reach the client if a result does not fit its schema", async () => {
     const output = z.object({ secret: z.literal("other") });
     const told = await toldInMemory(
       (server) => server.tool("read", { output }, () => ({ secret: MARK }) as never),
@@ -193,7 +193,7 @@ describe("in a handler", () => {
     expect(told).toContain("does not fit its declaration");
   });
 
-  test("a validator that throws, and a cause of an exception, do not reach the client", async () => {
+  test("do not reach the client if a validator throws, and neither do the causes of exceptions", async () => {
     const input = z.object({ text: z.string() }).refine(() => {
       throw new Error(MARK, { cause: new Error(MARK) });
     });

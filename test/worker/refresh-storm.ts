@@ -87,7 +87,7 @@ async function repeat(
     if (answered === 1) onFirst();
     return found;
   });
-  // Workerd is killed while the first answers are made, or after the first one has arrived.
+  // Workerd is killed while the first responses are made, or after the first one has arrived.
   if (repetition % 2 === 0) await first;
   else await worker.evict("MCP");
   await worker.restart();

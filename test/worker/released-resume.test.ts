@@ -200,7 +200,7 @@ async function requestsOf(client: Released): Promise<Exchange[]> {
   return tap.exchanges.slice(before);
 }
 
-describe.each(RELEASES)("%s", (_, connect, comesBack) => {
+describe.each(RELEASES)("the released client %s", (_, connect, comesBack) => {
   /** Continues a call whose connection was cut: the client does it, or its application with a new request. */
   async function goOn(client: Released, call: Call, args: object): Promise<Call> {
     if (comesBack) return call;
@@ -213,7 +213,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     });
   }
 
-  test("a running call that is cut is resumed and ends with its result; its progress arrives once and in order", async () => {
+  test("resumes a running call whose stream is cut and gets its result, and its progress once and in order", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 3, after: 3 };
     const call = new Call(client, "count", args);
@@ -227,7 +227,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(call.progress).toEqual(values(1, 6));
   });
 
-  test("a call that ended while its client was disconnected delivers its result when the client resumes", async () => {
+  test("gets the result when it resumes a call that ended while it was disconnected", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 2, after: 2 };
     const call = new Call(client, "count", args);
@@ -242,7 +242,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(call.progress).toEqual(values(1, 4));
   });
 
-  test("a call that died with workerd ends with the interrupted error, once, and the client stops asking", async () => {
+  test("gets the interrupted error of a call that died with workerd once, and stops resuming", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 3, after: 3 };
     const call = new Call(client, "count", args);
@@ -258,7 +258,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(resumptions().filter(({ status }) => status === 405).length).toBeLessThanOrEqual(1);
   });
 
-  test("nothing follows the last event of a call that ended: 405, and the client stops asking", async () => {
+  test("gets 405 after the last event of a call that ended, and stops resuming", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 1 };
     await release(args.key);
@@ -272,7 +272,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(again.progress).toEqual([]);
   });
 
-  test("an unknown event id, or one of another session, is 400: the client gets the error and stops asking", async () => {
+  test("gets 400 for an unknown event id, or an event id of another session, and stops resuming", async () => {
     const client = await connected(connect);
     const errors: Error[] = [];
     client.onerror((error) => errors.push(error));
@@ -291,7 +291,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     }
   });
 
-  test("an event id whose successors were dropped: a warning, the remaining events, and the result", async () => {
+  test("gets a warning, the remaining events and the result for an event id whose successors were dropped", async () => {
     await proxy.close();
     await tap.close();
     await through("small");
@@ -308,7 +308,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(heard).toContain("notifications/message");
   });
 
-  test("a GET stream that is cut is opened again, and gets notifications from then on", async () => {
+  test("opens a GET stream that is cut again, and gets notifications from then on", async () => {
     const client = await connected(connect);
     const heard: string[] = [];
     client.onnotification((method) => heard.push(method));
@@ -324,7 +324,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect((await requestsOf(client)).filter(({ method }) => method === "GET")).toEqual([]);
   });
 
-  test("a client whose session has ended meanwhile gives up after its retries", async () => {
+  test("gives up after its retries if its session has ended meanwhile", async () => {
     const client = await connected(connect, HASTY);
     const [first] = tap.exchanges;
     const session = first?.responseHeaders["mcp-session-id"] ?? "";
@@ -335,7 +335,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(gone().length).toBeLessThanOrEqual(HASTY.maxRetries);
   });
 
-  test("a call whose handler ends the connection is polled if the release supports it, and delivers its result", async () => {
+  test("polls a call whose handler ends the connection if the release supports it, and gets its result", async () => {
     const client = await connected(connect);
     const args = { key: newKey() };
     const call = new Call(client, "poll", args);

@@ -38,7 +38,7 @@ export interface Surroundings {
   send(path: string, headers: SentHeaders, message?: unknown): Promise<Reply>;
   /** Repeats what fails while the Worker or an object is not there. */
   insist<T>(work: () => Promise<T>): Promise<T>;
-  /** Returns how often an attempt has lost its object or the process. */
+  /** Returns the number of times that an attempt has lost its object or the process. */
   lossesOf(attempt: string): Promise<number>;
 }
 
@@ -238,7 +238,7 @@ class TaskCall {
     throw new Error(`${method} has no result: ${reply.status} ${JSON.stringify(last)}`);
   }
 
-  /** Gives the same answer to a question however often it is sent. */
+  /** Gives the same answer to a question however many times it is sent. */
   #answers({ inputRequests }: Members, picks: (at: number) => boolean): Members {
     const asked = Object.entries(inputRequests as Record<string, { method: string; params: Members }>);
     for (const [key, question] of asked) if (!this.#said.has(key)) this.#said.set(key, this.#person.answer(question));

@@ -20,13 +20,13 @@ const LATER = [400, 1_200] as const;
 /** Milliseconds until the next loss if fewer attempts have ended. */
 const LATER_MS = 60_000;
 
-/** One attempt at a case. Another one follows if its client could not resume it. */
+/** One attempt at a case. Another attempt follows if its client could not resume it. */
 export class Attempt {
   /** Unique, and the same when the case is repeated. */
   readonly id: string;
   /** The effects of its steps, in order. */
   readonly heard: Counted[] = [];
-  /** How often the process was lost meanwhile. */
+  /** The number of times that the process was lost meanwhile. */
   kills = 0;
 
   constructor(id: string) {
@@ -61,7 +61,7 @@ export class Storm {
       request.on("end", () => {
         const counted = JSON.parse(body) as Counted;
         this.#attempts.get(counted.attempt)?.heard.push(counted);
-        // The effect is done, and the step does not know it yet.
+        // The effect is done, but the step has no result yet.
         setTimeout(() => response.end(), counted.what === "done" ? this.#random() * 10 : 0);
       });
     });
@@ -100,7 +100,7 @@ export class Storm {
     if (this.#calm === 0) this.#wake.abort();
   }
 
-  /** How often an attempt has lost its object or the process. */
+  /** The number of times that an attempt has lost its object or the process. */
   async lossesOf(id: string): Promise<number> {
     await this.insist(() => this.#collect());
     return (this.#attempts.get(id)?.kills ?? 0) + (this.#losses.get(id)?.length ?? 0);

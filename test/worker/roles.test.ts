@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker.stop());
 
-test("there is an object of each role", () => {
+test("an object of each role exists", () => {
   expect([...ids.keys()]).toEqual(ROLES);
   expect(new Set(ids.values()).size).toBe(ROLES.length);
 });
@@ -55,7 +55,7 @@ describe.each([false, true])("a call for another role (evicted before: %s)", (is
     if (isEvicted && own === "hub") return;
     if (isEvicted) await worker.evict("McpObject", idOf(own));
     const { answer, refused } = await call(idOf(own), `${called}/McpObject`, METHODS[called], []);
-    // A client can send any id as a task id, so for the task role the answer is "unknown task".
+    // A client can send any id as a task id, so for the task role the error is "unknown task".
     if (called === "task") expect([answer, refused]).toEqual([null, undefined]);
     else expect(refused).toMatch(/role/);
     if (called !== "task") {
@@ -94,8 +94,8 @@ test.each(ROLES)("a call for the role %s of another endpoint's class is refused,
   expect(refused).toContain("the class McpObject was called for the class AdminObject");
 });
 
-describe("events without a caller find their role after eviction", () => {
-  test("the alarm of a task that waits", async () => {
+describe("finding the role of an object after eviction", () => {
+  test("works in the alarm of a task that waits", async () => {
     const id = idOf("task");
     const before = await worker.storage("McpObject", id);
     await worker.evict("McpObject", id);
@@ -103,21 +103,21 @@ describe("events without a caller find their role after eviction", () => {
     expect((await worker.storage("McpObject", id)).keys).toEqual(before.keys);
   });
 
-  test("the alarm of a call that runs once keeps its outcome until its time is over", async () => {
+  test("works in the alarm of a call that runs once, which keeps its outcome until it expires", async () => {
     const id = idOf("once");
     await worker.evict("McpObject", id);
     expect(await worker.runAlarm("McpObject", id)).toBe(true);
     expect(Object.keys((await worker.storage("McpObject", id)).keys)).toEqual([expect.stringMatching(/^claim:/)]);
   });
 
-  test("the alarm of a session", async () => {
+  test("works in the alarm of a session", async () => {
     const id = idOf("session");
     await worker.evict("McpObject", id);
     expect(await worker.runAlarm("McpObject", id)).toBe(true);
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello!");
   });
 
-  test("the WebSockets of a hibernating hub and session", async () => {
+  test("works in the WebSocket events of a hibernating hub and session", async () => {
     const listener = await Listener.ofSession(client);
     await worker.evict("McpObject");
     // The Worker sends its filter on its existing socket, and the hub notifies it on that socket.

@@ -4,7 +4,7 @@ import { scaleOf } from "../../scripts/scale/sessions.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 
-test("200 sessions on one workerd all answer, and each of 20 GET streams gets a notification", async () => {
+test("200 sessions on one workerd all respond, and each of 20 GET streams gets a notification", async () => {
   const oracle = new WireOracle();
   const closing: (() => Promise<void>)[] = [];
   const by = async (url: string) => {

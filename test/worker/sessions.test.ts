@@ -54,7 +54,7 @@ describe("a session", () => {
     tap.oracle.expectClean();
   });
 
-  test.each(LEGACY_VERSIONS)("of %s is negotiated, used and deleted", async (version) => {
+  test.each(LEGACY_VERSIONS)("is negotiated, used and deleted in %s", async (version) => {
     const client = await LegacyClient.open(url, { version });
     expect(client.greeting.protocolVersion).toBe(version);
     expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,256}$/);
@@ -106,14 +106,14 @@ describe("a session", () => {
     expect(new Set(clients.map(({ sessionId }) => sessionId)).size).toBe(20);
   });
 
-  test("is not affected by the end of another", async () => {
+  test("is not affected by the end of another session", async () => {
     const [left, right] = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     expect((await left.delete()).ok).toBe(true);
     expect((await left.request("ping")).status).toBe(404);
     expect(await readAnswer(right.call("echo", { key: "still here" }))).toMatchObject({ text: "still here" });
   });
 
-  test("never gets the answer to another session's request with the same id", async () => {
+  test("never gets the result of another session's request with the same id", async () => {
     const clients = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     const modern = new ModernClient(url);
     const keys = ["same id, left", "same id, right"];
@@ -127,7 +127,7 @@ describe("a session", () => {
     expect(answers.map(({ messages }) => messages.at(-1)?.id)).toEqual([1, 1]);
   });
 
-  test("serves another request that reuses the id of one in flight", async () => {
+  test("serves another request that reuses the id of a request in flight", async () => {
     const client = await LegacyClient.open(url);
     const key = "reused id";
     const first = readAnswer(client.call("hold", { key }, { id: 1 }));
@@ -138,20 +138,20 @@ describe("a session", () => {
     expect(await first).toMatchObject({ text: key });
   });
 
-  test("answers many concurrent calls, each with its own result", async () => {
+  test("serves many concurrent calls, each with its own result", async () => {
     const client = await LegacyClient.open(url);
     const keys = Array.from({ length: 25 }, (_, index) => `call ${index}`);
     const answers = await Promise.all(keys.map((key) => readAnswer(client.call("echo", { key }))));
     expect(answers.map(({ text }) => text)).toEqual(keys);
   });
 
-  test.each([undefined, {}])("answers a ping with params %j before notifications/initialized", async (params) => {
+  test.each([undefined, {}])("responds to a ping with params %j before notifications/initialized", async (params) => {
     const client = await LegacyClient.open(url, { silent: true });
     const { status, messages } = await readAnswer(client.request("ping", params, { id: 0 }));
     expect([status, ...messages]).toEqual([200, { jsonrpc: "2.0", id: 0, result: {} }]);
   });
 
-  test("answers a ping while a handler runs", async () => {
+  test("responds to a ping while a handler runs", async () => {
     const client = await LegacyClient.open(url);
     const key = "held during ping";
     const held = readAnswer(client.call("hold", { key }));
@@ -164,7 +164,7 @@ describe("a session", () => {
     expect(await held).toMatchObject({ text: key });
   });
 
-  test("answers a call that DELETE overtakes with its result or an error", async () => {
+  test("returns the result or an error for a call that DELETE overtakes", async () => {
     const client = await LegacyClient.open(url);
     const modern = new ModernClient(url);
     const key = "deleted meanwhile";
@@ -202,8 +202,8 @@ describe("a session", () => {
     expect(client.greeting.serverInfo).toMatchObject({ name: "patient", version: "1.0.0" });
   });
 
-  describe("and its principal", () => {
-    test("opened by one is not available to another", async () => {
+  describe("with a principal", () => {
+    test("is not available to another principal", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       expect(await readAnswer(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
       for (const foreign of [alice.as("bob"), alice.as(undefined)]) {
@@ -214,7 +214,7 @@ describe("a session", () => {
       expect(await readAnswer(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
-    test("use by another principal wakes no object", async () => {
+    test("is not woken by another principal", async () => {
       const before = worker.storedObjects("McpObject");
       const alice = await LegacyClient.open(url, { token: "alice", silent: true });
       expect((await alice.as("bob").call("whoami")).status).toBe(404);
@@ -222,14 +222,14 @@ describe("a session", () => {
       expect(worker.storedObjects("McpObject")).toEqual(before);
     });
 
-    test("an invalid token is 401 before the session is looked up", async () => {
+    test("causes 401 for an invalid token before it is looked up", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       const refused = await alice.as("stolen").call("whoami");
       expect(refused.status).toBe(401);
       expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer\b/i);
     });
 
-    test("opened anonymously is bound to the first principal that uses it", async () => {
+    test("is bound to the first principal that uses it if it was opened anonymously", async () => {
       const anonymous = await LegacyClient.open(url);
       expect(await readAnswer(anonymous.call("whoami"))).toMatchObject({ status: 200, text: "anonymous" });
       expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
@@ -239,7 +239,7 @@ describe("a session", () => {
       expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
-    test("of two concurrent principals only one is bound", async () => {
+    test("is bound to only one of two concurrent principals", async () => {
       for (let round = 0; round < 5; round += 1) {
         const anonymous = await LegacyClient.open(url, { silent: true });
         const both = await Promise.all(["alice", "bob"].map((token) => readAnswer(anonymous.as(token).call("whoami"))));
@@ -280,10 +280,10 @@ describe("kill -9", () => {
   });
 });
 
-describe("keys", () => {
+describe("sealing keys of sessions", () => {
   afterEach(closeAll);
 
-  test.each([undefined, "", " "])("that are missing (%j) are reported in the answer to every request", async (keys) => {
+  test.each([undefined, "", " "])("are reported to every request if they are missing (%j)", async (keys) => {
     const url = `${(await start(keys)).origin}/mcp`;
     for (const answer of [await new ModernClient(url).request("tools/list"), await fetch(url)]) {
       expect([answer.status, await answer.json()]).toMatchObject([
@@ -293,7 +293,7 @@ describe("keys", () => {
     }
   });
 
-  test.each(["too-short"])("that are not valid (%j) make sessions 503 and nothing else", async (keys) => {
+  test.each(["too-short"])("cause 503 only for sessions if they are not valid (%j)", async (keys) => {
     oracle = new WireOracle();
     const worker = await start(keys);
     const url = await tapped(worker);
@@ -328,7 +328,7 @@ describe("keys", () => {
     oracle.expectClean();
   });
 
-  test("open what older keys of the list sealed, and nothing that a removed key sealed", async () => {
+  test("open values that older keys of the list sealed, and no value that a removed key sealed", async () => {
     oracle = new WireOracle();
     const [older, newer] = [newKeys(), newKeys()];
     const first = await LegacyClient.open(await tapped(await start(older)));

@@ -27,7 +27,7 @@ const gate = (state: "open" | "closed") => fetch(worker.worker.url(`/gate/${stat
 const hooksWaiting = async () => Number(await (await fetch(worker.worker.url("/waiting"))).text());
 beforeEach(() => gate("closed"));
 
-test("what other sessions store while an expired session is released outlives the alarm", async () => {
+test("data that other sessions store while an expired session is released survives the alarm", async () => {
   const expiring = await open("alice");
   expect((await readAnswer(expiring.request("resources/subscribe", { uri: "test://a" }))).messages).toMatchObject([
     { result: {} },

@@ -62,10 +62,10 @@ async function flood(session: Session, args: { key: string; events: number; size
 
 const methodsOf = (messages: readonly Members[]) => messages.map(({ method }) => method);
 
-describe("a reader that is behind", () => {
+describe("a slow reader", () => {
   const events = 300;
 
-  /** The session, read by a client that pauses after the beginning of each answer until the key is released. */
+  /** The session, read by a client that pauses after the beginning of each response until the key is released. */
   const paused = (session: Session, key: string) =>
     session.with({}, `${worker.origin}/read-late/plain/mcp?until=${key}-read`);
 
@@ -83,7 +83,7 @@ describe("a reader that is behind", () => {
     expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
   }
 
-  test("is sent no more than a window; the rest waits in the log and arrives completely", async () => {
+  test("is sent at most a window; the rest waits in the log and arrives completely", async () => {
     const { stream, continueReading } = await fallBehind(await Session.open(plain()));
     const [socket] = (await look()).flatMap(({ sockets }) => sockets);
     // A window of 1 MiB and the row that exceeds it, of at most four events, in events of 20,000 units and more.
@@ -93,7 +93,7 @@ describe("a reader that is behind", () => {
     expectWhole(await stream.end());
   });
 
-  test("is sent no more than a window of the events that it resumes from", async () => {
+  test("is sent at most a window of the events from which it resumes", async () => {
     const session = await Session.open(plain());
     const key = newKey();
     const first = await session.stream("flood", { key, events, size: 20_000 });
@@ -142,7 +142,7 @@ describe("a reader that is behind", () => {
     stream.cut();
   });
 
-  test("is cut when it has read nothing for slowReaderMs, and then nothing is kept for it", async () => {
+  test("is disconnected when it has read nothing for slowReaderMs, and then nothing stays stored for it", async () => {
     const session = await Session.open(`${worker.origin}/hasty/mcp`);
     const key = newKey();
     const late = session.with({}, `${worker.origin}/read-late/hasty/mcp?until=${key}-read`);
@@ -167,7 +167,7 @@ describe("a reader that is behind", () => {
   });
 });
 
-test("a GET stream that is not read keeps a limited amount of memory; one notification per subject replaces the rest", async () => {
+test("a GET stream that is not read uses a limited amount of memory, and one notification per subject replaces the rest", async () => {
   const session = await Session.open(plain());
   await session.request("logging/setLevel", { level: "error" });
   const headers = { ...session.headers, accept: "text/event-stream" } as Record<string, string>;

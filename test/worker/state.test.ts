@@ -105,14 +105,14 @@ async function answered(call: Cuttable, session: Session, result: Members): Prom
   return call.end();
 }
 
-describe.each(DEATHS)("%s keeps", (_, kill) => {
+describe.each(DEATHS)("state after %s", (_, kill) => {
   async function die({ kind, id }: Kept): Promise<void> {
     const before = await instance(kind, id);
     await kill(classOf(kind), id);
     expect(await instance(kind, id)).not.toBe(before);
   }
 
-  test("the log level", async () => {
+  test("includes the log level of a session", async () => {
     const kept = await Kept.open("Plain", {}, (session) => session.request("logging/setLevel", { level: "warning" }));
     await die(kept);
     const key = newKey();
@@ -123,7 +123,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect(messages).toHaveLength(2);
   });
 
-  test("the client's subscriptions, whose updates are sent on its GET stream", async () => {
+  test("includes the client's subscriptions, whose updates are sent on its GET stream", async () => {
     const uri = "test://a";
     const kept = await Kept.open("Plain", {}, (session) => session.request("resources/subscribe", { uri }));
     const before = await kept.session.get();
@@ -142,7 +142,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     stream.cut();
   });
 
-  test("requests for changed roots", async () => {
+  test("includes requests for changed roots", async () => {
     const capabilities = { roots: { listChanged: true } };
     const kept = await Kept.open("Plain", { capabilities }, async (session) => {
       const first = await answered(await session.stream("roots", {}), session, { roots: [{ uri: "file:///a" }] });
@@ -155,7 +155,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect(next.messages.at(-1)).toMatchObject({ result: { content: [{ text: "file:///b" }] } });
   });
 
-  test("the principal that an anonymous session was bound to; others are 404", async () => {
+  test("includes the principal that an anonymous session was bound to, and other principals get 404", async () => {
     const alice = { authorization: "Bearer alice" };
     const kept = await Kept.open("Plain", {}, async (session) => session.with(alice).request("ping"));
     await die(kept);
@@ -168,7 +168,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect((await readAnswer(session.with(alice).call("who", {}))).text).toBe("alice");
   });
 
-  test("an ended session ended", async () => {
+  test("includes the end of a session", async () => {
     const kept = await Kept.open("Plain", {}, (session) => session.delete());
     await die(kept);
     const { session } = kept;
@@ -178,7 +178,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect((await session.delete()).status).toBe(404);
   });
 
-  test("the extended lifetime of a session, beyond the time in its id", async () => {
+  test("includes the extended lifetime of a session, beyond the time in its id", async () => {
     const ttlMs = 6_000;
     const overAtMs = Date.now() + ttlMs;
     const before = written("Brief");
@@ -194,7 +194,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     expect((await kept.session.request("ping")).status).toBe(200);
   });
 
-  test("pending URL elicitations: their completion is notified", async () => {
+  test("includes pending URL elicitations, whose completion is notified", async () => {
     const capabilities = { elicitation: { form: {}, url: {} } };
     const key = newKey();
     const kept = await Kept.open("Plain", { capabilities }, async (session) => {
@@ -214,7 +214,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     stream.cut();
   });
 
-  test("a session that stored nothing, which stores nothing afterwards either", async () => {
+  test("stays empty for a session that stored nothing", async () => {
     const before = written("Plain");
     const kept = await Kept.open("Plain", {}, (session) => session.request("ping"));
     await die(kept);
@@ -223,8 +223,8 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
   });
 });
 
-describe("a session that only", () => {
-  test("was opened has no object yet", async () => {
+describe("a session with little use", () => {
+  test("has no object yet if it was only opened", async () => {
     const before = await objects("Plain");
     await Session.open(await at("Plain"), { silent: true });
     expect(await objects("Plain")).toEqual(before);
@@ -242,7 +242,7 @@ describe("a session that only", () => {
     ["was used by another principal", (session) => session.with({ authorization: "Bearer bob" }).request("ping")],
     ["was resumed with an invalid event id", (session) => session.get("garbage", WRONG)],
     ["had an open GET stream without messages", silent],
-  ])("%s stores nothing, not a byte", async (_, use) => {
+  ])("stores not a single byte if it only %s", async (_, use) => {
     const before = written("Plain");
     const session = await Session.open(await at("Plain"), { token: "alice" });
     await use(session);
@@ -262,7 +262,7 @@ describe("a session that only", () => {
 });
 
 describe("DELETE while calls run", () => {
-  test("each is aborted and answered once, and every later request of the session is 404", async () => {
+  test("aborts and ends each call once, and every later request of the session gets 404", async () => {
     const session = await Session.open(await at("Plain"));
     const [told1, told2] = [newKey(), newKey()];
     const streamed = await session.stream("count", { key: told1, before: 2, after: 1 }, "streamed");
@@ -281,7 +281,7 @@ describe("DELETE while calls run", () => {
     expect(progressOf(streamed.messages).slice(0, 2)).toEqual([1, 2]);
   });
 
-  test("a call that began before it and was cut cannot be resumed", async () => {
+  test("prevents resuming a call that began before it and was cut", async () => {
     const session = await Session.open(await at("Plain"));
     const key = newKey();
     const call = await session.stream("count", { key, before: 1 });
@@ -293,15 +293,15 @@ describe("DELETE while calls run", () => {
   });
 });
 
-describe("use that extends a session with idleTimeoutMs is", () => {
+describe("a session with idleTimeoutMs", () => {
   test.each<[what: string, use: (session: Session) => Promise<unknown>]>([
     ["a request", (session) => session.request("ping")],
     ["a request that is refused", (session) => session.request("no/such/method")],
     ["a notification", (session) => session.send(notification("notifications/cancelled", { requestId: 7 }))],
-    ["a response to no question", (session) => session.send({ jsonrpc: "2.0", id: 7, result: {} }, WRONG)],
+    ["a response without a question", (session) => session.send({ jsonrpc: "2.0", id: 7, result: {} }, WRONG)],
     ["a GET stream", (session) => session.get().then((stream) => stream.cut())],
     ["a refused resume request", (session) => session.get("garbage", WRONG)],
-  ])("%s", async (_, use) => {
+  ])("is extended by %s", async (_, use) => {
     const kept = await Kept.open("Idle", {}, (session) => session.request("logging/setLevel", { level: "info" }));
     const before = (await kept.state()).goodUntilMs ?? Date.now();
     await until("it has more time", async () => {
@@ -310,7 +310,7 @@ describe("use that extends a session with idleTimeoutMs is", () => {
     });
   });
 
-  test("no request of another principal", async () => {
+  test("is not extended by a request of another principal", async () => {
     const kept = await Kept.open("Idle", { token: "alice" }, (session) =>
       session.request("logging/setLevel", { level: "info" }),
     );

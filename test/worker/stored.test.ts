@@ -77,8 +77,8 @@ async function waiting(name: string, args: Members, request?: string) {
 
 const CANCELLED = notification("notifications/cancelled", { requestId: "waits" });
 
-describe("the stored request", () => {
-  test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
+describe("stored requests", () => {
+  test("contain no credential in a session; the call sees the whole request until its object is lost", async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});
       const stored = JSON.stringify(await worker.storage("McpObject", object));
@@ -94,7 +94,7 @@ describe("the stored request", () => {
     }
   });
 
-  test.each(["2025-11-25", "2026-07-28"])("a task of %s stores no credential", async (version) => {
+  test.each(["2025-11-25", "2026-07-28"])("contain no credential for a task of %s", async (version) => {
     const params = { name: "tell", arguments: {} };
     const [, object] = await objectOf("task", async () => {
       if (version === "2026-07-28") {
@@ -110,7 +110,7 @@ describe("the stored request", () => {
     expect(JSON.stringify(keys)).not.toContain(SECRET);
   });
 
-  test("the handler of a task sees the stored part", async () => {
+  test("are passed to the handler of a task without credentials", async () => {
     const client = new TaskClient(urlOf());
     const params = { name: "tell", arguments: {} };
     const { taskId } = await client.result("tools/call", params, HEADERS);
@@ -137,13 +137,13 @@ describe("the stored request", () => {
       "Mcp-Session-Id",
       "X-Client-Secret",
       "X-Amz-Signature",
-    ])("refuses to keep the header %s", async (name) => {
+    ])("refuses to store the header %s", async (name) => {
       const problem = await problemOf({ keepHeaders: ["X-Tenant", name] });
       expect(problem).toContain(`${part}(): keepHeaders: "${name}" may be a credential`);
     });
 
     test.each(["access_token", "api_key", "apikey", "sig", "key"])(
-      "refuses to keep the query parameter %s",
+      "refuses to store the query parameter %s",
       async (name) => {
         expect(await problemOf({ keepQuery: [name] })).toContain(`${part}(): keepQuery: "${name}" may be a credential`);
       },
@@ -165,7 +165,7 @@ describe("the journal of a call in a session", () => {
     (await (await fetch(`${worker.origin}/written/${id}`)).json()) as { puts: number; units: number };
   const sumTo = (steps: number) => (steps * (steps - 1)) / 2;
 
-  test("is written once for each step, in time and space linear in the steps", async () => {
+  test("is written once for each step, and takes time and space linear in the steps", async () => {
     const units: number[] = [];
     for (const steps of [600, 2_400]) {
       const { session, stream, object, id } = await waiting("step", { key: `grows ${steps}`, steps });
@@ -177,7 +177,7 @@ describe("the journal of a call in a session", () => {
       await stream.end();
       expect(textIn(stream)).toBe(`${sumTo(steps)} ${steps} decline`);
       const total = await written(object);
-      // One more row for the question, and one for its answer.
+      // One more row for the question, and one row for its answer.
       expect(total.puts).toBe(steps + 2);
       expect(await keysIn(object)).toEqual([]);
       units.push(total.units);
@@ -186,7 +186,7 @@ describe("the journal of a call in a session", () => {
     expect(many / few).toBeLessThan(6);
   });
 
-  test("is read again after a loss, complete and in order, and deleted when the call has ended", async () => {
+  test("is read again after a loss, completely and in order, and deleted when the call has ended", async () => {
     const steps = 300;
     const { session, stream, object, id } = await waiting("step", { key: "lost", steps });
     expect((await keysIn(object)).filter((key) => key.startsWith("more:")).length).toBeGreaterThan(1);
@@ -208,7 +208,7 @@ describe("the journal of a call in a session", () => {
   test.each([
     ["its client cancels the call", (session: Session) => session.send(CANCELLED)],
     ["its session ends", (session: Session) => session.delete()],
-  ])("is deleted as soon as %s, although its question is open for minutes", async (how, end) => {
+  ])("is deleted when %s, although its question is open for minutes", async (how, end) => {
     const { session, stream, object } = await waiting("step", { key: how, steps: 3 }, "waits");
     expect((await keysIn(object)).filter((key) => key.startsWith("call:"))).toHaveLength(1);
     expect((await end(session)).status).toBeLessThan(300);
@@ -216,7 +216,7 @@ describe("the journal of a call in a session", () => {
     expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
   });
 
-  test("of a request larger than a row is stored beside the request, which is stored once", async () => {
+  test("is stored beside a request larger than a row, which is stored once", async () => {
     const text = "y".repeat(100_000);
     const { session, stream, object, id } = await waiting("step", { key: "large", steps: 50, text });
     await answer(session, id);
@@ -225,7 +225,7 @@ describe("the journal of a call in a session", () => {
     expect(textIn(stream)).toBe(`${sumTo(50)} 50 decline`);
   });
 
-  test("in layout 1, one row with everything, is read and ends like any other", async () => {
+  test("is read in layout 1, one row with everything, and ends like any other", async () => {
     const steps = 400;
     const { session, stream, object, id } = await waiting("step", { key: "layout 1", steps });
     const { keys } = await worker.storage("McpObject", object);

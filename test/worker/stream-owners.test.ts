@@ -86,7 +86,7 @@ test("event ids of another session's call are refused, while it runs and afterwa
   his.stream.cut();
 });
 
-test("a stream number that was never issued is 400, and later numbers do not derive from it", async () => {
+test("a stream number that was never issued is rejected with 400, and later numbers do not derive from it", async () => {
   const session = await open("alice");
   const { stream, id } = await listen(session);
   const number = Number.parseInt(partsOf(id)[1], 36);
@@ -108,7 +108,7 @@ test("a stream number that was never issued is 400, and later numbers do not der
   next.stream.cut();
 });
 
-test("a GET stream without events can be resumed, even after a restart, and stores nothing for it", async () => {
+test("a GET stream without events can be resumed, even after a restart, and stores no data for it", async () => {
   const session = await open("alice");
   const first = await listen(session);
   first.stream.cut();
@@ -124,7 +124,7 @@ test("a GET stream without events can be resumed, even after a restart, and stor
   again.cut();
 });
 
-test("a GET stream whose log was deleted continues after the last event that its client saw", async () => {
+test("a GET stream whose log was deleted continues after the last event that its client received", async () => {
   const session = await open("alice");
   const first = await listen(session);
   for (const times of [1, 2, 3]) {
@@ -145,7 +145,7 @@ test("a GET stream whose log was deleted continues after the last event that its
   again.cut();
 });
 
-test("an object gives nobody a socket to a stream of another session, whatever a Worker requests", async () => {
+test("an object does not open a socket to a stream of another session, whatever a Worker requests", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const call = await alice.stream("count", { key: "asked", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -167,7 +167,7 @@ test("an object gives nobody a socket to a stream of another session, whatever a
   hers.stream.cut();
 });
 
-test("when a principal takes over an anonymous session, its open GET streams end and get nothing of the principal", async () => {
+test("when a principal takes over an anonymous session, its open GET streams end and get no data of the principal", async () => {
   const anonymous = await open();
   const [older, newer] = [await listen(anonymous), await listen(anonymous)];
   const alice = anonymous.with({ authorization: "Bearer alice" });
@@ -217,7 +217,7 @@ test("an anonymous HTTP+SSE stream ends when a principal takes over its session"
   expect((await post(3)).status).toBe(404);
 });
 
-test("a message that waits for a stream while its session is taken over is not answered on the principal's", async () => {
+test("the result of a message that waits for a stream while its session is taken over is not sent on the principal's stream", async () => {
   const anonymous = await open();
   const endpoint = new URL(`/team/mcp?sessionId=${anonymous.id}`, worker.origin);
   const headers = { "content-type": "application/json" };
@@ -245,7 +245,7 @@ const stranger = () => ({
   expiresAtMs: Date.now() + 60_000,
 });
 
-/** The status with which the shared object answers a Worker that requests a socket. */
+/** The status of the shared object's response to a Worker that requests a socket. */
 async function statusOf(attach: object): Promise<number> {
   const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), id: await objectId() });
   return (await fetch(`${worker.origin}/raw/${CLASS}?${query}`)).status;

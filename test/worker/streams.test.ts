@@ -66,14 +66,14 @@ describe.each(VERSIONS)("a call of %s", (version) => {
   const patiently = (): Promise<Client> => clientOf(version, patient.url);
   const quickly = (): Promise<Client> => clientOf(version, quick.url);
 
-  test("is answered with JSON when the handler emits nothing", async () => {
+  test("gets a JSON response when the handler emits nothing", async () => {
     const client = await patiently();
     const answer = await readAnswer(client.call("echo", { key: "k" }, { progressToken: "t" }));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "k" });
     expect(answer.messages).toHaveLength(1);
   });
 
-  test("is answered with JSON when no progress token was sent", async () => {
+  test("gets a JSON response when no progress token was sent", async () => {
     const client = await patiently();
     const answer = await readAnswer(client.call("emit_twice", {}));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "done" });
@@ -125,7 +125,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toHaveLength(2);
   });
 
-  test("sends progress that was gathered with earlier progress before the handler has finished", async () => {
+  test("sends collected progress before the handler has finished", async () => {
     const client = await patiently();
     const key = newKey();
     const reading = new Reading(await client.call("emit_each_turn", { key }, { progressToken: 1 }));
@@ -147,7 +147,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     }
   });
 
-  test("is answered with JSON and no progress if only JSON is accepted", async () => {
+  test("gets a JSON response and no progress if only JSON is accepted", async () => {
     const client = await patiently();
     const headers = { accept: "application/json" };
     const answer = await readAnswer(client.call("emit_twice", {}, { progressToken: 1, headers }));
@@ -181,7 +181,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(text).not.toMatch(/^event:(?! ?message)/m);
   });
 
-  test("that is silent for long becomes a stream that begins with a heartbeat and keeps beating", async () => {
+  test("becomes a stream that begins with a heartbeat and continues to send heartbeats, if it is silent for long", async () => {
     const client = await quickly();
     const key = newKey();
     const response = await client.call("hold", { key });
@@ -195,7 +195,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
   });
 
-  test("that is silent for long stays JSON if only JSON is accepted", async () => {
+  test("stays JSON if it is silent for long and only JSON is accepted", async () => {
     const client = await quickly();
     const [jsonKey, streamKey] = [newKey(), newKey()];
     const json = readAnswer(client.call("hold", { key: jsonKey }, { headers: { accept: "application/json" } }));
@@ -212,7 +212,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
 
 /** The three moments at which a client may disconnect. */
 const DEPARTURES = [
-  { moment: "before anything came", tool: "hold", at: () => patient.url, sign: undefined },
+  { moment: "before it has received anything", tool: "hold", at: () => patient.url, sign: undefined },
   { moment: "after a heartbeat", tool: "hold", at: () => quick.url, sign: /^:/m },
   { moment: "after progress", tool: "emit_and_hold", at: () => quick.url, sign: /notifications\/progress/ },
 ] as const;
@@ -230,7 +230,7 @@ async function depart(client: Client, key: string, { tool, sign }: (typeof DEPAR
 }
 
 describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
-  test("aborts only its own call, if it is modern", async () => {
+  test("aborts only its own call if it is modern", async () => {
     const client = new ModernClient(departure.at());
     const [key, other] = [newKey(), newKey()];
     const staying = readAnswer(client.call("hold", { key: other }));
@@ -242,7 +242,7 @@ describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
     expect(await staying).toMatchObject({ text: other });
   });
 
-  test.each(["2025-03-26", "2025-06-18", "2025-11-25"] as const)("aborts nothing, if it is of %s", async (version) => {
+  test.each(["2025-03-26", "2025-06-18", "2025-11-25"] as const)("aborts no call in %s", async (version) => {
     const client = await LegacyClient.open(departure.at(), { version });
     const [key, later] = [newKey(), newKey()];
     await depart(client, key, departure);
@@ -257,7 +257,7 @@ describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
 });
 
 describe("a batch of 2025-03-26", () => {
-  test("becomes one stream with all answers if a member emits", async () => {
+  test("becomes one stream with all responses if a member emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
     const params = { name: "emit_down", arguments: {}, _meta: { progressToken: 0 } };
     const answer = await readAnswer(client.send([request("tools/call", params, 1), request("ping", undefined, "two")]));
@@ -267,7 +267,7 @@ describe("a batch of 2025-03-26", () => {
     expect(ids.toSorted()).toEqual([1, "two"]);
   });
 
-  test("is one JSON array if nothing emits", async () => {
+  test("becomes one JSON array if no member emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
     const answer = await readAnswer(client.send([request("ping", undefined, 1), request("ping", undefined, 2)]));
     expect(answer.contentType).toBe(JSON_TYPE);

@@ -65,7 +65,7 @@ test.each([0, 1])(
 );
 
 test.each([0, 1])(
-  "a step that waits for its next try is tried then, although its alarm was lost or moved (%s)",
+  "a step that waits for its next try is tried at that time, although its alarm was lost or moved (%s)",
   async (later) => {
     const { taskId, id } = await start("retry");
     await until("the first try has failed", async () => ((await alarmOf(id)) ?? 0) > Date.now() + 60_000);

@@ -36,7 +36,7 @@ async function heard(key: string, count: number): Promise<Members[]> {
 }
 const answers = (key: string, answer: Members): Members => ({ [key]: answer });
 
-describe("around", () => {
+describe("an around hook", () => {
   test("wraps the request that creates a task, and each run of its handler", async () => {
     const key = newKey();
     const taskId = await client.start("heard", { key });
@@ -67,7 +67,7 @@ describe("around", () => {
     expect(all[0]).not.toHaveProperty("taskId");
   });
 
-  test("and the handler have no taskId in a call that is not a task", async () => {
+  test("has no taskId in a call that is not a task, and neither has the handler", async () => {
     const key = newKey();
     await client.as({ capabilities: {} }).call("heard", { key });
     const handled = (await heard(key, 2)).filter(({ say }) => say === "handler");
@@ -83,14 +83,14 @@ describe("around", () => {
     await client.cancel(taskId);
   });
 
-  test("may end a task: with a result, or with its own error", async () => {
+  test("may end a task with a result or with its own error", async () => {
     const result = await client.start("heard", { key: newKey(), around: "answers" });
     expect(textOf(await client.reaches(result, "completed"))).toBe("the hook's own");
     const error = await client.start("heard", { key: newKey(), around: "refuses" });
     expect(await client.reaches(error, "failed")).toMatchObject({ error: { code: 4711 } });
   });
 
-  test.each(["breaks", "nothing"])("that %s makes the task fail, and onError gets the reason", async (around) => {
+  test.each(["breaks", "nothing"])('makes the task fail with the result "%s"', async (around) => {
     const key = newKey();
     const taskId = await client.start("heard", { key, around });
     const { error } = (await client.reaches(taskId, "failed")) as { error: { message: string; code: number } };
@@ -102,7 +102,7 @@ describe("around", () => {
   });
 });
 
-describe("onRequestEnd", () => {
+describe("onRequestEnd for tasks", () => {
   const endOf = async (key: string, count: number) => {
     const all = (await heard(key, count)).filter(({ say }) => say === "end");
     return all.filter(({ taskId }) => taskId !== undefined);
@@ -128,7 +128,7 @@ describe("onRequestEnd", () => {
     expect(await endOf(key, 7)).toMatchObject([{ taskId, taskStatus: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("is called for a task that expired first, and not again for a finished one", async () => {
+  test("is called for a task that expired before it finished, and not again for a finished task", async () => {
     await using other = await startWorker({
       entry: "test/worker/fixtures/task-runs.ts",
       objects: { MCP: "McpObject", SLICED: "SlicedObject", NOTES: "Notes" },
@@ -151,7 +151,7 @@ describe("onRequestEnd", () => {
   });
 });
 
-describe("onSample", () => {
+describe("onSample for tasks", () => {
   const MODEL = { role: "assistant", model: "m-1", content: { type: "text", text: "hi" } };
   const soFar = async () => (await heardOf("samples")).length;
   const since = async (count: number, tool: string) => {
@@ -162,7 +162,7 @@ describe("onSample", () => {
   test.each([
     ["sampling", 9, "m-1"],
     ["sampling_by_returning", 8, "sampled"],
-  ])("is called once for an answer to what %s asked", async (tool, maxTokens, text) => {
+  ])("is called once for an answer to a request of %s", async (tool, maxTokens, text) => {
     const count = await soFar();
     const taskId = await client.start(tool, { key: newKey() });
     const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));

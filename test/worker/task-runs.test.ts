@@ -110,7 +110,7 @@ describe("a step of a task that waits for its next try", () => {
     expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
   });
 
-  test("ends when the task expires or is cancelled: no further try is made", async () => {
+  test("ends when the task expires or is cancelled, without another try", async () => {
     const [cancelled, expired] = [newKey(), newKey()];
     const taskId = await client.start("flaky", { key: cancelled });
     await tried(cancelled, "flaky", 1);
@@ -129,7 +129,7 @@ describe("a step of a task that waits for its next try", () => {
 });
 
 describe("tries of a task's step", () => {
-  test("count the failed ones if the process is killed during one, which is made again", async () => {
+  test("count the failed tries if the process is killed during one, which is made again", async () => {
     // With an unmodified clock, so that the runtime itself repeats the alarm.
     await using fresh = await startWorker(PROGRAM);
     const other = await clientOf(fresh);
@@ -142,7 +142,7 @@ describe("tries of a task's step", () => {
     expect(await tries()).toEqual([1, 2, 2, 3, 4]);
   });
 
-  test("when used up, leave one more try to each run that reaches the step again", async () => {
+  test("leave one more try to each run that reaches the step again after they were used up", async () => {
     const key = newKey();
     const taskId = await client.start("caught", { key, fails: 9, retries: 1 });
     await tried(key, "caught", 1);
@@ -195,7 +195,7 @@ describe("tries of a task's step", () => {
     ]);
   });
 
-  test("that end a run cost four rows: the try, the end of its run, the alarm, and the next run", async () => {
+  test("cost four rows if they end a run: the try, the end of its run, the alarm, and the next run", async () => {
     const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
     const key = newKey();
     const plain = await client.start("flaky", { key: newKey(), fails: 0 });
@@ -212,8 +212,8 @@ describe("tries of a task's step", () => {
   });
 });
 
-describe("a question beside a step that waits", () => {
-  test("is asked meanwhile, and both continue independently: first the answer", async () => {
+describe("a question beside a step that waits for its next try", () => {
+  test("is asked meanwhile, and both continue independently if the answer comes first", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await stands(taskId, "input_required");
@@ -231,7 +231,7 @@ describe("a question beside a step that waits", () => {
     expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
   });
 
-  test("and first the tries: the question keeps waiting under its key", async () => {
+  test("keeps waiting under its key if the tries come first", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await stands(taskId, "input_required");
@@ -252,7 +252,7 @@ describe("a question beside a step that waits", () => {
     expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
   });
 
-  test("answered during the next try is not asked again", async () => {
+  test("is not asked again if it is answered during the next try", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key, withinMs: 300 });
     await stands(taskId, "input_required");

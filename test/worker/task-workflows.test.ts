@@ -86,7 +86,7 @@ describe("a task run by a Workflow", () => {
     await becomes(taskId, "complete");
   });
 
-  test("is visible in its instance: one step per run, with its result", async () => {
+  test("is visible in its instance as one step per run, with its result", async () => {
     const sliced = await at("/sliced");
     const key = newKey();
     const taskId = await sliced.start("asking", { key });
@@ -102,14 +102,14 @@ describe("a task run by a Workflow", () => {
     expect(steps.filter((each) => each.includes("step first.1"))).toHaveLength(1);
   });
 
-  test("waits for answers with no alarm but that of its expiry", async () => {
+  test("waits for answers with no alarm except for its expiry", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const { alarmAtMs } = await worker.storage("McpObject", objectOf(taskId));
     expect(alarmAtMs).toBeGreaterThan(Date.now() + 60 * 60_000);
   });
 
-  test.each(["reset", "killed"])("%s while its handler runs: continues, and repeats no finished step", async (how) => {
+  test.each(["reset", "killed"])("repeats no finished step if it is %s while its handler runs", async (how) => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -120,7 +120,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("SIGKILL while it waits: the answer is accepted, and it continues", async () => {
+  test("accepts the answer and continues after SIGKILL while it waits", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     const asked = await client.reaches(taskId, "input_required");
@@ -134,7 +134,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("cancelled while it works or waits: its instance is terminated, and nothing more runs", async () => {
+  test("has its instance terminated when it is cancelled while it works or waits, and runs no more code", async () => {
     const keys = [newKey(), newKey()] as const;
     const [working, waiting] = await Promise.all([
       client.start("hold", { key: keys[0] }),
@@ -151,7 +151,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(keys[0])).toHaveLength(1);
   });
 
-  test("that throws has a result, and is not run again", async () => {
+  test("has a result if it throws, and is not run again", async () => {
     const taskId = await client.start("exception", { key: newKey() });
     const task = await client.reaches(taskId, "completed");
     expect(task.result).toMatchObject({ isError: true });
@@ -175,7 +175,7 @@ describe("a task run by a Workflow", () => {
   });
 });
 
-test("a second request for work joins the run in progress", async () => {
+test("a second request to do the work joins the run in progress", async () => {
   const key = newKey();
   const taskId = await client.start("hold", { key });
   await hasBegun(key);

@@ -33,7 +33,7 @@ export async function startCounter(): Promise<Counter> {
       response.on("close", () => {
         counter.open -= 1;
       });
-      // The effect is done, and the step does not know it yet.
+      // The effect is done, but the step has no result yet.
       setTimeout(() => response.end(), heard.what === "done" ? counter.happened.length % 12 : 0);
     });
   });
@@ -56,7 +56,7 @@ export async function startCounter(): Promise<Counter> {
 export interface Counter {
   readonly url: string;
   readonly happened: Happened[];
-  /** Number of reports that were received and not answered yet. */
+  /** Number of reports that were received without a response yet. */
   open: number;
   stop(): Promise<void>;
 }
@@ -166,7 +166,7 @@ export class RandomRun {
     throw new Error(`The task did not finish: ${JSON.stringify(task)}`);
   }
 
-  /** Gives the same answer to a question however often it is sent. */
+  /** Gives the same answer to a question however many times it is sent. */
   #answer({ inputRequests }: Members, picks: (at: number) => boolean, said = new Map<string, unknown>()): Members {
     const asked = Object.entries(inputRequests as Record<string, { method: string; params: Members }>);
     const picked = asked.filter((_, at) => picks(at));

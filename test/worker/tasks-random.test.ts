@@ -115,7 +115,7 @@ function judge(run: RandomRun, text: string, straight: Straight): number {
   return repeatsOf(counter.happened);
 }
 
-test("a random handler returns as a task what it returns uninterrupted, and repeats only what was running", {
+test("a random handler returns the same result as a task as when it is not interrupted, and repeats only what was running", {
   timeout: BOUNDS.timeoutMs,
 }, async () => {
   const tally = { runs: 0, interruptions: 0, effects: 0, repeats: 0, abandoned: 0 };

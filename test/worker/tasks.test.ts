@@ -32,13 +32,13 @@ const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { meth
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
 
-describe("a task whose handler returns a state and asks nothing", () => {
+describe("a task whose handler returns a state without a question", () => {
   test("runs again with that state", async () => {
     const taskId = await client.start("by_state", { key: newKey() });
     expect(await client.finish(taskId)).toBe("round 3");
   });
 
-  test("may do so any number of times while it makes progress with its steps", async () => {
+  test("can do so any number of times while it makes progress with its steps", async () => {
     const key = newKey();
     const taskId = await client.start("by_state", { key, steps: 40, background: true });
     expect(await client.finish(taskId)).toBe("round 40");
@@ -55,7 +55,7 @@ describe("a task whose handler returns a state and asks nothing", () => {
   });
 });
 
-test("a task that asks a client without the capability fails with its name, and what the user can do", async () => {
+test("a task that asks a client without the capability fails with the capability's name, and what the user can do", async () => {
   const unable = client.as({ capabilities: { extensions: { [TASKS]: {} } } });
   const task = await unable.reaches(await unable.start("asking", { key: newKey() }), "failed");
   expect(task.error).toMatchObject({
@@ -80,7 +80,7 @@ describe("a task", () => {
     expect(await client.finish(taskId)).toBe("1 2");
   });
 
-  test("asks one question at a time and several together, and repeats no step", async () => {
+  test("asks one question at a time or several together, and repeats no step", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
@@ -88,7 +88,7 @@ describe("a task", () => {
     expect(new Set(await effectsOf(key)).size).toBe(3);
   });
 
-  test("continues once all of several questions are answered", async () => {
+  test("continues when all of several questions are answered", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.update(taskId, answersTo(await client.reaches(taskId, "input_required"), String));
     const asked = await client.reaches(taskId, "input_required");
@@ -128,7 +128,7 @@ describe("a task", () => {
     expect(text).toBe("1 2 3");
   });
 
-  test("asks by returning, and has its state the next time", async () => {
+  test("asks by returning, and has its state in the next run", async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     expect(await client.finish(taskId)).toBe("2 Round 1?");
     const often = await client.start("asking_by_returning", { key: newKey(), steps: 25 });
@@ -145,14 +145,14 @@ describe("a task", () => {
     expect(textOf(await client.reaches(taskId, "completed"))).toBe("signed in");
   });
 
-  test("keeps more than a row holds, in the journal and in the result", async () => {
+  test("stores more than one row can hold, in the journal and in the result", async () => {
     const taskId = await client.start("large", { key: newKey() });
     await client.reaches(taskId, "input_required");
     await worker.evict("McpObject", objectOf(taskId));
     expect((await client.finish(taskId, () => "yes")).length).toBe(700_003);
   });
 
-  test("retries a step that asks for it, with the same key", async () => {
+  test("retries a step with the same key if the step requires it", async () => {
     const key = newKey();
     expect(await client.finish(await client.start("flaky", { key }))).toBe("tried 3 times");
     expect(new Set(await effectsOf(key)).size).toBe(1);
@@ -163,7 +163,7 @@ describe("a task", () => {
     expect(await alice.finish(await alice.start("whoami", { key: newKey() }))).toBe("alice");
   });
 
-  test("of a server per request runs with that request's server, without its credentials", async () => {
+  test("runs with the server of its request if each request has a server, without the request's credentials", async () => {
     const each = await at("/each");
     const headers = { "x-which": "seven", authorization: "Bearer secret" };
     const { taskId } = await each.result("tools/call", { name: "which", arguments: {} }, headers);
@@ -172,8 +172,8 @@ describe("a task", () => {
   });
 });
 
-describe("where a task begins", () => {
-  test("a call that becomes a task when its handler says so asks on the request until then, and in the task afterwards", async () => {
+describe("the start of a task", () => {
+  test("can be in the middle of a call, which asks on the request until then, and in the task afterwards", async () => {
     const key = newKey();
     const asked = await client.call("asking_first", { key });
     expect(asked).toMatchObject({ resultType: "input_required", inputRequests: { first: {} } });
@@ -186,36 +186,36 @@ describe("where a task begins", () => {
     expect(done.map((each) => each.split("/")[0])).toEqual([done[0]?.split("/")[0], done[0]?.split("/")[0]]);
   });
 
-  test("a handler that does not say so never becomes a task", async () => {
+  test("depends on the handler: a handler that does not request it never becomes a task", async () => {
     expect(await client.call("deciding", { key: "k" })).toMatchObject({ content: [{ text: "decided" }] });
     expect(await client.finish(await client.start("deciding", { key: "k", background: true }))).toBe("decided");
   });
 
-  test("invalid arguments are reported at once", async () => {
+  test("is refused at once for invalid arguments", async () => {
     expect(await client.call("steps", { key: 5 })).toMatchObject({ resultType: "complete", isError: true });
   });
 
-  test("a state that was not sealed for the call is refused at once", async () => {
+  test("is refused at once for a state that was not sealed for the call", async () => {
     const params = { name: "steps", arguments: { key: "k" }, requestState: "made up" };
     expect(await client.error("tools/call", params)).toMatchObject({ code: -32602 });
   });
 
-  test("without the tasks option no call becomes a task: optional tools run on the request, others are errors", async () => {
+  test("is impossible without the tasks option: optional tools run on the request, and others are errors", async () => {
     const without = await at("/without");
     expect(await without.call("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
     expect(await without.call("hold", { key: newKey() })).toMatchObject({ isError: true });
     expect(await without.error("tasks/get", { taskId: "any" })).toMatchObject({ code: -32601 });
   });
 
-  test("clients of versions without tasks run optional tools on the request, and get errors for others", async () => {
+  test("is impossible for clients of versions without tasks: optional tools run on the request, and others are errors", async () => {
     const legacy = await LegacyClient.open(client.url, { version: "2025-06-18" });
     expect((await readAnswer(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     expect((await readAnswer(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
   });
 });
 
-describe("losses", () => {
-  test("an eviction while it waits for an answer: nothing is lost", async () => {
+describe("an interrupted task", () => {
+  test("loses nothing by an eviction while it waits for an answer", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -224,7 +224,7 @@ describe("losses", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("an object reset while its handler runs: finished steps stay finished, under their keys", async () => {
+  test("keeps finished steps, under their keys, when its object is reset while its handler runs", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -234,7 +234,7 @@ describe("losses", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("SIGKILL while its handler runs: the same", async () => {
+  test("keeps finished steps, under their keys, after SIGKILL while its handler runs", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -244,7 +244,7 @@ describe("losses", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("a handler that makes no progress is given up", async () => {
+  test("fails if its handler makes no progress", async () => {
     const taskId = await client.start("poison", { key: newKey() });
     let task: Members = {};
     await until("it is given up", async () => {
@@ -260,7 +260,7 @@ describe("losses", () => {
   });
 });
 
-test("a run is ended between steps, and the next one continues from there", async () => {
+test("continues in the next run from the step at which a run ended", async () => {
   const sliced = await at("/sliced");
   const key = newKey();
   const taskId = await sliced.start("steps", { key, steps: 5 });
@@ -270,8 +270,8 @@ test("a run is ended between steps, and the next one continues from there", asyn
   expect(await sliced.finish(asking)).toBe("1 One? 2 Two? Three?");
 });
 
-describe("what is stored", () => {
-  test("is 6 rows, one more for each step, and 6 for each round of questions", async () => {
+describe("the stored data of a task", () => {
+  test("consists of 6 rows, one more for each step, and 6 for each round of questions", async () => {
     const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
     const finished = async (tool: string, args: Members) => {
       await client.finish(await client.start(tool, { key: newKey(), ...args }));
@@ -285,7 +285,7 @@ describe("what is stored", () => {
     expect(await finished("asking_again", {})).toBe(6 + 3 * 6);
   });
 
-  test("is not found after its time even if its alarm has not run", async () => {
+  test("is not found after its lifetime even if its alarm has not run", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const object = objectOf(taskId);

@@ -8,7 +8,7 @@ import { answersTo, TaskClient, textOf } from "./task-client.ts";
  * a client may use it just then.
  */
 const ALONE = { connection: "close" };
-/** How often a tenant tries to open its session. */
+/** The maximum number of attempts of a tenant to open its session. */
 const OPEN_ATTEMPTS = 5;
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
@@ -30,7 +30,7 @@ export interface Left {
 export interface Judge {
   compared(): void;
   find(finding: string): void;
-  /** A connection was cut before its answer, so there was nothing to compare. */
+  /** A connection was cut before its response, so there was nothing to compare. */
   unanswered(what: string): void;
 }
 
@@ -184,7 +184,7 @@ export class Tenant {
     this.#compare(replayed, "events that were stored");
   }
 
-  /** A modern call, and one that runs once under a key that every principal uses. */
+  /** A modern call, and a call that runs once under a key that every principal uses. */
   async #modern(): Promise<void> {
     const headers = this.#headers;
     const plain = await readAnswer(this.#client.call("echo", { mark: this.mark }, { id: 7, headers }));
@@ -251,7 +251,7 @@ export class Tenant {
     }
   }
 
-  /** Every principal and mark in a text must be the expected one, and be there. */
+  /** Every principal and mark in a text must be the expected one, and occur. */
   #compare(text: string, what: string, mark = this.mark): void {
     this.#judge.compared();
     const wrong = namesIn(text).filter((each) => each !== this.user && each !== mark);

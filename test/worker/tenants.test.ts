@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runTenants } from "./tenants.ts";
 
-test("no answer, progress, question, task, stored event or cached result of 60 interleaved sessions reaches another principal", async () => {
+test("no result, progress, question, task, stored event or cached result of 60 interleaved sessions reaches another principal", async () => {
   const { compared, foreign, rows, evictions, unanswered, findings } = await runTenants({
     principals: 20,
     sessions: 60,

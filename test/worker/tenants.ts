@@ -9,7 +9,7 @@ import { isCut, type Judge, type Left, namesIn, Tenant } from "./tenant.ts";
 
 export interface Tenants {
   readonly sessions: number;
-  /** Answers, events and refusals that were compared. */
+  /** Responses, events and refusals that were compared. */
   readonly compared: number;
   /** Sessions, events, tasks and questions of another principal that were tried. */
   readonly foreign: number;

@@ -33,7 +33,7 @@ async function codeFor(asked: Asked = KNOWN, user = "ada") {
 const redeem = (form: Record<string, string | undefined>, headers = {}) => postForm(url("/token"), form, headers);
 const refused = (status: number, error: string) => ({ status, body: { error, error_description: expect.any(String) } });
 
-describe("a code", () => {
+describe("authorization codes", () => {
   test.each<[string, Record<string, string | undefined>, string]>([
     ["of another client", { client_id: "other" }, "invalid_client"],
     ["without a client", { client_id: undefined }, "invalid_request"],
@@ -47,19 +47,19 @@ describe("a code", () => {
     ["with another grant type", { grant_type: "password" }, "unsupported_grant_type"],
     ["without a grant type", { grant_type: undefined }, "invalid_request"],
     ["with a secret that the client does not have", { client_secret: "secret" }, "invalid_client"],
-  ])("%s is refused, and not used up", async (_, changes, error) => {
+  ])("a code %s is refused, and stays usable", async (_, changes, error) => {
     const form = await codeFor();
     expect(await redeem({ ...form, ...changes })).toMatchObject(refused(error === "invalid_client" ? 401 : 400, error));
     expect((await redeem(form)).status).toBe(200);
   });
 
-  test("of one client is refused for another one with a valid secret", async () => {
+  test("a code of one client is refused for another client with a valid secret", async () => {
     const form = await codeFor();
     const other = { ...form, client_id: "secretive", client_secret: SECRET };
     expect(await redeem(other)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("that is used twice ends the access (RFC 6749, 4.1.2), but not with a wrong verifier", async () => {
+  test("a code that is used twice ends the access (RFC 6749, 4.1.2), but not with a wrong verifier", async () => {
     const form = await codeFor();
     const { body } = await redeem(form);
     const tokens = body as unknown as Tokens;
@@ -71,7 +71,7 @@ describe("a code", () => {
     expect(await refresh(tokens.refresh_token)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("whose answer was lost gets the same answer again for half a minute, however often it is asked for", async () => {
+  test("a code whose response was lost gets the same response again for half a minute, however many times it is sent", async () => {
     const form = await codeFor();
     const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(form)));
     await worker.advance(29_000);
@@ -80,7 +80,7 @@ describe("a code", () => {
     expect(await statusOf(String(answers[0]?.body.access_token))).toBe(200);
   });
 
-  test("that is used again after the client has refreshed ends the access", async () => {
+  test("a code that is used again after the client has refreshed ends the access", async () => {
     const form = await codeFor();
     const { body } = await redeem(form);
     const next = (await refresh(String(body.refresh_token))).body;
@@ -88,13 +88,13 @@ describe("a code", () => {
     expect(await statusOf(String(next.access_token))).toBe(401);
   });
 
-  test("expires after two minutes", async () => {
+  test("a code expires after two minutes", async () => {
     const form = await codeFor();
     await worker.advance(121_000);
     expect(await redeem(form)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("that was made up is refused, and wakes no object", async () => {
+  test("a code that was made up is refused, and wakes no object", async () => {
     const form = await codeFor();
     const before = (await worker.objects("MCP")).length;
     for (const code of ["code", `${form.code}A`, `A${form.code}`, form.code.slice(0, -2), "x".repeat(9_000)]) {
@@ -105,7 +105,7 @@ describe("a code", () => {
   });
 });
 
-describe("what audit() records of the authorization server", () => {
+describe("a record of the authorization server in audit()", () => {
   const refusals = async () => {
     const records = (await (await fetch(url("/audited"))).json()) as {
       reason: string;
@@ -115,7 +115,7 @@ describe("what audit() records of the authorization server", () => {
     return records.map(({ reason, subject, clientId }) => [reason, subject !== undefined, clientId]);
   };
 
-  test("a wrong secret, a forged consent, and a code and a refresh token that are used twice", async () => {
+  test("is written for a wrong secret, a forged consent, and a code and a refresh token that are used twice", async () => {
     const browser = new Browser();
     const before = (await refusals()).length;
     await redeem({ ...(await codeFor()), client_id: "secretive", client_secret: "wrong" });
@@ -137,7 +137,7 @@ describe("what audit() records of the authorization server", () => {
   });
 });
 
-describe("a request that is not a form", () => {
+describe("a token request that is not a form", () => {
   test("is refused", async () => {
     const form = new URLSearchParams(await codeFor());
     const send = async (init: RequestInit) => (await fetch(url("/token"), { method: "POST", ...init })).status;
@@ -153,21 +153,21 @@ describe("a request that is not a form", () => {
   });
 });
 
-describe("a refresh token", () => {
+describe("refresh tokens", () => {
   test.each<[string, Record<string, string | undefined>, string]>([
     ["of another client", { client_id: "secretive", client_secret: SECRET }, "invalid_grant"],
     ["of an unknown client", { client_id: "other" }, "invalid_client"],
     ["for more scopes than were granted", { scope: "read write" }, "invalid_scope"],
     ["for another resource", { resource: "https://other.example/mcp" }, "invalid_target"],
     ["that is missing", { refresh_token: undefined }, "invalid_request"],
-  ])("%s is refused, and stays valid", async (_, changes, error) => {
+  ])("a refresh token %s is refused, and stays valid", async (_, changes, error) => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const status = error === "invalid_client" ? 401 : 400;
     expect(await refresh(refresh_token, changes)).toMatchObject(refused(status, error));
     expect((await refresh(refresh_token)).status).toBe(200);
   });
 
-  test("gives a token with fewer scopes, and keeps all of them for later", async () => {
+  test("a refresh token can get an access token with fewer scopes, and keeps all of them for later", async () => {
     const { refresh_token } = await signIn(worker.origin, { ...KNOWN, scope: "read write" });
     const { body } = await refresh(refresh_token, { scope: "read" });
     expect(body).toMatchObject({ scope: "read" });
@@ -175,7 +175,7 @@ describe("a refresh token", () => {
     expect((await refresh(String(body.refresh_token))).body).toMatchObject({ scope: "read write" });
   });
 
-  test("is not an access token, and an access token is not a refresh token or a code", async () => {
+  test("a refresh token is not an access token, and an access token is not a refresh token or a code", async () => {
     const tokens = await signIn(worker.origin, KNOWN);
     expect(await statusOf(tokens.refresh_token)).toBe(401);
     expect(await refresh(tokens.access_token)).toMatchObject(refused(400, "invalid_grant"));
@@ -183,7 +183,7 @@ describe("a refresh token", () => {
     expect(await redeem(form)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("that was replaced gets the same answer for a minute, also after its successor was used", async () => {
+  test("a refresh token that was replaced gets the same response for a minute, even after its successor was used", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const first = (await refresh(refresh_token)).body;
     const second = (await refresh(String(first.refresh_token))).body;
@@ -192,7 +192,7 @@ describe("a refresh token", () => {
     expect(await statusOf(String(second.access_token))).toBe(200);
   });
 
-  test("that was replaced more than a minute ago gets one other successor, since the answer may have been lost", async () => {
+  test("a refresh token that was replaced more than a minute ago gets one other successor, because the response may have been lost", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const lost = (await refresh(refresh_token)).body;
     await worker.advance(4 * 60_000);
@@ -204,7 +204,7 @@ describe("a refresh token", () => {
     expect((await refresh(String(body.refresh_token))).status).toBe(200);
   });
 
-  test("that two hold ends the access of both when the one whose successor was replaced comes back", async () => {
+  test("a refresh token that two clients have ends the access of both when a client uses it whose successor was replaced", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const client = (await refresh(refresh_token)).body;
     await worker.advance(61_000);
@@ -215,7 +215,7 @@ describe("a refresh token", () => {
     expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
-  test("that two hold ends the access of both when the second one comes more than five minutes after the first", async () => {
+  test("a refresh token that two clients have ends the access of both when the second uses it more than five minutes after the first", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const thief = (await refresh(refresh_token)).body;
     await worker.advance(5 * 60_000 + 1_000);
@@ -224,7 +224,7 @@ describe("a refresh token", () => {
     expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
-  test("that was replaced cannot be repeated for longer by repeating it", async () => {
+  test("a refresh token that was replaced cannot be used for longer by using it repeatedly", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     await refresh(refresh_token);
     await worker.advance(4 * 60_000);
@@ -233,7 +233,7 @@ describe("a refresh token", () => {
     expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("that comes back a minute after its successor was used ends the access: someone has copied it", async () => {
+  test("a refresh token that is used a minute after its successor ends the access, because it may have been copied", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN);
     const first = (await refresh(refresh_token)).body;
     const second = (await refresh(String(first.refresh_token))).body;
@@ -243,7 +243,7 @@ describe("a refresh token", () => {
     expect(await statusOf(String(second.access_token))).toBe(401);
   });
 
-  test("that two use with different parameters ends the access of both: a thief could choose other ones", async () => {
+  test("a refresh token that two clients use with different parameters ends the access of both, because a thief could choose other parameters", async () => {
     const { refresh_token } = await signIn(worker.origin, { ...KNOWN, scope: "read write" });
     const thief = (await refresh(refresh_token, { scope: "read" })).body;
     expect(await refresh(refresh_token)).toMatchObject(refused(400, "invalid_grant"));
@@ -251,7 +251,7 @@ describe("a refresh token", () => {
     expect(await statusOf(String(thief.access_token))).toBe(401);
   });
 
-  test("works after the alarm of an object that is not in memory, which then does not know its name", async () => {
+  test("a refresh token works after the alarm of an object that is not in memory, which then has no name", async () => {
     const { refresh_token } = await signIn(worker.origin, KNOWN, { user: "sleeper" });
     await worker.evict("MCP");
     await worker.advance(2 * 24 * 60 * 60_000);
@@ -260,7 +260,7 @@ describe("a refresh token", () => {
     expect((await refresh(String(body.refresh_token))).status).toBe(200);
   });
 
-  test("expires thirty days after it was issued, and leaves no rows", async () => {
+  test("a refresh token expires thirty days after it was issued, and leaves no rows", async () => {
     const user = "expiring";
     const { refresh_token } = await signIn(worker.origin, KNOWN, { user });
     await worker.advance(29 * 24 * 60 * 60_000);
@@ -276,7 +276,7 @@ describe("a refresh token", () => {
   });
 });
 
-describe("what is stored", () => {
+describe("the storage of the authorization server", () => {
   test("contains no token, and no code", async () => {
     const form = await codeFor(KNOWN, "stored");
     const { body } = await redeem(form);
@@ -300,7 +300,7 @@ describe("a client with a secret", () => {
     ["sends two", { client_secret: SECRET }, basic("secretive", encodeURIComponent(SECRET)), 400],
     ["sends the id of another client", { client_id: "known" }, basic("secretive", encodeURIComponent(SECRET)), 400],
     ["sends a header of the wrong form", {}, { Authorization: "Basic %%" }, 401],
-  ])("%s", async (_, changes, headers, status) => {
+  ])("gets the expected status if it %s", async (_, changes, headers, status) => {
     const form = await codeFor(SECRETIVE);
     const answered = await redeem({ ...form, ...changes }, headers);
     expect(answered.status).toBe(status);
@@ -308,7 +308,7 @@ describe("a client with a secret", () => {
     expect(challenge).toBe(status === 401 && "Authorization" in headers ? 'Basic realm="token"' : null);
   });
 
-  test("that has registered itself needs its secret too", async () => {
+  test("also needs its secret if it has registered itself", async () => {
     const registered = await register(worker.origin, { token_endpoint_auth_method: "client_secret_post" });
     const client_id = String(registered.client_id);
     const form = await codeFor({ client_id, redirect_uri: "http://127.0.0.1:1/callback" });
@@ -317,17 +317,17 @@ describe("a client with a secret", () => {
   });
 });
 
-describe("revocation", () => {
+describe("a revocation", () => {
   const revoke = (token: string, client_id = "known") => postForm(url("/revoke"), { token, client_id });
 
-  test.each(["refresh_token", "access_token"] as const)("of the %s ends the access", async (kind) => {
+  test.each(["refresh_token", "access_token"] as const)("ends the access: %s", async (kind) => {
     const tokens = await signIn(worker.origin, KNOWN);
     expect(await revoke(tokens[kind])).toMatchObject({ status: 200, body: {} });
     expect(await statusOf(tokens.access_token)).toBe(401);
     expect(await refresh(tokens.refresh_token)).toMatchObject(refused(400, "invalid_grant"));
   });
 
-  test("by another client, or of something else, changes nothing and says nothing", async () => {
+  test("has no effect and reveals nothing if it is for another client, or for another value", async () => {
     const tokens = await signIn(worker.origin, KNOWN);
     const other = String((await register(worker.origin)).client_id);
     expect(await revoke(tokens.refresh_token, other)).toMatchObject({ status: 200, body: {} });
@@ -335,7 +335,7 @@ describe("revocation", () => {
     expect(await statusOf(tokens.access_token)).toBe(200);
   });
 
-  test("needs the client, and a token", async () => {
+  test("requires the client and a token", async () => {
     expect(await postForm(url("/revoke"), { token: "token" })).toMatchObject(refused(400, "invalid_request"));
     expect(await postForm(url("/revoke"), { client_id: "known" })).toMatchObject(refused(400, "invalid_request"));
     expect(await revoke("token", "unknown")).toMatchObject(refused(401, "invalid_client"));
@@ -349,7 +349,7 @@ describe("an access token", () => {
     expect(await statusOf(access_token)).toBe(401);
   });
 
-  test("is refused at another host of the same Worker, and in another form", async () => {
+  test("is refused at another host of the same Worker, and with another scheme", async () => {
     const { access_token } = await signIn(worker.origin, KNOWN);
     const elsewhere = url().replace("127.0.0.1", "localhost");
     const answered = await fetch(elsewhere, { method: "POST", headers: bearer(access_token) });
@@ -358,7 +358,7 @@ describe("an access token", () => {
     expect(await statusOf(access_token.slice(1))).toBe(401);
   });
 
-  test("without a scope that a tool needs gets 403 with all of them", async () => {
+  test("causes 403 with all required scopes if it lacks a scope that a tool needs", async () => {
     const { access_token } = await signIn(worker.origin, KNOWN);
     expect([await statusOf(access_token), await statusOf(access_token, "write")]).toEqual([200, 403]);
   });
@@ -388,7 +388,7 @@ describe("DPoP at the authorization server", () => {
     dpop: await proofOf(key, token, url(), { iat: now() }),
   });
 
-  test("a token that was asked for with a proof is bound to its key, and useless without it", async () => {
+  test("binds a token that was requested with a proof to its key, so that it is useless without the key", async () => {
     const { body } = await redeem(await codeFor(), await atToken(own));
     expect(body).toMatchObject({ token_type: "DPoP" });
     const token = String(body.access_token);
@@ -397,7 +397,7 @@ describe("DPoP at the authorization server", () => {
     expect(await statusOf(token, "who", await atResource(foreign, token))).toBe(401);
   });
 
-  test("the refresh token of a public client is bound too", async () => {
+  test("binds the refresh token of a public client, too", async () => {
     const { body } = await redeem(await codeFor(), await atToken(own));
     const token = String(body.refresh_token);
     expect(await refresh(token)).toMatchObject(refused(400, "invalid_grant"));
@@ -409,7 +409,7 @@ describe("DPoP at the authorization server", () => {
     expect(await statusOf(access, "who", await atResource(own, access))).toBe(200);
   });
 
-  test("a client with a secret may change its key", async () => {
+  test("allows a client with a secret to change its key", async () => {
     const secret = { client_secret: SECRET };
     const { body } = await redeem({ ...(await codeFor(SECRETIVE)), ...secret }, await atToken(own));
     const next = await refresh(
@@ -421,7 +421,7 @@ describe("DPoP at the authorization server", () => {
     expect(await statusOf(access, "who", await atResource(foreign, access))).toBe(200);
   });
 
-  test("a code that is bound to a key needs its proof", async () => {
+  test("requires the proof for a code that is bound to a key", async () => {
     const dpop_jkt = await thumbprint(own);
     const form = await codeFor({ ...KNOWN, dpop_jkt });
     expect(await redeem(form)).toMatchObject(refused(400, "invalid_grant"));
@@ -434,11 +434,11 @@ describe("DPoP at the authorization server", () => {
     ["for another method", { htm: "GET" }],
     ["that is too old", { iat: 1 }],
     ["without an id", { jti: undefined }],
-  ])("a proof %s is refused", async (_, claims) => {
+  ])("refuses a proof %s", async (_, claims) => {
     expect(await redeem(await codeFor(), await atToken(own, claims))).toMatchObject(refused(400, "invalid_dpop_proof"));
   });
 
-  test("a code or refresh token that was made up, or has expired, creates no object for the key of its proof", async () => {
+  test("creates no object for the key of a proof with a code or refresh token that was made up, or has expired", async () => {
     const form = await codeFor();
     const proofs = await Promise.all(
       Array.from({ length: 4 }, async () => atToken(await newKey("ES256", undefined), { iat: now() + 121 })),
@@ -453,7 +453,7 @@ describe("DPoP at the authorization server", () => {
     expect(await worker.objects("MCP")).toEqual(before);
   });
 
-  test("the object of a key leaves no database when its proofs have expired", async () => {
+  test("leaves no database for a key when its proofs have expired", async () => {
     const before = new Set(await worker.objects("MCP", "proof"));
     expect((await redeem(await codeFor(), await atToken(await newKey("ES256", undefined)))).status).toBe(200);
     const [own] = (await worker.objects("MCP", "proof")).filter((id) => !before.has(id));
@@ -463,7 +463,7 @@ describe("DPoP at the authorization server", () => {
     expect(await worker.objects("MCP", "proof")).not.toContain(own);
   });
 
-  test("a proof works once", async () => {
+  test("accepts a proof only once", async () => {
     const proof = await atToken(own);
     expect((await redeem(await codeFor(), proof)).status).toBe(200);
     expect(await redeem(await codeFor(), proof)).toMatchObject(refused(400, "invalid_dpop_proof"));

@@ -62,7 +62,7 @@ const serve = (isWhole: boolean) => get(`/parts?whole=${isWhole ? "yes" : "no"}`
 const waitMs = async (id: string) => ((await worker.storage(OBJECT, id)).alarmAtMs ?? Number.NaN) - Date.now();
 
 describe("an object that stores nothing", () => {
-  test("takes no role from an alarm, so that it still serves the role of its name", async () => {
+  test("does not take a role from an alarm, so that it still serves the role of its name", async () => {
     await serve(true);
     expect(await get("/?name=hub:7&call=wake")).toBe("null");
     expect(await get("/?name=hub:7&target=hub/McpObject")).toBe("0");
@@ -77,7 +77,7 @@ describe("an object that stores nothing", () => {
   });
 });
 
-describe("an object whose part is no longer in the code", () => {
+describe("an object whose part was removed from the code", () => {
   test("keeps its data, waits twice as long each time up to 30 days, and continues with the next request", async () => {
     await serve(true);
     const tasks = new TaskClient(worker.url("/mcp"));

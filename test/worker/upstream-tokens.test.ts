@@ -87,7 +87,7 @@ describe("ctx.auth.upstream()", () => {
     expect(await upstreamOf(tokens)).toBe(ten[0]?.text);
   });
 
-  test("keeps the refresh token of the first sign-in if later ones bring none", async () => {
+  test("keeps the refresh token of the first sign-in if later sign-ins bring none", async () => {
     await enter("cleo");
     accounts.isRefreshable = false;
     const tokens = await enter("cleo");
@@ -95,7 +95,7 @@ describe("ctx.auth.upstream()", () => {
     expect(await upstreamOf(tokens)).toMatch(/^access/);
   });
 
-  test("says that the token has expired if it cannot be refreshed", async () => {
+  test("reports that the token has expired if it cannot be refreshed", async () => {
     accounts.isRefreshable = false;
     const tokens = await enter("dora");
     await worker.advance(10 * MINUTE_MS);
@@ -103,7 +103,7 @@ describe("ctx.auth.upstream()", () => {
     expect(await statusOf(tokens.access_token)).toBe(200);
   });
 
-  test("says that the provider does not answer, and access goes on", async () => {
+  test("reports that the provider does not respond, and the access continues", async () => {
     const tokens = await enter("emmy");
     await worker.advance(10 * MINUTE_MS);
     accounts.faults.set("/refresh", { status: 503 });
@@ -114,11 +114,11 @@ describe("ctx.auth.upstream()", () => {
     expect(await upstreamOf(next.body as unknown as Tokens)).toMatch(/^access/);
   });
 
-  test("says that there is none if the provider issues none", async () => {
+  test("reports that there is no token if the provider issues none", async () => {
     expect(await upstreamOf(await signIn(worker.origin, KNOWN, { user: "fay" }))).toBe("none");
   });
 
-  test("ends with the grant, also for a session that is open", async () => {
+  test("ends with the grant, even for an open session", async () => {
     const tokens = await enter("gail");
     const client = new TaskClient(url(), { token: tokens.access_token });
     expect(await upstreamOf(tokens)).toMatch(/^access/);
@@ -141,7 +141,7 @@ describe("a user whose access the provider has revoked", () => {
     expect((await refresh(tokens.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  test("loses the access here when a client refreshes, and nothing is left", async () => {
+  test("loses the access here when a client refreshes, and no data is left", async () => {
     const tokens = await enter("ines");
     const { subject } = await principalOf(tokens.access_token);
     await worker.advance(10 * MINUTE_MS);

@@ -40,7 +40,7 @@ test("a tool that visible hides from a principal is neither listed nor called in
   expect(await (await post(secret, bob)).json()).toMatchObject({ error: { code: -32602 } });
 });
 
-test("a handshake that a hook refuses opens no session", async () => {
+test("an initialize request that a hook refuses does not open a session", async () => {
   const refused = await post(initialize("2025-11-25"), { "X-Refuse": "yes" });
   expect(refused.status).toBe(400);
   expect(refused.headers.get("Mcp-Session-Id")).toBeNull();

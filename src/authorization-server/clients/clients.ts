@@ -1,10 +1,10 @@
 /**
- * The clients of the authorization server. Nothing is stored for any of them:
+ * The clients of the authorization server. The server does not store any of them:
  *
- * - A client that the author names in the options.
- * - A client whose `client_id` is the URL of its metadata document (see client-document.ts).
- * - A client that has registered itself, if the author allows it. Its `client_id` is its metadata, sealed. So registrations
- *   cannot fill a storage, and need no expiry of rows.
+ * - Known clients are named in the options.
+ * - The `client_id` of some clients is the URL of their metadata document (see client-document.ts).
+ * - Registered clients have registered themselves, if the author allows this. Their `client_id` is their sealed metadata, so
+ *   registrations cannot fill any storage, and do not have to be deleted.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization/client-registration
@@ -17,17 +17,17 @@ import type { ClientAuthMethod, OAuthClient } from "./oauth-client.ts";
 
 /** A client that the author names in the options. */
 export interface KnownClient {
-  /** The `client_id`. Not a URL. */
+  /** The `client_id`, which must not be a URL. */
   readonly id: string;
-  /** The name that users see. */
+  /** The name that is shown to users. */
   readonly name: string;
-  /** The exact redirect URIs. The port of a loopback URI may vary. */
+  /** The redirect URIs, which are compared exactly, except for the port of loopback URIs. */
   readonly redirectUris: readonly string[];
-  /** The secret of a client that can keep one. Read it from a secret of the Worker. @default none: a public client */
+  /** The client secret, from a secret of the Worker. @default none, for a public client */
   readonly secret?: string;
 }
 
-/** The content of the `client_id` of a client that has registered itself. */
+/** The content of the `client_id` of a registered client. */
 export interface Registration {
   readonly name: string;
   readonly redirectUris: readonly string[];
@@ -51,20 +51,20 @@ export class Clients {
   }
 
   /**
-   * Returns a client, or why there is none. A metadata document is requested if it is not known.
+   * Returns a client, or the reason why it cannot be used. A metadata document is requested if it is not cached.
    *
-   * @param network The network of the request that names the client.
+   * @param network The network from which the authorization request was sent.
    */
   async find(id: string, env: unknown, issuer: string, network: string): Promise<OAuthClient | string> {
     if (isDocumentUrl(id)) return this.#documents.find({ id, network }, issuer);
-    return (await this.#local(id, env, issuer)) ?? "The client is not known here.";
+    return (await this.#local(id, env, issuer)) ?? "The client is unknown.";
   }
 
   /**
-   * Returns what authenticates a client to the token endpoint; undefined for an unknown client. A client with a metadata
-   * document has no secret, so its document is not requested.
+   * Returns how a client authenticates to the token endpoint, or undefined for an unknown client. A client with a metadata
+   * document does not have a secret, so its document is not requested.
    */
-  async credentialsOf(
+  async findCredentials(
     id: string,
     env: unknown,
     issuer: string,

@@ -1,9 +1,9 @@
 /**
- * The documents of clients that are being requested. Requests for the same document share one load, which belongs to
- * none of them: when the one that began it is cancelled, the load continues for the others.
+ * The metadata documents that are being loaded. Requests that need the same document share one load, which continues even if
+ * the request that started it is cancelled.
  *
- * Everyone can name a document that is answered slowly. So the loads that one network causes are bounded, and those
- * that one host is asked for, and others are served meanwhile.
+ * Anyone can name a document whose host responds slowly. Therefore the number of loads is limited for each network and for each
+ * host, so that other clients can still be loaded.
  *
  * @module
  */
@@ -11,22 +11,24 @@ import { waitUntil } from "cloudflare:workers";
 import { pause } from "../../core/basics/pause.ts";
 
 /**
- * The maximum number of loads at a time that one network has caused, that one host is asked for, and of all.
- * @limit count Metadata documents that an isolate requests at the same time for one network. The user is asked to try
+ * The maximum number of concurrent loads for one network.
+ * @limit count Metadata documents that an isolate loads at the same time for one network. Above it, the user is asked to try
  * again.
  */
 const NETWORK_MAX = 5;
 /**
- * @limit count Metadata documents that an isolate requests at the same time from one host. The user is asked to try
+ * The maximum number of concurrent loads from one host.
+ * @limit count Metadata documents that an isolate loads at the same time from one host. Above it, the user is asked to try
  * again.
  */
 const HOST_MAX = 20;
 /**
- * @limit count Metadata documents that an isolate requests at the same time. The user is asked to try again.
+ * The maximum number of concurrent loads.
+ * @limit count Metadata documents that an isolate loads at the same time. Above it, the user is asked to try again.
  */
 const LOADS_MAX = 200;
 
-/** Who asks for a document. */
+/** A request that needs a metadata document. */
 export interface DocumentRequest {
   /** The URL of the document. */
   readonly id: string;
@@ -41,26 +43,29 @@ interface Load<T> {
   readonly untilMs: number;
 }
 
+/** Loads documents, and shares pending loads. */
 export class DocumentLoads<T> {
   readonly #waitMs: number;
   readonly #loads = new Map<string, Load<T>>();
 
   /**
-   * @param waitMs Milliseconds that a request waits. A load that has not ended then never will: the platform has
-   * stopped it.
+   * @param waitMs How long a request waits for a load, in milliseconds. A load that is still pending after this time was stopped
+   * by the platform, and never ends.
    */
   constructor(waitMs: number) {
     this.#waitMs = waitMs;
   }
 
-  /** Returns the outcome of the load of a document, or why there is none. */
+  /** Returns the outcome of a pending or new load of a document, or the reason why there is none. */
   async join(request: DocumentRequest, load: () => Promise<T>): Promise<T | string> {
     this.#removeStopped();
     const found = this.#loads.get(request.id) ?? this.#begin(request, load);
-    if (!found) return "Too many documents of clients are being requested. Try again.";
+    if (!found) return "Too many metadata documents are being requested at the moment. Try again.";
     const settled = new AbortController();
-    // The timer also shows the platform that a request which waits for the load of another one is not hung.
-    const late = pause(this.#waitMs, settled.signal).then(() => "The document of the client did not arrive in time.");
+    // With a pending timer, the platform does not take a request that waits for the load of another request for a hung one.
+    const late = pause(this.#waitMs, settled.signal).then(
+      () => "The request for the metadata document of the client timed out.",
+    );
     return Promise.race([found.outcome, late]).finally(() => settled.abort());
   }
 

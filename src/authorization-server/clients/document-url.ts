@@ -1,10 +1,10 @@
 /**
- * Which clients have a document. In a file of its own, because the check of the options runs outside of Workers too.
+ * Recognises clients with a metadata document. This is a separate file because options are also checked outside of Workers.
  *
  * @module
  */
 
-/** Whether a `client_id` is the URL of a document. */
+/** Returns whether a `client_id` is the URL of a metadata document. */
 export function isDocumentUrl(id: string): boolean {
   return /^https?:\/\//.test(id);
 }

@@ -1,14 +1,15 @@
+/** A client of the authorization server. */
 export interface OAuthClient {
   readonly id: string;
-  /** The name that it gives itself, or that the author gives it. */
+  /** The name from its metadata, or from the options of the author. */
   readonly name: string;
   readonly redirectUris: readonly string[];
-  /** Who says what is known about it. */
+  /** Where these facts come from: the options of the author, a metadata document, or a registration. */
   readonly source: "author" | "document" | "registration";
   readonly method: ClientAuthMethod;
-  /** Hash of its secret. */
+  /** The hash of its secret. */
   readonly secretHash?: string | undefined;
 }
 
-/** How a client proves its identity to the token endpoint. */
+/** How a client authenticates to the token endpoint. */
 export type ClientAuthMethod = "none" | "client_secret_basic" | "client_secret_post";

@@ -1,5 +1,5 @@
 /**
- * Redirect URIs: which ones a client may have, and which one of them a request may name.
+ * Checks the redirect URIs of clients and of authorization requests.
  *
  * @module
  * @see MCP 2026-07-28, basic/authorization, "Communication Security"; RFC 8252, sections 7 and 8; RFC 9700, section 4.1
@@ -7,22 +7,22 @@
 import { isLoopback } from "../../http/origin.ts";
 
 /**
- * The longest redirect URI.
- * @limit characters A redirect URI. A client with a longer one is refused.
+ * The maximum number of characters of a redirect URI.
+ * @limit characters A redirect URI. A longer one is refused.
  */
 const URI_MAX = 1_024;
 
-/** Schemes that browsers handle themselves, so that no app receives the answer, or a script would run. */
+/** Schemes that browsers handle themselves: no app would receive the response, or a script would run. */
 const BROWSER_SCHEMES =
   /^(?:javascript|vbscript|data|blob|file|filesystem|about|chrome|edge|view-source|ftp|wss?|mailto|tel|sms|intent|https?):$/;
 
-/** Whether an app can own the scheme of a URL, such as `cursor:`. */
+/** Returns whether the scheme of a URL, such as `cursor:`, can belong to an app. */
 export function isAppScheme(protocol: string): boolean {
   return !BROWSER_SCHEMES.test(protocol);
 }
 
 /**
- * Says why a client may not have a redirect URI, or returns undefined if it may.
+ * Returns why a client must not have a redirect URI, or undefined if it may.
  *
  * @param schemes The private-use schemes that are allowed, without the colon.
  */
@@ -38,14 +38,14 @@ export function findRedirectProblem(uri: unknown, schemes: readonly string[]): s
 }
 
 /**
- * Whether a request may name a redirect URI. The URIs must be equal, character by character. Only the port of a loopback URI
- * may differ, because a program on the user's machine takes any free one.
+ * Returns whether a request may name a redirect URI. The URI must be equal to a registered URI, character by character. Only the
+ * port of a loopback URI may differ, because a program on the user's machine listens on any free port.
  */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   return registered.includes(uri) || registered.some((each) => isSameLoopback(uri, each));
 }
 
-/** The beginning of a loopback URI that has no user name and no other host in it: `http://127.0.0.1:8080`. */
+/** The start of a loopback URI, such as `http://127.0.0.1:8080`. It cannot contain a user name or another host. */
 const LOOPBACK = /^http:\/\/(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?=[/?]|$)/;
 
 function isSameLoopback(uri: string, registered: string): boolean {
@@ -55,7 +55,7 @@ function isSameLoopback(uri: string, registered: string): boolean {
   return URL.canParse(uri) && uri.slice(start.length) === registered.slice(registeredStart.length);
 }
 
-/** Returns a redirect URI with further parameters. Its own query is kept. */
+/** Adds parameters to a redirect URI. Its existing query is kept. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
   const url = new URL(uri);
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.append(name, value);

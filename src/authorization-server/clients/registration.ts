@@ -1,5 +1,5 @@
 /**
- * Dynamic client registration. The `client_id` is the registration itself, sealed, so nothing is stored.
+ * Dynamic client registration. The `client_id` is the sealed registration, so the server does not store it.
  *
  * @module
  * @see RFC 7591; MCP 2026-07-28, basic/authorization/client-registration (deprecated there)
@@ -7,7 +7,7 @@
 import { parseObject } from "../../worker/access/auth/fetch-json.ts";
 import { findDestination } from "../pages/client.ts";
 import { readText } from "../routes/forms.ts";
-import { errorAnswer, jsonAnswer, refuseMethod } from "../routes/json-answers.ts";
+import { errorResponse, jsonResponse, refuseMethod } from "../routes/json-responses.ts";
 import { hashText, newSecret } from "../sealing.ts";
 import type { Route } from "../server.ts";
 import type { Registration } from "./clients.ts";
@@ -16,25 +16,28 @@ import type { ClientAuthMethod } from "./oauth-client.ts";
 import { findRedirectProblem } from "./redirects.ts";
 
 /**
- * @limit bytes A registration. A longer one gets 400.
+ * The maximum number of bytes of a registration request.
+ * @limit bytes A registration request. A longer one is refused with 400.
  */
 const BODY_MAX = 16 * 1024;
 /**
- * The maximum number of redirect URIs, and their characters. They become part of the `client_id`, which URLs contain.
- * @limit count Redirect URIs of a registration. With more it gets 400.
+ * The maximum number of redirect URIs. They are part of the `client_id`, which is a parameter of URLs.
+ * @limit count Redirect URIs of a registration request. A request with more is refused with 400.
  */
 const REDIRECTS_MAX = 5;
 /**
- * @limit characters The redirect URIs of a registration together. Longer ones get 400.
+ * The maximum number of characters of all redirect URIs together.
+ * @limit characters The redirect URIs of a registration request together. Longer ones are refused with 400.
  */
 const REDIRECTS_LENGTH_MAX = 600;
 /**
- * Milliseconds for which a registration is valid: as long as the keys that seal it.
- * @limit ms The time for which a registration is valid. Then the client registers again.
+ * The lifetime of a registration, in milliseconds. It equals the lifetime of the keys that seal it.
+ * @limit ms The lifetime of a registration. After it, the client must register again.
  */
 const VALID_MS = 365 * 24 * 60 * 60_000;
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"] satisfies ClientAuthMethod[];
 
+/** Registers a client (RFC 7591). */
 export const registerRoute: Route = async ({ request, env, server, issuer }) => {
   const refused = refuseMethod(request, "POST");
   if (refused) return refused;
@@ -51,7 +54,10 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
   }
   const redirectUris = redirect_uris as readonly string[];
   if (redirectUris.join("").length > REDIRECTS_LENGTH_MAX) {
-    return refuse("invalid_redirect_uri", `redirect_uris have more than ${REDIRECTS_LENGTH_MAX} characters together.`);
+    return refuse(
+      "invalid_redirect_uri",
+      `redirect_uris must have at most ${REDIRECTS_LENGTH_MAX} characters in total.`,
+    );
   }
   if (!METHODS.includes(method)) {
     return refuse("invalid_client_metadata", `token_endpoint_auth_method must be one of ${METHODS.join(", ")}.`);
@@ -72,7 +78,7 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
     expiresAtMs: Date.now() + VALID_MS,
   };
   const id = await server.sealing.seal(env, "OAuth client", registration, issuer);
-  const answer = {
+  const response = {
     client_id: id,
     client_id_issued_at: Math.floor(Date.now() / 1000),
     ...(secret !== undefined && {
@@ -85,15 +91,15 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
   };
-  return jsonAnswer(answer, 201);
+  return jsonResponse(response, 201);
 };
 
-/** Returns an entry of a list that is not supported. A missing list is fine. */
+/** Returns the first entry of a list that is not supported. An absent list is allowed. */
 function findUnsupported(list: unknown, supported: readonly unknown[]): unknown {
   if (list === undefined) return undefined;
-  return Array.isArray(list) ? list.find((each) => !supported.includes(each)) : "no list";
+  return Array.isArray(list) ? list.find((each) => !supported.includes(each)) : "not a list";
 }
 
 function refuse(error: string, description: string): Response {
-  return errorAnswer({ error, description });
+  return errorResponse({ error, description });
 }

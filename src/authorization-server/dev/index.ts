@@ -1,5 +1,5 @@
 /**
- * mcp-edge/authorization-server/dev: an identity provider for local development, in which everyone can sign in as everyone. Import it
+ * mcp-edge/authorization-server/dev: an identity provider for local development, in which anyone can sign in as any user. Import it
  * only in a file that is never deployed.
  *
  * @module
@@ -13,16 +13,16 @@ import { respond } from "../pages/html.ts";
 
 /** A user of {@link developmentUsers}. */
 export interface DevelopmentUser extends Omit<SignedInUser, "issuer" | "subject"> {
-  /** The user's id, and what the page shows. */
+  /** The user's id. */
   readonly subject: string;
 }
 
 /** Options of {@link developmentUsers}. */
 export interface DevelopmentUsersOptions {
   /**
-   * The users to choose from.
+   * The users to choose from on the sign-in page.
    *
-   * @default ada (ada@example.com, verified, organisation "example") and grace (grace@example.org, not verified, none)
+   * @default ada (ada@example.com, verified, organisation "example") and grace (grace@example.org, not verified, no organisation)
    */
   readonly users?: readonly DevelopmentUser[];
 }
@@ -31,7 +31,7 @@ const OPTIONS: OptionTable<DevelopmentUsersOptions> = { users: null };
 
 const ISSUER = "http://localhost/development-users";
 
-/** A search for this text in a bundle tells whether it contains the module. */
+/** A marker by which tests find out whether a bundle contains this module. */
 const MARKER = "mcp-edge: development users, never deploy this";
 
 const USERS: readonly DevelopmentUser[] = [
@@ -46,8 +46,8 @@ const USERS: readonly DevelopmentUser[] = [
 ];
 
 /**
- * Lets everyone sign in as one of a few users, without a password. It works only for URLs of this machine (localhost,
- * 127.0.0.0/8, ::1), and refuses every other one. The issuer of the users is `http://localhost/development-users`.
+ * Lets anyone sign in as one of a few users, without a password. It works only for loopback URLs (localhost, 127.0.0.0/8, ::1),
+ * and refuses all other URLs. The issuer of the users is `http://localhost/development-users`.
  *
  * @throws {KitError} `options-invalid` if there is no user.
  */
@@ -77,21 +77,21 @@ export function developmentUsers(options: DevelopmentUsersOptions = {}): Identit
         origin + pathname === redirectUri && searchParams.get("state") === state && state !== undefined;
       const user = users.find(({ subject }) => subject === searchParams.get("user"));
       if (isExpected && user) return { user: { ...user, issuer: ISSUER } };
-      throw new IdentityError("invalid", "The answer does not belong to this sign-in of a development user.");
+      throw new IdentityError("invalid", "The response does not belong to this sign-in of a development user.");
     },
   };
 }
 
-/** @throws {IdentityError} `misconfigured` unless the URL is one of this machine. */
+/** @throws {IdentityError} `misconfigured` unless the URL is a loopback URL. */
 function checkHost(url: string): void {
   if (URL.canParse(url) && isLoopback(new URL(url).hostname)) return;
-  throw new IdentityError("misconfigured", `${MARKER}: ${url} is not a URL of this machine.`);
+  throw new IdentityError("misconfigured", `${MARKER}: ${url} is not a loopback URL.`);
 }
 
-function choice(users: readonly DevelopmentUser[], urlOf: (subject: string) => string): Response {
+function choice(users: readonly DevelopmentUser[], createUrl: (subject: string) => string): Response {
   const entries = users.map(
     ({ subject, name, email }) =>
-      html`<li><a class="button" href="${urlOf(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
+      html`<li><a class="button" href="${createUrl(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
   );
   const body = html`<h1>Choose a development user</h1><p>Only on this machine: everyone can sign in as everyone.</p><ul class="choice">${entries}</ul>`;
   return respond({ language: "en", title: html`Development users`, brand: {}, body });

@@ -1,5 +1,5 @@
 /**
- * What the consent page shows.
+ * The content of the consent page.
  *
  * @module
  */
@@ -7,33 +7,33 @@
 import { type Html, html } from "../../look/html.ts";
 import { type Destination, findPublisher, isImitation, type ShownClient } from "./client.ts";
 import { fill, isolated } from "./html.ts";
-import { clientName, type Scope, type Shown, scopeList } from "./parts.ts";
+import { clientName, type Shown, type ShownScope, scopeList } from "./parts.ts";
 
 /** The data of the consent page. */
 export interface ConsentData {
-  /** The client that asks. */
+  /** The client that requests access. */
   readonly client: ShownClient;
-  /** The redirect URI of the request. Its host is shown. */
+  /** The redirect URI of the request, whose host is shown. */
   readonly redirectUri: string;
-  /** The scopes that the client will get, with your descriptions. */
-  readonly scopes: readonly Scope[];
-  /** The signed-in user, by name or address. */
+  /** The scopes that the client will receive, with the descriptions of the author. */
+  readonly scopes: readonly ShownScope[];
+  /** The name or e-mail address of the signed-in user. */
   readonly user: string;
   /** The URL where another user can sign in. */
   readonly switchUrl?: string | undefined;
-  /** The host of an allowed client with the same name: see `findLookAlike`. */
+  /** The host of an allowed client with a name that looks the same: see `findLookAlike`. */
   readonly lookAlikeHost?: string | undefined;
-  /** Where the form is sent. Its fields are `request`, `code`, and `decision`, which is `allow` or `deny`. */
+  /** The URL to which the form is sent. Its fields are `request`, `code`, and `decision`, which is `allow` or `deny`. */
   readonly action: string;
   /** The id of the pending request. */
   readonly request: string;
-  /** The code of the form: `browser.codeFor(...)`. */
+  /** The code that `codeFor()` of the browser returns for this form. */
   readonly code: string;
   /** The `Set-Cookie` values to send. */
   readonly cookies?: readonly string[] | undefined;
 }
 
-/** Creates the part of the page below its heading. */
+/** Creates the content of the page after its heading. */
 export function consentBody(data: ConsentData, { kind, host }: Destination, { name, texts }: Shown): Html {
   const { client, scopes, user, switchUrl, lookAlikeHost, action, request, code } = data;
   const shown = clientName(client, texts);

@@ -1,14 +1,14 @@
 /**
- * The cookie that recognises a browser, and the forms that only the pages of that browser can send.
+ * The cookie that identifies a browser, and forms that can be sent only from pages in that browser.
  *
- * The cookie holds a random secret. A form contains a code that is computed from the secret and from what the form is
- * about (a double-submit cookie, bound to the pending request). A foreign page can neither read the secret nor compute
+ * The cookie contains a random secret. A form contains a code that is computed from the secret and the purpose of the form (a
+ * double-submit cookie that is bound to the pending request). A page of another site can neither read the secret nor compute
  * the code.
  *
- * Over HTTPS the cookie has the prefix `__Host-`: it comes from this host, over HTTPS, and neither a subdomain nor a
- * network attacker can set it. Over plain HTTP on this machine it has neither the prefix nor `Secure`, because some
- * browsers refuse both there. Other ports of this machine then share the cookie, which is accepted for development
- * only. Over plain HTTP to any other host there is no cookie, so nobody can sign in.
+ * Over HTTPS, the cookie has the prefix `__Host-`, so neither a subdomain nor a network attacker can set it. Over plain HTTP on a
+ * loopback address, it has neither the prefix nor `Secure`, because some browsers refuse both there. All ports of the machine
+ * then share the cookie, which is acceptable only for development. Over plain HTTP to any other host, no cookie is set, so users
+ * cannot sign in.
  *
  * @module
  * @see RFC 6265bis, section 4.1.3.2
@@ -17,7 +17,7 @@ import { decodeBase64Url, encodeBase64Url, encodeText, toHex } from "../../core/
 import { isLoopback } from "../../http/origin.ts";
 import { readText } from "../routes/forms.ts";
 
-/** Whether cookies of this request can be trusted: over HTTPS, or on this machine. */
+/** Returns whether cookies of this request can be trusted, which requires HTTPS or a loopback address. */
 export function canSignIn({ url }: Pick<Request, "url">): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || isLoopback(hostname);
@@ -28,8 +28,8 @@ function nameAt(url: string, name: string): string {
 }
 
 /**
- * Returns the value of a cookie that {@link setCookie} has set. Undefined if there is none, or several, of which one
- * may be a foreign one.
+ * Returns the value of a cookie that {@link setCookie} has set. Returns undefined if the request has no such cookie, or several, of
+ * which one may come from an attacker.
  */
 export function readCookie(request: Request, name: string): string | undefined {
   const start = `${nameAt(request.url, name)}=`;
@@ -39,12 +39,12 @@ export function readCookie(request: Request, name: string): string | undefined {
 }
 
 /**
- * Returns a `Set-Cookie` value. Scripts cannot read the cookie, and other sites' forms do not send it (`SameSite=Lax`).
- * `Strict` would not be sent when an identity provider sends the browser back.
+ * Returns a `Set-Cookie` value. Scripts cannot read the cookie, and forms of other sites do not send it (`SameSite=Lax`). With
+ * `Strict`, it would not be sent when an identity provider redirects the browser back.
  *
  * @param url The URL of the request.
- * @param value Characters of base64url and ".".
- * @param maxAgeSeconds The lifetime; 0 removes the cookie. Undefined: until the browser is closed.
+ * @param value A value of base64url characters and ".".
+ * @param maxAgeSeconds The lifetime in seconds. 0 removes the cookie. Without it, the cookie is removed when the browser is closed.
  */
 export function setCookie(url: string, name: string, value: string, maxAgeSeconds?: number): string {
   const isSecure = new URL(url).protocol === "https:";
@@ -56,25 +56,24 @@ export function setCookie(url: string, name: string, value: string, maxAgeSecond
 const COOKIE = "mcp-edge-browser";
 const SECRET_BYTES = 32;
 
-/** A browser that shows the pages. */
+/** The browser that sent a request. */
 export interface Browser {
-  /** Identifies the browser to this server. Keep it with a pending request, and compare it when the browser returns. */
+  /** Identifies the browser. Store it with a pending request, and compare it when the browser returns. */
   readonly id: string;
-  /** The `Set-Cookie` value to send with the next page. Undefined if the browser has its cookie already. */
+  /** The `Set-Cookie` value to send with the next page. Undefined if the browser already has its cookie. */
   readonly cookie: string | undefined;
   /**
    * Returns the code for a form.
-   * @param purpose What the form is about, such as `consent:` and the id of the request.
+   * @param purpose The purpose of the form, such as `consent:` followed by the id of the request.
    */
   codeFor(purpose: string): Promise<string>;
 }
 
 /**
- * Returns the browser that sent a request, or a new one.
+ * Returns the browser that sent a request. If it has no cookie, it receives a new secret.
  *
- * @param isNew Whether the browser gets a new secret. Use it after a sign-in, so that nobody who knew the old one
- * shares the
- *   session. @default false
+ * @param isNew Whether the browser receives a new secret in any case. Set it after a sign-in, so that the session is not shared with
+ *   anyone who knew the old secret. @default false
  */
 export async function readBrowser(request: Request, isNew = false): Promise<Browser> {
   const known = isNew ? undefined : decodeBase64Url(readCookie(request, COOKIE) ?? "");
@@ -91,21 +90,19 @@ export async function readBrowser(request: Request, isNew = false): Promise<Brow
 
 /**
  * The maximum number of bytes of a form.
- * @limit bytes A form of the pages. A longer one gets 403.
+ * @limit bytes A form of the pages. A longer one is refused with 403.
  */
 const FORM_MAX = 16_384;
 
 /**
- * Reads a form of one of the pages. Undefined if the form may come from elsewhere: another site, another browser, or a
- * form about something else.
+ * Reads a form of one of the pages. Returns undefined if the form may come from another site, another browser, or a page with
+ * another purpose.
  *
- * @param purposeOf Returns what the form must be about, from its fields. They are not to be trusted before this
- * function
- *   returns.
+ * @param getPurpose Returns the required purpose of the form. It receives the fields of the form before they are verified.
  */
-export async function readForm(
+export async function readPageForm(
   request: Request,
-  purposeOf: (fields: URLSearchParams) => string,
+  getPurpose: (fields: URLSearchParams) => string,
 ): Promise<URLSearchParams | undefined> {
   const { method, url, headers } = request;
   const type = headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
@@ -117,12 +114,12 @@ export async function readForm(
   if (text === undefined) return undefined;
   const fields = new URLSearchParams(text);
   const { cookie, codeFor } = await readBrowser(request);
-  // A browser without its cookie has not seen the page.
+  // A browser that does not have the cookie has not loaded the page.
   if (cookie !== undefined) return undefined;
-  return isSame(fields.get("code") ?? "", await codeFor(purposeOf(fields))) ? fields : undefined;
+  return isSame(fields.get("code") ?? "", await codeFor(getPurpose(fields))) ? fields : undefined;
 }
 
-/** Compares two texts in a time that depends on their length only. */
+/** Compares two strings in a time that depends only on their length. */
 function isSame(given: string, expected: string): boolean {
   if (given.length !== expected.length) return false;
   let difference = 0;

@@ -1,5 +1,5 @@
 /**
- * Text of others in HTML, the style of the pages, and the response that carries a page.
+ * The text of others in HTML, the style of the pages, and the response that contains a page.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { BASE } from "../../look/style.ts";
 import { cleanText } from "../../safe/clean-text.ts";
 
 /**
- * The maximum number of characters of a name that are shown.
- * @limit characters A name that a page shows. It is cut off.
+ * The maximum number of characters of a displayed name.
+ * @limit characters A name on a page. A longer name is truncated.
  */
 const NAME_MAX = 60;
 
 /**
- * Returns a text of an outsider on one line: without invisible characters and marks that reorder text, with at most
- * three combining marks on a character, and shortened.
+ * Returns an untrusted string on one line, truncated, without invisible characters and marks that reorder text, and with at most
+ * three combining marks on each character.
  */
 export function plain(text: string, max = NAME_MAX): string {
   const line = cleanText(text)
@@ -27,23 +27,23 @@ export function plain(text: string, max = NAME_MAX): string {
   return characters.length > max ? `${characters.slice(0, max).join("").trim()}…` : line;
 }
 
-/** Shows a text of an outsider in quotation of its own: its direction cannot reorder the text around it. */
+/** Returns an untrusted string in a `bdi` element, so that its text direction cannot reorder the text around it. */
 export function isolated(text: string, max?: number): Html {
   return html`<bdi>${plain(text, max)}</bdi>`;
 }
 
-/** Fills the places such as `{client}` of a text. */
+/** Replaces the placeholders of a text, such as `{client}`. */
 export function fill(text: string, values: Readonly<Record<string, Insertable>> = {}): Html {
   const parts = text.split(/\{(\w+)\}/);
   return html`${parts.map((part, index) => (index % 2 === 0 ? part : values[part]))}`;
 }
 
 /**
- * The style of the pages. Names and hosts wrap anywhere, so that no part of them can be pushed out of sight.
+ * The style of all pages. Names and hosts wrap anywhere, so that no part of them can be pushed out of sight.
  *
- * "Allow" takes no click of a mouse until the pointer has been over the page for a moment. A page could otherwise open
- * a window above this one, ask for a double-click, and close the window between the two clicks, so that the second one
- * allows access. Keyboards, and devices without a mouse, do not wait.
+ * The button "Allow" ignores mouse clicks until the pointer has been over the page for a moment. Otherwise an attacker's page could
+ * open a window in front of this page, ask for a double-click, and close the window between the two clicks, so that the second
+ * click allows access. Keyboards, and devices without a mouse, are not delayed.
  */
 export const STYLE: string =
   `${BASE}:root,.note{background:light-dark(var(--side),var(--back))}` +
@@ -61,27 +61,24 @@ export const STYLE: string =
 /** The SHA-256 hash of {@link STYLE}. */
 const STYLE_HASH = "BUTKozCicZt0+/uPOlije7s9kTcjBZBgIfE34jOrN6k=";
 
-/** What a page is made of. */
-export interface Page
+/** The parts of a page. */
+export interface HtmlPage
   extends Pick<Document, "status" | "language" | "title" | "body" | "head" | "imageSource" | "hasForms" | "brand"> {
   /** Values of `Set-Cookie`. */
   readonly cookies?: readonly string[] | undefined;
 }
 
 /**
- * Creates the response.
+ * Creates the response for a page.
  *
- * - The policy admits no script, no frame around the page, and forms to this origin only. Chromium applies
- * `form-action` to
- *   the redirects after a form too, so a form must not be answered with a redirect to a client. See `goTo()` of the pages.
- * - The referrer policy is `same-origin`: with `no-referrer`, browsers send `Origin: null` with forms, which could not
- * be
- *   told from a foreign page.
- * - There is no Cross-Origin-Opener-Policy, because it would cut the connection between a client's page and the window
- * that
- *   it has opened for the sign-in.
+ * - The Content Security Policy blocks scripts and frames around the page, and allows forms only to this origin. Chromium also
+ *   applies `form-action` to redirects that follow a form, so the response to a form must not redirect to a client. See `goTo()`
+ *   of {@link SignInPages}.
+ * - The referrer policy is `same-origin`. With `no-referrer`, browsers send `Origin: null` with forms, as pages of other sites can.
+ * - There is no Cross-Origin-Opener-Policy, because it would separate a client's page from the window that it has opened for the
+ *   sign-in.
  */
-export function respond({ cookies = [], body, ...page }: Page): Response {
+export function respond({ cookies = [], body, ...page }: HtmlPage): Response {
   const response = respondWith({
     ...page,
     body: html`<main>${body}</main>`,

@@ -1,6 +1,5 @@
 /**
- * The pages that people see when they sign in: plain HTML without scripts. Each method is a pure function from data to a
- * response.
+ * The pages for sign-in and consent, in plain HTML without scripts. Each method is a pure function from data to a response.
  *
  * @module
  */
@@ -12,15 +11,15 @@ import { type Brand, checkBrand, imageSource, isLink } from "../../look/brand.ts
 import { Html, html } from "../../look/html.ts";
 import { type Destination, findDestination, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
-import { fill, isolated, type Page, plain, respond } from "./html.ts";
+import { fill, type HtmlPage, isolated, plain, respond } from "./html.ts";
 import { type AllowedClient, clientName, listEntries } from "./parts.ts";
 import { type PageTexts, TEXTS } from "./texts.ts";
 
-/** Wording and links of the sign-in pages. */
+/** The wording and links of the pages for sign-in and consent. */
 export interface SignInPagesOptions {
-  /** Your wording. Texts that you leave out are in English. @default English */
+  /** Your wording. Texts that you omit are in English. @default English */
   readonly texts?: Partial<PageTexts>;
-  /** Links at the end of each page, such as your privacy policy. Each URL is an `https:` URL or a path. @default none */
+  /** Links at the end of each page, such as to your privacy policy. Each URL is an `https:` URL or a path. @default none */
   readonly links?: readonly { readonly text: string; readonly url: string }[];
 }
 
@@ -28,7 +27,7 @@ const OPTIONS: OptionTable<SignInPagesOptions> = { texts: null, links: null };
 
 const TEXT_OPTIONS = Object.fromEntries(Object.keys(TEXTS).map((name) => [name, null]));
 
-/** Why a page shows an error, with its status. */
+/** The error pages with their HTTP statuses. */
 const STATUSES = {
   expired: 400,
   formRefused: 403,
@@ -42,28 +41,28 @@ const STATUSES = {
   broken: 500,
 } as const satisfies Partial<Record<keyof PageTexts, number>>;
 
-/** Why a page shows an error. */
+/** The error that a page shows. */
 export type PageError = keyof typeof STATUSES;
 
-/** The data of the error page. */
+/** The data of an error page. */
 export interface ErrorData {
-  /** A link to begin again. */
+  /** The URL with which the user can try again. */
   readonly retryUrl?: string | undefined;
-  /** Where the user can go on, for `refused`. Its host is shown. */
+  /** The URL with which the user can continue, for `refused`. Its host is shown. */
   readonly continueUrl?: string | undefined;
   /** The user, for `notAdmitted`. */
   readonly user?: string | undefined;
-  /** A text for the person who looks for the cause, such as a correlation id. It may come from an outsider. */
+  /** A text for troubleshooting. It may be untrusted. */
   readonly detail?: string | undefined;
 }
 
 /** The data of the sign-in page. */
 export interface SignInData {
-  /** The client that asks, if one does. */
+  /** The client that requests access, if any. */
   readonly client?: ShownClient | undefined;
   /** The redirect URI of the client. */
   readonly redirectUri?: string | undefined;
-  /** The identity providers, each with the URL that begins a sign-in there. */
+  /** The identity providers, each with the URL that starts a sign-in. */
   readonly providers: readonly { readonly label: string; readonly url: string }[];
   /** The `Set-Cookie` values to send. */
   readonly cookies?: readonly string[] | undefined;
@@ -71,11 +70,11 @@ export interface SignInData {
 
 /** The data of the list of allowed clients. */
 export interface AllowedData {
-  /** The signed-in user, by name or address. */
+  /** The name or e-mail address of the signed-in user. */
   readonly user: string;
-  /** What the user has allowed. */
+  /** The clients that the user has allowed. */
   readonly clients: readonly AllowedClient[];
-  /** Where the forms are sent. They have the fields `code` and `revoke` (the id of an entry), or `code` and `sign-out`. */
+  /** The URL to which the forms are sent. Their fields are `code` and either `revoke` (the id of an entry) or `sign-out`. */
   readonly action: string;
   /** The code of the forms. */
   readonly code: string;
@@ -83,34 +82,37 @@ export interface AllowedData {
   readonly cookies?: readonly string[] | undefined;
 }
 
-/** The pages. */
+/** The pages for sign-in and consent. */
 export interface SignInPages {
-  /** The choice of an identity provider. Its links are not forms, so that Chromium does not stop redirects to providers. */
+  /** Lets the user choose an identity provider. It has links and not forms, because Chromium would block redirects to providers. */
   signIn(data: SignInData): Response;
-  /** Asks the user whether a client may have access. An error page if its redirect URI must not be used. */
+  /** Asks the user whether a client may have access. Returns an error page if its redirect URI must not be used. */
   consent(data: ConsentData): Response;
-  /** Lists what the user has allowed. */
+  /** Lists the clients that the user has allowed. */
   allowed(data: AllowedData): Response;
-  /** Shown after the user has signed out. */
+  /** Confirms that the user has signed out. */
   signedOut(cookies?: readonly string[]): Response;
   /**
-   * Sends the browser to a client after a form. It is a page that leads on by itself, and not a redirect, because Chromium
-   * applies the `form-action` of the page with the form to every redirect that follows, also to those of the client. It also
-   * shows users of desktop apps that they may close the page.
+   * Sends the browser to a client after a form. It is a page with an automatic refresh and not a redirect, because Chromium applies
+   * the `form-action` of the page with the form to all redirects that follow, including redirects of the client. The page also
+   * tells users of desktop apps that they can close it.
    */
   goTo(redirectUrl: string, cookies?: readonly string[]): Response;
-  /** An error. */
+  /** Shows an error. */
   error(error: PageError, data?: ErrorData): Response;
 }
 
+/** A brand with its name, which the pages require. */
+type NamedBrand = Brand & { readonly name: string };
+
 function checkPagesOptions(brand: Brand, options: SignInPagesOptions): void {
-  checkOptions("authorizationServer(): pages", options, OPTIONS);
-  checkOptions("authorizationServer(): pages.texts", options.texts ?? {}, TEXT_OPTIONS);
+  checkOptions("authorizationServer(): pages: ", options, OPTIONS);
   const { name } = brand;
+  const { links = [] } = options;
+  checkOptions("authorizationServer(): pages.texts: ", options.texts ?? {}, TEXT_OPTIONS);
   if (typeof name !== "string" || plain(name) === "") throw invalid("name", name, "write the name of your service");
   checkBrand("authorizationServer(): ", brand);
-  for (const { url } of options.links ?? [])
-    if (!isLink(url)) throw invalid("pages.links", url, 'begin each URL with "https://" or "/"');
+  for (const { url } of links) if (!isLink(url)) throw invalid("pages.links", url, "write an https URL or a path");
 }
 
 /**
@@ -118,25 +120,12 @@ function checkPagesOptions(brand: Brand, options: SignInPagesOptions): void {
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
-export function signInPages(brand: Brand & { readonly name: string }, options: SignInPagesOptions = {}): SignInPages {
+export function signInPages(brand: NamedBrand, options: SignInPagesOptions = {}): SignInPages {
   checkPagesOptions(brand, options);
-  const { name, logo } = brand;
+  const { name } = brand;
   const texts: PageTexts = { ...TEXTS, ...options.texts };
   const shown = { name, texts };
-
-  const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
-  const links = options.links?.map(({ text, url }) => html`<a href="${url}">${text}</a>`);
-  const footer = links?.length ? html`<footer>${links}</footer>` : undefined;
-  const show = (heading: Html, body: Html, more: Partial<Page> = {}) =>
-    respond({
-      language: texts.language,
-      // Without the elements of the heading. Its texts are escaped, so every "<" begins an element.
-      title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
-      brand,
-      imageSource: logo && imageSource(logo),
-      ...more,
-      body: html`${header}<h1>${heading}</h1>${body}${footer}`,
-    });
+  const show = createLayout(brand, options, texts);
   const goOn = (href: string, { host }: Destination) =>
     html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
   const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
@@ -188,6 +177,23 @@ export function signInPages(brand: Brand & { readonly name: string }, options: S
     },
     error,
   };
+}
+
+/** Returns the function that creates a page with the logo of the brand and the links of the options. */
+function createLayout(brand: NamedBrand, { links = [] }: SignInPagesOptions, { language }: PageTexts) {
+  const { name, logo } = brand;
+  const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
+  const footer = links.map(({ text, url }) => html`<a href="${url}">${text}</a>`);
+  return (heading: Html, body: Html, more: Partial<HtmlPage> = {}) =>
+    respond({
+      language,
+      // Tags are removed from the title. The texts of the heading are escaped, so every "<" begins a tag.
+      title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
+      brand,
+      imageSource: logo && imageSource(logo),
+      ...more,
+      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<footer>${footer}</footer>` : undefined}`,
+    });
 }
 
 function invalid(option: string, value: unknown, what: string): KitError {

@@ -1,5 +1,5 @@
 /**
- * Parts that several pages have.
+ * Elements that several pages share.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { findDestination, type ShownClient } from "./client.ts";
 import { fill, isolated, plain } from "./html.ts";
 import type { PageTexts } from "./texts.ts";
 
-/** A scope as pages show it. */
-export interface Scope {
-  /** The name in requests and tokens. */
+/** A scope as the pages display it. */
+export interface ShownScope {
+  /** The name of the scope in requests and tokens. */
   readonly name: string;
-  /** Your description for users. @default the name */
+  /** The description for users. @default the name */
   readonly description?: string | undefined;
 }
 
 /** A client that the user has allowed. */
 export interface AllowedClient {
-  /** The id of the entry, which the form sends. */
+  /** The id of the entry, which the form contains. */
   readonly id: string;
   /** The client. */
   readonly client: ShownClient;
-  /** The redirect URI that was used last. */
+  /** The redirect URI of the newest grant. */
   readonly redirectUri: string;
-  /** What it may do. */
-  readonly scopes: readonly Scope[];
+  /** The scopes of the client. */
+  readonly scopes: readonly ShownScope[];
   /** When the user allowed it, in milliseconds since 1970. */
   readonly sinceMs: number;
 }
@@ -37,18 +37,18 @@ export interface Shown {
   readonly texts: PageTexts;
 }
 
-/** The name of a client, which cannot change how the text around it is shown. */
+/** Returns the name of a client, which cannot change the display of the text around it. */
 export function clientName({ name = "" }: ShownClient, texts: PageTexts): Html {
   return plain(name) === "" ? html`${texts.nameless}` : isolated(name);
 }
 
-/** A list of scopes. @param none Shown if there are none. */
-export function scopeList(scopes: readonly Scope[], none: Html): Html {
+/** Returns a list of scopes. @param none The text for an empty list. */
+export function scopeList(scopes: readonly ShownScope[], none: Html): Html {
   const items = scopes.map(({ name, description }) => html`<li>${description ?? isolated(name)}</li>`);
   return html`<ul>${items.length > 0 ? items : html`<li>${none}</li>`}</ul>`;
 }
 
-/** The list of allowed clients. @param form Returns the form with a button for an entry. */
+/** Returns the list of allowed clients. @param form Returns the form with the button of an entry. */
 export function listEntries(
   clients: readonly AllowedClient[],
   { texts, name: service }: Shown,

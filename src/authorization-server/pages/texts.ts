@@ -1,36 +1,36 @@
 /**
- * The wording of the pages. Every text is plain text, in which places such as `{service}` are filled.
+ * The wording of the pages. The texts are plain text with placeholders such as `{service}`.
  *
  * @module
  */
 
-/** The texts of the pages, for another language or another tone. */
+/** The texts of the pages, which can be replaced for another language or tone. */
 export interface PageTexts {
   /** The language of the texts, as in the `lang` attribute. */
   readonly language: string;
-  /** The heading of the sign-in page. Place: `service`. */
+  /** The heading of the sign-in page. Placeholder: `service`. */
   readonly signIn: string;
-  /** Says who asked for the sign-in. Places: `client`, `host`. */
+  /** Names the client that requests access. Placeholders: `client`, `host`. */
   readonly signInFor: string;
-  /** The link to a provider. Place: `provider`. */
+  /** The link to an identity provider. Placeholder: `provider`. */
   readonly continueWith: string;
-  /** The heading of the consent page. Places: `client`, `service`. */
+  /** The heading of the consent page. Placeholders: `client`, `service`. */
   readonly consent: string;
-  /** Marks what a client says about itself. */
+  /** Warns that the client has chosen its name itself. */
   readonly unverified: string;
-  /** The name of a client that has none. */
+  /** Shown as the name of a client without a name. */
   readonly nameless: string;
   /** Introduces the host to which the browser returns. */
   readonly returnsTo: string;
-  /** Explains a redirect to a program on this computer. Place: `client`. */
+  /** Explains a redirect to a program on this computer. Placeholder: `client`. */
   readonly onThisComputer: string;
-  /** Explains a redirect to an app by its scheme. Places: `client`, `scheme`. */
+  /** Explains a redirect to an app by its scheme. Placeholders: `client`, `scheme`. */
   readonly byScheme: string;
   /** Introduces the host that published the client's metadata. */
   readonly describedBy: string;
-  /** Warns about a client with the name of another one that the user has allowed. Place: `host`. */
+  /** Warns about a client with the same name as another client that the user has allowed. Placeholder: `host`. */
   readonly lookAlike: string;
-  /** Warns about a client whose name contains that of the service. Place: `service`. */
+  /** Warns about a client whose name contains the name of the service. Placeholder: `service`. */
   readonly imitation: string;
   /** Introduces the signed-in user. */
   readonly signedInAs: string;
@@ -38,55 +38,55 @@ export interface PageTexts {
   readonly switchUser: string;
   /** Introduces the scopes. */
   readonly scopes: string;
-  /** Shown in place of scopes if there are none. Place: `service`. */
+  /** Shown if no scopes are requested. Placeholder: `service`. */
   readonly noScopes: string;
-  /** The button that allows. */
+  /** The button that allows the access. */
   readonly allow: string;
-  /** The button that denies. */
+  /** The button that denies the access. */
   readonly deny: string;
-  /** The heading of the list of allowed clients. Place: `service`. */
+  /** The heading of the list of allowed clients. Placeholder: `service`. */
   readonly allowed: string;
   /** Shown if no client is allowed. */
   readonly noneAllowed: string;
-  /** Says since when a client is allowed. Place: `date`. */
+  /** The date since which a client has been allowed. Placeholder: `date`. */
   readonly since: string;
-  /** The button that revokes. Place: `client`. */
+  /** The button that revokes the access of a client. Placeholder: `client`. */
   readonly revoke: string;
   /** The button that signs out. */
   readonly signOut: string;
-  /** The heading after signing out. */
+  /** The heading of the page after signing out. */
   readonly signedOut: string;
-  /** What signing out means. Place: `service`. */
+  /** Explains that clients keep their access. Placeholder: `service`. */
   readonly signedOutMeaning: string;
-  /** The heading while the browser returns to the client. */
+  /** The heading of the page that leads back to the client. */
   readonly returning: string;
-  /** The link to the client. Place: `host`. */
+  /** The link to the client. Placeholder: `host`. */
   readonly continueTo: string;
-  /** The heading of every error. */
+  /** The heading of all error pages. */
   readonly failed: string;
-  /** The link that begins the sign-in again. */
+  /** The link that starts the sign-in again. */
   readonly tryAgain: string;
-  /** The sign-in took too long, or was begun in another browser. */
+  /** The sign-in took too long, or was started in another browser. */
   readonly expired: string;
-  /** A form was not sent by the page of this browser. */
+  /** A form was not sent from a page in this browser. */
   readonly formRefused: string;
-  /** The user, or the identity provider, declined. */
+  /** The user or the identity provider has declined the sign-in. */
   readonly declined: string;
-  /** The user may not use the service. Places: `user`, `service`. */
+  /** The user is not admitted. Placeholders: `user`, `service`. */
   readonly notAdmitted: string;
-  /** The identity provider does not answer. */
+  /** The identity provider does not respond. */
   readonly unavailable: string;
-  /** The request of the client is not valid. */
+  /** The request of the client is invalid, so the browser does not return to the client. */
   readonly requestInvalid: string;
-  /** The request of the client cannot be served. A link to the client follows. */
+  /** The request of the client was refused. A link to the client follows. */
   readonly refused: string;
-  /** A rate is reached. */
+  /** A rate was exceeded. */
   readonly tooMany: string;
-  /** Nothing is here. */
+  /** The page does not exist. */
   readonly notFound: string;
-  /** An error of the server. */
+  /** An internal error of the server. */
   readonly broken: string;
-  /** Introduces a detail for the person who looks for the cause. Place: `detail`. */
+  /** Introduces a detail for troubleshooting. Placeholder: `detail`. */
   readonly detail: string;
 }
 
@@ -99,22 +99,22 @@ export const TEXTS: PageTexts = {
   consent: "Allow {client} to use {service}?",
   unverified: "The app chose this name itself. Nobody has checked it.",
   nameless: "An app without a name",
-  returnsTo: "After your answer you go to",
+  returnsTo: "After your decision, you go to",
   onThisComputer:
-    "This is a program on this computer. Every program on it could call itself {client}. Allow it only if you have just started the sign-in yourself.",
+    "This is a program on this computer. Any program on it could call itself {client}. Allow it only if you have just started the sign-in yourself.",
   byScheme:
     "An app on this device opens links that begin with {scheme}. Other apps could do so too. Allow it only if you have just started the sign-in yourself.",
   describedBy: "The app is described by",
-  lookAlike: "You have allowed another app with this name before. That one returns to {host}.",
+  lookAlike: "You have allowed another app with this name before. That app returns to {host}.",
   imitation: "The name contains “{service}”. That does not mean that {service} made the app.",
   signedInAs: "You are signed in as",
   switchUser: "Use another account",
   scopes: "It will be able to:",
-  noScopes: "Use {service} in your name",
+  noScopes: "Use {service} on your behalf",
   allow: "Allow",
   deny: "Deny",
-  allowed: "Apps that may use {service} in your name",
-  noneAllowed: "You have allowed no app.",
+  allowed: "Apps that may use {service} on your behalf",
+  noneAllowed: "You have not allowed any app.",
   since: "Allowed since {date}",
   revoke: "Revoke access of {client}",
   signOut: "Sign out",
@@ -124,16 +124,16 @@ export const TEXTS: PageTexts = {
   continueTo: "Continue to {host}",
   failed: "That did not work",
   tryAgain: "Try again",
-  expired: "This sign-in took too long, or was begun in another browser. Begin again in the app.",
+  expired: "This sign-in took too long, or was started in another browser. Start again in the app.",
   formRefused:
     "The form was not sent from this browser's own page. Nothing was changed. Go back, reload, and try again.",
   declined: "You were not signed in. Try again, or close this page.",
-  notAdmitted: "You are signed in as {user}, but this account may not use {service}.",
-  unavailable: "The service that signs you in does not answer. Try again in a few minutes.",
-  requestInvalid: "The app sent a request that is not valid, so you are not sent back to it.",
-  refused: "The app sent a request that cannot be served. If you know the site below, you can go back to it.",
-  tooMany: "That was tried too often. Wait a few minutes, then try again.",
-  notFound: "There is no page here.",
+  notAdmitted: "You are signed in as {user}, but this account is not allowed to use {service}.",
+  unavailable: "The service that signs you in does not respond. Try again in a few minutes.",
+  requestInvalid: "The app sent an invalid request, so you are not sent back to it.",
+  refused: "The app sent a request that cannot be fulfilled. If you know the site below, you can go back to it.",
+  tooMany: "There were too many attempts. Wait a few minutes, then try again.",
+  notFound: "This page does not exist.",
   broken: "Something went wrong on the server. Try again.",
   detail: "Detail: {detail}",
 };

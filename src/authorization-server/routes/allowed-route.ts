@@ -1,27 +1,28 @@
 /**
- * The page on which users see what they have allowed, revoke it, and sign out.
+ * The page on which users see the clients that they have allowed, revoke their access, and sign out.
  *
  * @module
  */
 
-import { readBrowser, readForm } from "../pages/cookies.ts";
+import { readBrowser, readPageForm } from "../pages/cookies.ts";
 import type { AllowedClient } from "../pages/parts.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
-import { endedSession } from "./browser-session.ts";
-import { beginSignIn, type CurrentUser, currentUser, seeOther, shownUser } from "./sign-in.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
+import { createEndedSessionCookie } from "./browser-session.ts";
+import { beginSignIn, type CurrentUser, findCurrentUser, getDisplayName, seeOther } from "./sign-in.ts";
 
+/** Shows the page, and handles its forms. */
 export const allowedRoute: Route = async (visit) => {
   const { request, server } = visit;
   const { method } = request;
   if (method === "POST") return change(visit);
   if (method !== "GET" && method !== "HEAD")
     return new Response(null, { status: 405, headers: { Allow: "GET, HEAD, POST" } });
-  const user = await currentUser(visit);
+  const user = await findCurrentUser(visit);
   if (user instanceof Response) return user;
   if (!user) return beginSignIn(visit);
   const browser = await readBrowser(request);
   return server.pages.allowed({
-    user: shownUser(user),
+    user: getDisplayName(user),
     clients: listClients(visit, user),
     action: PATHS.allowed,
     code: await browser.codeFor(getPurpose(user)),
@@ -33,22 +34,22 @@ export const allowedRoute: Route = async (visit) => {
 async function change(visit: Visit): Promise<Response> {
   const { request, server } = visit;
   const { pages, users } = server;
-  const user = await currentUser(visit);
+  const user = await findCurrentUser(visit);
   if (user instanceof Response) return user;
   if (!user) return pages.error("expired", { retryUrl: PATHS.allowed });
-  const form = await readForm(request, () => getPurpose(user));
+  const form = await readPageForm(request, () => getPurpose(user));
   if (!form) {
     visit.refused({ reason: "consent-refused", status: 403, userId: user.userId });
     return pages.error("formRefused");
   }
-  const object = findObject(visit, user.userId);
+  const object = findUserObject(visit, user.userId);
   if (form.has("sign-out")) {
     await users.call(object, "signOut", user.session);
-    return pages.signedOut([endedSession(visit)]);
+    return pages.signedOut([createEndedSessionCookie(visit)]);
   }
   const clientId = form.get("revoke");
   if (clientId === null) return pages.error("requestInvalid");
-  await users.call(object, "forget", user.session, clientId);
+  await users.call(object, "revokeClient", user.session, clientId);
   return seeOther(PATHS.allowed);
 }
 
@@ -56,7 +57,7 @@ function getPurpose({ session }: CurrentUser): string {
   return `allowed:${session}`;
 }
 
-/** Returns the clients that have access, each once: a client may have several grants, such as one for each computer. */
+/** Returns the clients that have access. A client with several grants, such as one for each computer, is listed once. */
 function listClients({ server }: Visit, { grants }: CurrentUser): AllowedClient[] {
   const ids = new Set(grants.map(({ client }) => client.id));
   return [...ids].flatMap((id) => {

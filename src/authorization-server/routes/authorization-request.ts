@@ -1,5 +1,5 @@
 /**
- * The authorization request of a client, checked.
+ * Parses and validates the authorization requests of clients.
  *
  * @module
  * @see RFC 6749, section 4.1.1; RFC 7636; RFC 8707; RFC 9449, section 10; RFC 9700
@@ -7,22 +7,22 @@
 import type { OAuthClient } from "../clients/oauth-client.ts";
 import { isRegistered } from "../clients/redirects.ts";
 
-/** A valid request. */
+/** A valid authorization request. */
 export interface AuthorizationRequest {
   readonly client: OAuthClient;
   readonly redirectUri: string;
   readonly state: string | undefined;
-  /** The scopes that the client asks for. Undefined if it leaves that to the server. */
+  /** The requested scopes. Undefined if the request does not name any. */
   readonly scopes: readonly string[] | undefined;
   readonly challenge: string;
-  /** The key that the token request must prove. */
+  /** The thumbprint of the key that the token request must prove. */
   readonly jkt: string | undefined;
   readonly prompt: readonly string[];
 }
 
 /** Why a request is refused. */
 export type RequestProblem =
-  /** The client gets the error at its redirect URI. */
+  /** The error is returned to the redirect URI of the client. */
   | {
       readonly error: string;
       readonly description: string;
@@ -30,23 +30,23 @@ export type RequestProblem =
       readonly redirectUri: string;
       readonly state: string | undefined;
     }
-  /** The redirect URI cannot be trusted, so the user gets a page. */
+  /** The redirect URI cannot be trusted, so a page shows the error to the user. */
   | { readonly page: string };
 
 /**
- * The maximum number of characters of a query, as the client and as this server write it. A cookie keeps it while the
- * user signs in.
- * @limit characters The query of an authorization request. The user gets a page with the reason.
+ * The maximum number of characters of a query, both as the client has encoded it and as this server encodes it. A cookie stores
+ * the query while the user signs in.
+ * @limit characters The query of an authorization request. A longer one is refused with a page that states the reason.
  */
 const QUERY_MAX = 2_400;
-/** A base64url text of 32 bytes: a SHA-256 hash. */
+/** A SHA-256 hash in base64url. */
 const HASH = /^[\w-]{43}$/;
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * Reads a request.
+ * Parses and validates a request.
  *
- * @param find Returns a client, or why there is none.
+ * @param find Returns a client, or the reason why it cannot be used.
  * @param resource The only resource that tokens are issued for.
  */
 export async function readAuthorizationRequest(
@@ -58,13 +58,13 @@ export async function readAuthorizationRequest(
   if (length > QUERY_MAX) return { page: `The request is longer than ${QUERY_MAX} characters.` };
   const ids = searchParams.getAll("client_id");
   const [id = ""] = ids;
-  if (ids.length !== 1 || id === "") return { page: "The request has no client_id, or several." };
+  if (ids.length !== 1 || id === "") return { page: "The request must have exactly one client_id." };
   const client = await find(id);
   if (typeof client === "string") return { page: client };
   const uris = searchParams.getAll("redirect_uri");
   const [redirectUri = ""] = uris;
   if (uris.length !== 1 || !isRegistered(redirectUri, client.redirectUris)) {
-    return { page: "The redirect_uri of the request is not one of the client." };
+    return { page: "The redirect_uri of the request is not registered for the client." };
   }
   const parameters = new Map(searchParams);
   const state = searchParams.getAll("state").length === 1 ? parameters.get("state") : undefined;
@@ -92,14 +92,14 @@ export async function readAuthorizationRequest(
     );
   }
   const scope = parameters.get("scope") || undefined;
-  if (scope !== undefined && !SCOPE.test(scope)) return refuse("invalid_scope", "scope has the wrong form.");
+  if (scope !== undefined && !SCOPE.test(scope)) return refuse("invalid_scope", "scope is malformed.");
   const jkt = parameters.get("dpop_jkt");
   if (jkt !== undefined && !HASH.test(jkt)) return refuse("invalid_request", "dpop_jkt is not a thumbprint.");
   const prompt = (parameters.get("prompt") ?? "").split(" ").filter((each) => each !== "");
   return { client, redirectUri, state, scopes: scope?.split(" "), challenge, jkt, prompt };
 }
 
-/** Whether two texts are the same URL, as clients write it with and without a slash after the host. */
+/** Returns whether two strings are the same URL. Some clients omit the slash after the host. */
 export function isSameUrl(text: string, url: string): boolean {
   return URL.canParse(text) && new URL(text).href === new URL(url).href;
 }

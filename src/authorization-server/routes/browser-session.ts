@@ -1,9 +1,9 @@
 /**
- * The cookies of the authorization server. Both are sealed, and no page can read them.
+ * The cookies for sessions and sign-ins. Both are sealed, and scripts cannot read them.
  *
- * - `mcp-edge-session`: who is signed in.
- * - `mcp-edge-signin-<n>`: a sign-in that has begun. It ties the answer of the identity provider to the browser that asked for
- *   it, so that nobody can be signed in as someone else (login CSRF). Four can be open at a time.
+ * - `mcp-edge-session`: the user who is signed in.
+ * - `mcp-edge-signin-<n>`: a pending sign-in. It binds the response of the identity provider to the browser in which the sign-in was
+ *   started, so that an attacker cannot sign a user in to another account (login CSRF). Four sign-ins can be pending at a time.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { KeptSignIn } from "../identity/provider.ts";
 import { readCookie, setCookie } from "../pages/cookies.ts";
 import type { Visit } from "../server.ts";
 
-/** A browser that is signed in. */
+/** The session of a signed-in browser. */
 export interface BrowserSession {
   /** The id of the user. */
   readonly userId: string;
@@ -19,27 +19,27 @@ export interface BrowserSession {
   readonly untilMs: number;
 }
 
-/** A sign-in that has begun. */
+/** A pending sign-in. */
 export interface PendingSignIn {
   readonly state: string;
   readonly provider: string;
   readonly kept: KeptSignIn;
-  /** Path and query of the request to continue with. */
+  /** The path and query of the request that continues after the sign-in. */
   readonly returnTo: string;
   readonly untilMs: number;
 }
 
 /**
- * Milliseconds that a user has to sign in, and to answer the question for consent.
- * @limit ms The time in which a user signs in, and in which a user answers the question for consent. Then the user begins again.
+ * The time limit for a sign-in, and for the decision on a consent page, in milliseconds.
+ * @limit ms A sign-in, and the decision on a consent page. After it, the user must start again.
  */
-export const ANSWER_MS = 10 * 60_000;
+export const SIGN_IN_MS = 10 * 60_000;
 
 const SESSION = "mcp-edge-session";
-/** Few, because a page could make a browser begin any number of sign-ins, and all cookies are sent with each request. */
+/** The number of sign-in cookies. It is small, because a page can start any number of sign-ins, and each request sends all cookies. */
 const SLOTS = 4;
 
-/** Returns who is signed in. The user's object knows whether the session is still valid. */
+/** Returns the session of a browser. Only the user's object can decide whether it was ended. */
 export async function readSession({ request, env, server, issuer }: Visit): Promise<BrowserSession | undefined> {
   const text = readCookie(request, SESSION);
   const session = text && (await server.sealing.open<BrowserSession>(env, "OAuth browser", text, issuer));
@@ -47,23 +47,26 @@ export async function readSession({ request, env, server, issuer }: Visit): Prom
 }
 
 /** Returns the cookie of a session. */
-export async function sessionCookie({ url, env, server, issuer }: Visit, session: BrowserSession): Promise<string> {
+export async function createSessionCookie(
+  { url, env, server, issuer }: Visit,
+  session: BrowserSession,
+): Promise<string> {
   const value = await server.sealing.seal(env, "OAuth browser", session, issuer);
   return setCookie(url.href, SESSION, value, Math.floor((session.untilMs - Date.now()) / 1000));
 }
 
 /** Returns the cookie that ends a session. */
-export function endedSession({ url }: Visit): string {
+export function createEndedSessionCookie({ url }: Visit): string {
   return setCookie(url.href, SESSION, "", 0);
 }
 
 /** Returns the cookie of a sign-in. */
-export async function signInCookie({ url, env, server, issuer }: Visit, pending: PendingSignIn): Promise<string> {
+export async function createSignInCookie({ url, env, server, issuer }: Visit, pending: PendingSignIn): Promise<string> {
   const value = await server.sealing.seal(env, "OAuth sign-in", pending, issuer);
-  return setCookie(url.href, getSlot(pending.state), value, ANSWER_MS / 1000);
+  return setCookie(url.href, getSlot(pending.state), value, SIGN_IN_MS / 1000);
 }
 
-/** Returns the sign-in of this browser with a state, and the cookie that ends it. Undefined if this browser has none. */
+/** Returns the pending sign-in of this browser with a state, and the cookie that ends it. Returns undefined if there is none. */
 export async function readSignIn(
   { request, url, env, server, issuer }: Visit,
   state: string,

@@ -6,10 +6,11 @@
  */
 
 import { PATHS, type Route } from "../server.ts";
-import { jsonAnswer, refuseMethod } from "./json-answers.ts";
+import { jsonResponse, refuseMethod } from "./json-responses.ts";
 
 const METHODS = ["none", "client_secret_basic", "client_secret_post"];
 
+/** Serves the metadata document. */
 export const metadataRoute: Route = async ({ request, server, issuer }) => {
   const scopes = Object.keys(server.scopes);
   const metadata = {
@@ -29,5 +30,5 @@ export const metadataRoute: Route = async ({ request, server, issuer }) => {
     client_id_metadata_document_supported: true,
     dpop_signing_alg_values_supported: server.proofs.metadata.dpop_signing_alg_values_supported,
   };
-  return refuseMethod(request, "GET, HEAD") ?? jsonAnswer(metadata, 200, { "Cache-Control": "public, max-age=300" });
+  return refuseMethod(request, "GET, HEAD") ?? jsonResponse(metadata, 200, { "Cache-Control": "public, max-age=300" });
 };

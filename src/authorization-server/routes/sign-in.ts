@@ -1,5 +1,5 @@
 /**
- * Signing in: the browser goes to an identity provider, and comes back to a path that only this provider has.
+ * Sign-in: the browser is redirected to an identity provider, and back to a path that belongs to this provider only.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import { IdentityError, type IdentityProvider, type IdentityReason } from "../id
 import { canSignIn, readBrowser } from "../pages/cookies.ts";
 import type { PageError, SignInData } from "../pages/index.ts";
 import { hashUserId, newSecret } from "../sealing.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
 import type { SignedIn } from "../users/user-object.ts";
 import {
-  ANSWER_MS,
   type BrowserSession,
+  createSessionCookie,
+  createSignInCookie,
   readSession,
   readSignIn,
-  sessionCookie,
-  signInCookie,
+  SIGN_IN_MS,
 } from "./browser-session.ts";
 
 /** The parameter with which the links of the sign-in page choose a provider. */
@@ -28,38 +28,39 @@ export interface CurrentUser extends SignedIn, BrowserSession {
   readonly offered: readonly string[];
 }
 
-/** Returns the user of a browser; undefined if nobody is signed in; or a page if the user is not admitted. */
-export async function currentUser(visit: Visit): Promise<CurrentUser | undefined | Response> {
+/** Returns the signed-in user of a browser, undefined if no user is signed in, or a page if the user is not admitted. */
+export async function findCurrentUser(visit: Visit): Promise<CurrentUser | undefined | Response> {
   const { server } = visit;
   const session = await readSession(visit);
-  const signedIn = session && (await server.users.call(findObject(visit, session.userId), "visit", session.session));
+  const signedIn =
+    session && (await server.users.call(findUserObject(visit, session.userId), "visit", session.session));
   if (!signedIn) return undefined;
-  const offered = await server.policy.offeredTo(signedIn.user);
+  const offered = await server.policy.findOfferedScopes(signedIn.user);
   return offered
     ? { ...session, ...signedIn, offered }
-    : notAdmitted(visit, signedIn, pathWith(visit.url, { prompt: "login" }));
+    : notAdmitted(visit, signedIn, changeParameters(visit.url, { prompt: "login" }));
 }
 
-/** Returns the name by which pages show a user. */
-export function shownUser({ user }: Pick<SignedIn, "user">): string {
+/** Returns the name of a user that is shown on pages. */
+export function getDisplayName({ user }: Pick<SignedIn, "user">): string {
   return user.email ?? user.name ?? user.subject;
 }
 
-/** Begins a sign-in, or lets the user choose where. @param about The client that asks, for the page. */
+/** Starts a sign-in, or lets the user choose an identity provider first. @param about The client that requests access. */
 export async function beginSignIn(
   visit: Visit,
   about: Pick<SignInData, "client" | "redirectUri"> = {},
 ): Promise<Response> {
   const { url, server } = visit;
   const { pages, policy } = server;
-  // Without this, the cookie could be read on its way.
+  // Over plain HTTP, others could read the cookie.
   if (!canSignIn(visit.request)) return pages.error("requestInvalid", { detail: "https is required" });
   const chosen = url.searchParams.get(CHOICE) ?? (policy.providers.size === 1 ? [...policy.providers.keys()][0] : null);
   const provider = policy.providers.get(chosen ?? "");
   if (provider) return redirectTo(visit, provider);
   const providers = [...policy.providers.values()].map(({ id, label }) => ({
     label,
-    url: pathWith(url, { [CHOICE]: id }),
+    url: changeParameters(url, { [CHOICE]: id }),
   }));
   return pages.signIn({ ...about, providers });
 }
@@ -69,20 +70,20 @@ async function redirectTo(visit: Visit, provider: IdentityProvider): Promise<Res
   const state = newSecret();
   try {
     const started = await provider.begin({ redirectUri: `${issuer}${PATHS.callback}/${provider.id}`, state });
-    // The user signs in once, also if the client asks for it.
+    // After the sign-in, the request continues without these values, which would start another sign-in.
     const prompt = url.searchParams
       .get("prompt")
       ?.split(" ")
       .filter((each) => each !== "login" && each !== "select_account");
-    const returnTo = pathWith(url, { [CHOICE]: undefined, prompt: prompt?.join(" ") || undefined });
-    const pending = { state, provider: provider.id, kept: started.kept, returnTo, untilMs: Date.now() + ANSWER_MS };
-    return seeOther(started.url, [await signInCookie(visit, pending)]);
+    const returnTo = changeParameters(url, { [CHOICE]: undefined, prompt: prompt?.join(" ") || undefined });
+    const pending = { state, provider: provider.id, kept: started.kept, returnTo, untilMs: Date.now() + SIGN_IN_MS };
+    return seeOther(started.url, [await createSignInCookie(visit, pending)]);
   } catch (error) {
-    return server.pages.error(chooseErrorPage(error), { retryUrl: pathWith(url, {}) });
+    return server.pages.error(chooseErrorPage(error), { retryUrl: changeParameters(url, {}) });
   }
 }
 
-/** The route to which an identity provider sends the browser back. */
+/** The route to which identity providers redirect the browser. */
 export const callbackRoute: Route = async (visit) => {
   const { request, url, server } = visit;
   const { pages, policy } = server;
@@ -98,11 +99,15 @@ export const callbackRoute: Route = async (visit) => {
     const finished = await provider.finish(url.href, pending.kept);
     const { user } = finished;
     const id = await hashUserId(user);
-    if (!(await policy.offeredTo(user))) return notAdmitted(visit, { user }, pending.returnTo);
-    const session = await server.users.call(findObject(visit, id), "signIn", finished, provider.id);
+    if (!(await policy.findOfferedScopes(user))) return notAdmitted(visit, { user }, pending.returnTo);
+    const session = await server.users.call(findUserObject(visit, id), "signIn", finished, provider.id);
     const untilMs = Date.now() + policy.sessionMs;
     const { cookie } = await readBrowser(request, true);
-    const cookies = [ended, await sessionCookie(visit, { userId: id, session, untilMs }), ...(cookie ? [cookie] : [])];
+    const cookies = [
+      ended,
+      await createSessionCookie(visit, { userId: id, session, untilMs }),
+      ...(cookie ? [cookie] : []),
+    ];
     return seeOther(pending.returnTo, cookies);
   } catch (error) {
     return pages.error(chooseErrorPage(error), { retryUrl: pending.returnTo });
@@ -110,7 +115,7 @@ export const callbackRoute: Route = async (visit) => {
 };
 
 function notAdmitted({ server }: Visit, signedIn: Pick<SignedIn, "user">, retryUrl: string): Response {
-  return server.pages.error("notAdmitted", { user: shownUser(signedIn), retryUrl });
+  return server.pages.error("notAdmitted", { user: getDisplayName(signedIn), retryUrl });
 }
 
 const PAGES: Readonly<Record<IdentityReason, PageError>> = {
@@ -121,15 +126,15 @@ const PAGES: Readonly<Record<IdentityReason, PageError>> = {
   misconfigured: "broken",
 };
 
-/** Logs why a sign-in failed, and returns the page for it. */
+/** Logs why a sign-in failed, and returns the error page to show. */
 function chooseErrorPage(error: unknown): PageError {
   if (!IdentityError.is(error)) throw error;
   console.warn(`mcp-edge: ${error.message}`);
   return PAGES[error.reason];
 }
 
-/** Returns path and query of a URL, with changed parameters. */
-export function pathWith(url: URL, changes: Readonly<Record<string, string | undefined>>): string {
+/** Returns the path and query of a URL with changed parameters. Parameters with the value undefined are removed. */
+export function changeParameters(url: URL, changes: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams(url.search);
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) query.delete(name);
@@ -138,7 +143,7 @@ export function pathWith(url: URL, changes: Readonly<Record<string, string | und
   return url.pathname + (query.size > 0 ? `?${query}` : "");
 }
 
-/** Returns a redirect that nobody stores, and that tells the next site nothing about this one. */
+/** Returns a redirect that must not be cached. The referrer is not sent to the next site. */
 export function seeOther(location: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ Location: location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
   for (const cookie of cookies) headers.append("Set-Cookie", cookie);

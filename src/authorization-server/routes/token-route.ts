@@ -1,6 +1,6 @@
 /**
- * The token endpoint and the revocation endpoint. Codes and refresh tokens name the object of their user, which exchanges
- * them. A forged one, or one of another server, is refused here.
+ * The token endpoint and the revocation endpoint. Codes and refresh tokens contain the id of their user, whose object exchanges
+ * them. Forged values and values of other servers are refused here.
  *
  * @module
  * @see RFC 6749, sections 4.1.3 and 6; RFC 7009; RFC 9449, section 5
@@ -10,54 +10,55 @@ import { Refused } from "../../http/refusal.ts";
 import { retryOnReset } from "../../worker/retry-on-reset.ts";
 import { authenticate } from "../clients/client-authentication.ts";
 import { hashText } from "../sealing.ts";
-import { findObject, PATHS, type Route, type Visit } from "../server.ts";
-import type { AccessTerms, Handle, TokenAnswer, TokenError, TokenSender } from "../users/grant-record.ts";
+import { findUserObject, PATHS, type Route, type Visit } from "../server.ts";
+import type { AccessTerms, TokenError, TokenHandle, TokenResponse, TokenSender } from "../users/grant-record.ts";
 import { isSameUrl } from "./authorization-request.ts";
 import { type Form, readForm } from "./forms.ts";
-import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
+import { errorResponse, jsonResponse, refuseMethod } from "./json-responses.ts";
 
 /** A code verifier (RFC 7636, 4.1). */
 const VERIFIER = /^[\w.~-]{43,128}$/;
 
+/** Exchanges a code or a refresh token for tokens. */
 export const tokenRoute: Route = async (visit) => {
   const read = await readRequest(visit);
   if (read instanceof Response) return read;
   const { form, sender } = read;
   const type = form.get("grant_type");
-  if (type === "authorization_code") return answer(visit, await redeem(visit, form, sender));
-  if (type === "refresh_token") return answer(visit, await refresh(visit, form, sender));
+  if (type === "authorization_code") return toResponse(visit, await redeem(visit, form, sender));
+  if (type === "refresh_token") return toResponse(visit, await refresh(visit, form, sender));
   const description = "grant_type must be authorization_code or refresh_token.";
-  return errorAnswer({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
+  return errorResponse({ error: type === undefined ? "invalid_request" : "unsupported_grant_type", description });
 };
 
-/** The client of a request, before it has proven a key. */
+/** The sender of a request, before a proof of possession was verified. */
 type Client = Omit<TokenSender, "jkt">;
 
-/** Ends the grant of a token. As RFC 7009 asks, a token that is not valid gets the same answer. */
+/** Revokes the grant of a token. The response is the same for an invalid token, as RFC 7009 requires. */
 export const revokeRoute: Route = async (visit) => {
   const read = await readRequest(visit);
   if (read instanceof Response) return read;
   const token = read.form.get("token");
-  if (token === undefined) return errorAnswer({ error: "invalid_request", description: "token is missing." });
+  if (token === undefined) return errorResponse({ error: "invalid_request", description: "token is missing." });
   const { server, env, issuer } = visit;
   const handle =
-    (await server.sealing.open<Handle>(env, "OAuth refresh token", token, issuer)) ??
+    (await server.sealing.open<TokenHandle>(env, "OAuth refresh token", token, issuer)) ??
     (await server.sealing.open<AccessTerms>(env, "OAuth access token", token, issuer));
   if (handle) {
     const { user, grant } = handle;
     const { clientId } = read.sender;
-    await retryOnReset(() => server.users.call(findObject(visit, user), "revoke", grant, clientId));
+    await retryOnReset(() => server.users.call(findUserObject(visit, user), "revoke", grant, clientId));
   }
-  return jsonAnswer({});
+  return jsonResponse({});
 };
 
-/** Returns the form and the client of a request, or the response that refuses it. */
+/** Returns the form and the sender of a request, or the response that refuses it. */
 async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonly sender: Client } | Response> {
   const { request } = visit;
   const refused = refuseMethod(request, "POST");
   if (refused) return refused;
   const form = await readForm(request);
-  if (typeof form === "string") return errorAnswer({ error: "invalid_request", description: form });
+  if (typeof form === "string") return errorResponse({ error: "invalid_request", description: form });
   const client = await authenticate(visit, form);
   if ("error" in client) {
     if (client.error === "invalid_client") {
@@ -66,111 +67,111 @@ async function readRequest(visit: Visit): Promise<{ readonly form: Form; readonl
     return unauthenticated(request, client);
   }
   const given = form.get("resource");
-  // A resource in another notation is that of the grant.
+  // An equal URL in another notation is replaced with the notation of the grant.
   const resource = given !== undefined && isSameUrl(given, visit.resource) ? visit.resource : given;
   return { form, sender: { ...client, resource } };
 }
 
 function unauthenticated({ headers }: Request, problem: TokenError): Response {
   const isChallenged = problem.error === "invalid_client" && headers.has("Authorization");
-  return errorAnswer(problem, isChallenged ? { "WWW-Authenticate": 'Basic realm="token"' } : {});
+  return errorResponse(problem, isChallenged ? { "WWW-Authenticate": 'Basic realm="token"' } : {});
 }
 
 /**
- * Returns the thumbprint of the key that a request proves; undefined if it has no proof. Each key has an object, so this is only
- * called for a code or a token that is genuine.
+ * Returns the thumbprint of the key that a request proves, undefined if it has no proof, or the response that refuses it. Each key
+ * has its own object, so this is called only for genuine codes and tokens.
  */
 async function proveKey({ request, env, server, issuer }: Visit): Promise<string | undefined | Response> {
   if (!request.headers.has("DPoP")) {
     if (!server.proofs.isRequired) return undefined;
-    return errorAnswer({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
+    return errorResponse({ error: "invalid_dpop_proof", description: "A DPoP proof is required." });
   }
   const proof = await server.proofs.prove(request, env, issuer + PATHS.token);
   if (typeof proof === "string") return proof;
   if (proof instanceof Refused) return proof.toResponse();
-  return errorAnswer({ error: proof.error, description: proof.message }, proof.headers);
+  return errorResponse({ error: proof.error, description: proof.message }, proof.headers);
 }
 
-async function redeem(visit: Visit, form: Form, sender: Client): Promise<Outcome> {
+async function redeem(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
   const { server } = visit;
   const { clientId } = sender;
   const code = form.get("code");
   const verifier = form.get("code_verifier");
-  if (code === undefined) return { clientId, answer: { error: "invalid_request", description: "code is missing." } };
+  if (code === undefined) return { clientId, result: { error: "invalid_request", description: "code is missing." } };
   if (verifier === undefined || !VERIFIER.test(verifier)) {
     return {
       clientId,
-      answer: { error: "invalid_request", description: "code_verifier is missing, or has the wrong form." },
+      result: { error: "invalid_request", description: "code_verifier is missing or malformed." },
     };
   }
   const handle = await openHandle(visit, "OAuth code", code);
   if (!handle)
-    return { clientId, answer: { error: "invalid_grant", description: "The code is not valid, or has expired." } };
+    return { clientId, result: { error: "invalid_grant", description: "The code is invalid or has expired." } };
   const jkt = await proveKey(visit);
-  if (jkt instanceof Response) return { clientId, answer: jkt };
+  if (jkt instanceof Response) return { clientId, result: jkt };
   const request = { ...sender, jkt, redirectUri: form.get("redirect_uri"), challenge: await hashText(verifier) };
-  // A repeated call gets the same answer for a while.
-  const answer = await retryOnReset(() =>
-    server.users.call(findObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
+  // A repeated call receives the same response for a while.
+  const result = await retryOnReset(() =>
+    server.users.call(findUserObject(visit, handle.user), "redeem", handle.grant, handle.secret, request),
   );
-  return { answer, clientId, userId: handle.user };
+  return { result, clientId, userId: handle.user };
 }
 
-async function refresh(visit: Visit, form: Form, sender: Client): Promise<Outcome> {
+async function refresh(visit: Visit, form: Form, sender: Client): Promise<TokenOutcome> {
   const { server, request } = visit;
   const { clientId } = sender;
   const token = form.get("refresh_token");
   if (token === undefined)
-    return { clientId, answer: { error: "invalid_request", description: "refresh_token is missing." } };
+    return { clientId, result: { error: "invalid_request", description: "refresh_token is missing." } };
   const handle = await openHandle(visit, "OAuth refresh token", token);
   if (!handle)
     return {
       clientId,
-      answer: { error: "invalid_grant", description: "The refresh token is not valid, or has expired." },
+      result: { error: "invalid_grant", description: "The refresh token is invalid or has expired." },
     };
   const scopes = form.get("scope")?.split(" ");
   const jkt = await proveKey(visit);
-  if (jkt instanceof Response) return { clientId, answer: jkt };
+  if (jkt instanceof Response) return { clientId, result: jkt };
   const credentials = request.headers.get("Authorization") ?? form.get("client_secret");
-  // Without `resource`: a request that names it, and one that does not, ask for the same.
+  // `resource` is not included, because requests with and without it are equivalent.
   const fingerprint = await hashText(JSON.stringify([clientId, credentials, jkt, scopes]));
   const asked = { ...sender, jkt, scopes, fingerprint };
-  // A repeated call gets the same answer.
-  const answer = await retryOnReset(() =>
-    server.users.call(findObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
+  // A repeated call receives the same response.
+  const result = await retryOnReset(() =>
+    server.users.call(findUserObject(visit, handle.user), "refresh", handle.grant, handle.secret, asked),
   );
-  return { answer, clientId, userId: handle.user };
+  return { result, clientId, userId: handle.user };
 }
 
 async function openHandle(
   { server, env, issuer }: Visit,
   purpose: "OAuth code" | "OAuth refresh token",
   text: string,
-): Promise<Handle | undefined> {
-  const handle = await server.sealing.open<Handle>(env, purpose, text, issuer);
+): Promise<TokenHandle | undefined> {
+  const handle = await server.sealing.open<TokenHandle>(env, purpose, text, issuer);
   return handle && Date.now() < handle.expiresAtMs ? handle : undefined;
 }
 
-/** The outcome of a token request, with the user and the client whose code or token it is. */
-interface Outcome {
-  readonly answer: TokenAnswer | TokenError | Response;
+/** The outcome of a token request, with the client and, if known, the user. */
+interface TokenOutcome {
+  readonly result: TokenResponse | TokenError | Response;
   readonly clientId: string;
   readonly userId?: string;
 }
 
-function answer(visit: Visit, { answer: outcome, ...who }: Outcome): Response {
-  if (outcome instanceof Response) return outcome;
-  if ("error" in outcome && outcome.error === "invalid_grant") {
-    const { replayed } = outcome;
+function toResponse(visit: Visit, { result, ...who }: TokenOutcome): Response {
+  if (result instanceof Response) return result;
+  if ("error" in result && result.error === "invalid_grant") {
+    const { replayed } = result;
     visit.refused({ ...who, reason: replayed ? `${replayed}-replayed` : "invalid_grant", status: 400 });
   }
-  return "error" in outcome ? errorAnswer(outcome) : jsonAnswer(outcome);
+  return "error" in result ? errorResponse(result) : jsonResponse(result);
 }
 
-/** Answers a request whose outcome is unknown. The client may repeat it. */
-export function failure(error: unknown, where: string): Response {
+/** Returns the response to a request that failed with an unexpected error. */
+export function toFailureResponse(error: unknown, where: string): Response {
   console.error(`mcp-edge: ${where} failed`, error);
-  if (KitError.is(error)) return errorAnswer({ error: "server_error", description: "See the log of the server." });
-  const description = "The request could not be completed at the moment. Repeat it.";
-  return errorAnswer({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
+  if (KitError.is(error)) return errorResponse({ error: "server_error", description: "See the log of the server." });
+  const description = "The request could not be completed. Send it again.";
+  return errorResponse({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
 }

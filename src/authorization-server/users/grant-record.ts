@@ -1,23 +1,23 @@
 /**
- * What one user has allowed one client, as the user's object stores it, and the answers of token requests.
+ * The records that the object of a user stores, and the requests and responses of the token endpoint.
  *
  * @module
  */
 import type { SignedInUser } from "../identity/provider.ts";
 
-/** The client of a grant, as the user saw it when the grant was given. */
+/** The client of a grant, as it was shown to the user. */
 export interface GrantedClient {
   /** The `client_id`. */
   readonly id: string;
-  /** The name that the client gives itself, or that the author gives it. */
+  /** The name from the client's metadata, or from the options of the author. */
   readonly name: string;
-  /** Whether the author gave the name. */
+  /** Whether the name is from the options of the author. */
   readonly isVerified: boolean;
 }
 
-/** What an authorization code stands for. */
+/** The terms of an authorization code. */
 export interface CodeTerms {
-  /** Hash of the secret in the code. */
+  /** The hash of the secret in the code. */
   readonly hash: string;
   /** The PKCE challenge (RFC 7636, S256). */
   readonly challenge: string;
@@ -26,58 +26,59 @@ export interface CodeTerms {
   readonly jkt?: string | undefined;
 }
 
-/** The answer to a token request whose refresh token was replaced, sealed under that token. */
-export interface KeptAnswer {
-  /** Hash of the code or refresh token that was presented. */
+/** A stored response to a token request, sealed with the code or refresh token of the request. */
+export interface KeptResponse {
+  /** The hash of the code or refresh token that was presented. */
   readonly presented: string;
-  /** Fingerprint of the request: credentials, proof key and parameters. */
+  /** The fingerprint of the request: credentials, proof key and parameters. */
   readonly request: string;
-  /** When the code or token was used first. */
+  /** When the code or token was first used. */
   readonly usedAtMs: number;
   readonly sealed: string;
-  /** When this answer was made. */
+  /** When this response was created. */
   readonly atMs: number;
 }
 
-/** A grant. It exists from the moment the user allows it until it is revoked or expires. */
-export interface Grant {
+/** The access that a user has given a client. It is stored from the consent of the user until it is revoked or expires. */
+export interface GrantRecord {
   readonly client: GrantedClient;
   readonly scopes: readonly string[];
-  /** The issuer and the resource that its tokens are for. */
+  /** The issuer of its tokens. */
   readonly issuer: string;
+  /** The resource that its tokens are valid for. */
   readonly resource: string;
   readonly createdAtMs: number;
-  /** When the client last got a token. */
+  /** When a token was last issued to the client. */
   readonly usedAtMs: number;
-  /** When the code, or the refresh token, expires. */
+  /** When the code expires, or, after its exchange, the refresh token. */
   readonly expiresAtMs: number;
-  /** The code, also after it was used: a second use must be recognised. */
+  /** The code. It is stored even after its exchange, to recognise a second use. */
   readonly code: CodeTerms;
-  /** Hash of the refresh token. Undefined until the code is used. */
+  /** The hash of the refresh token. Undefined until the code is exchanged. */
   readonly refresh?: string;
   /** The key that the refresh token of a public client is bound to (RFC 9449, section 5). */
   readonly jkt?: string | undefined;
-  /** Answers for refresh tokens that were replaced, the oldest first. */
-  readonly kept: readonly KeptAnswer[];
+  /** The stored responses for codes and refresh tokens that were used, oldest first. */
+  readonly kept: readonly KeptResponse[];
 }
 
-/** A question for consent that was answered. */
+/** A consent question that was answered. */
 export interface AnsweredQuestion {
   readonly id: string;
   /** When the question expires. */
   readonly untilMs: number;
 }
 
-/** The user of an object. */
+/** The stored user of an object. */
 export interface StoredUser {
-  /** The questions that the user has answered, until they expire. */
+  /** The consent questions that the user has answered and that have not expired. */
   readonly answered?: readonly AnsweredQuestion[];
   readonly user: SignedInUser;
   /** The `id` of the identity provider. */
   readonly provider: string;
-  /** Identifies the sessions of browsers that are signed in. It changes when the user signs out. */
+  /** The session id of all signed-in browsers. It changes when the user signs out. */
   readonly session: string;
-  /** When the newest of these sessions expires. */
+  /** When the session of the most recent sign-in expires. */
   readonly sessionUntilMs: number;
   /** The sealed tokens of the identity provider. */
   readonly upstream?: string | undefined;
@@ -87,8 +88,8 @@ export interface StoredUser {
   readonly checkedAtMs: number;
 }
 
-/** The answer to a token request (RFC 6749, section 5.1). */
-export interface TokenAnswer {
+/** A successful token response (RFC 6749, section 5.1). */
+export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: "Bearer" | "DPoP";
   readonly expires_in: number;
@@ -96,7 +97,7 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-/** Why a token request fails (RFC 6749, section 5.2, and RFC 9449). */
+/** A token error response (RFC 6749, section 5.2, and RFC 9449). */
 export interface TokenError {
   readonly error:
     | "invalid_request"
@@ -109,16 +110,16 @@ export interface TokenError {
     | "unsupported_grant_type"
     | "temporarily_unavailable"
     | "server_error";
-  /** A sentence for the developer of the client. It contains nothing secret. */
+  /** A sentence for the developer of the client. It does not contain secrets. */
   readonly description: string;
-  /** What was used a second time, so that the access has ended. */
+  /** What was used a second time, so that the grant was revoked. */
   readonly replayed?: "code" | "refresh-token";
 }
 
-/** What every token request says about its sender. */
+/** The sender of a token request. */
 export interface TokenSender {
   readonly clientId: string;
-  /** Whether the client has no credentials. */
+  /** Whether the client is public, which means that it has no credentials. */
   readonly isPublic: boolean;
   /** The thumbprint of the key that the request has proven. */
   readonly jkt?: string | undefined;
@@ -135,9 +136,9 @@ export interface RedeemRequest extends TokenSender {
 
 /** A request for tokens with a refresh token. */
 export interface RefreshRequest extends TokenSender {
-  /** The scopes of the request. Undefined for all of the grant. */
+  /** The requested scopes. Undefined for all scopes of the grant. */
   readonly scopes?: readonly string[] | undefined;
-  /** Identifies equal requests. */
+  /** A hash that is equal for equal requests. */
   readonly fingerprint: string;
 }
 
@@ -154,24 +155,24 @@ export interface AccessTerms {
 }
 
 /** The content of a code or a refresh token: the user's object, the grant, and the secret that proves possession. */
-export interface Handle {
+export interface TokenHandle {
   readonly user: string;
   readonly grant: string;
   readonly secret: string;
   readonly expiresAtMs: number;
 }
 
-/** A grant as the user sees it. */
+/** A grant as it is shown to the user. */
 export interface GrantSummary {
   readonly id: string;
   readonly client: GrantedClient;
-  /** The redirect URI that was used. */
+  /** The redirect URI of the authorization request. */
   readonly redirectUri: string;
   readonly scopes: readonly string[];
   readonly createdAtMs: number;
 }
 
-/** What the user allows. */
+/** The access that the user gives a client, before it is stored as a grant. */
 export interface Approval {
   readonly client: GrantedClient;
   readonly scopes: readonly string[];

@@ -1,76 +1,96 @@
 /**
- * The grants of one user: codes and refresh tokens are exchanged here. Requests for one grant take turns.
+ * The grants of one user, with the exchange of codes and refresh tokens. Requests for the same grant run one at a time.
  *
  * @module
  */
 import { Turns } from "../../core/basics/turns.ts";
 import type { SignedInUser } from "../identity/provider.ts";
-import type { UserHost } from "../policy.ts";
+import type { UserStorage } from "../policy.ts";
 import { hashText, hashUserId, newId, newSecret, TEXT_MAX } from "../sealing.ts";
 import type {
   AccessTerms,
   Approval,
-  Grant,
+  GrantRecord,
   GrantSummary,
-  Handle,
-  KeptAnswer,
   RedeemRequest,
   RefreshRequest,
-  TokenAnswer,
   TokenError,
+  TokenHandle,
+  TokenResponse,
   TokenSender,
 } from "./grant-record.ts";
-import { findAnswer, findCodeAnswer, isSameAnswer, keepAnswer, openAnswer } from "./successors.ts";
+import {
+  findCodeResponse,
+  findKeptResponse,
+  isRepeatable,
+  keepResponse,
+  openResponse,
+  type UsedToken,
+} from "./successors.ts";
 
-/** Where the grants are stored. */
-export interface GrantPlace {
-  readonly env: unknown;
-  readonly kv: SyncKvStorage;
-  readonly host: UserHost;
-}
-
-/** A user who has access, with the scopes that the user may grant. */
+/** A user who still has access, with the scopes that the user may grant. */
 export interface ConfirmedUser {
   readonly user: SignedInUser;
   readonly offered: readonly string[];
+}
+
+/** A request for new tokens, after the code or refresh token was verified. */
+interface TokenOrder {
+  /** The id of the grant. */
+  readonly id: string;
+  readonly grant: GrantRecord;
+  /** The thumbprint of the key that the request has proven. */
+  readonly jkt: string | undefined;
+  /** The requested scopes. Undefined for all scopes of the grant. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The code or refresh token that was presented. */
+  readonly used: UsedToken;
+}
+
+/** The content of an access token and a refresh token. */
+interface TokenTerms extends Pick<TokenOrder, "id" | "grant" | "jkt"> {
+  readonly scopes: readonly string[];
+  /** The secret of the new refresh token. */
+  readonly secret: string;
 }
 
 const PREFIX = "user/grant/";
 
 /**
  * The maximum number of grants of a user.
- * @limit count Grants of one user, one for each sign-in of a client. A further one replaces a code that was not used,
- * or else the grant of the client with most that was not used for the longest time.
+ * @limit count Grants of one user, one for each sign-in of a client. When it is reached, the oldest unused code is removed, or
+ * else the least recently used grant of the client that has the most.
  */
 const GRANTS_MAX = 100;
 
 /**
- * The maximum number of codes of one client that were not used yet.
- * @limit count Codes of one client for one user that were not used yet. A further one replaces the oldest.
+ * The maximum number of unused codes of one client.
+ * @limit count Unused codes of one client for one user. When it is reached, the oldest is removed.
  */
 const CODES_MAX = 10;
 
+/** The grants of a user. */
 export class Grants {
-  readonly #place: GrantPlace;
+  readonly #storage: UserStorage;
   readonly #confirm: () => Promise<ConfirmedUser | undefined>;
   readonly #turns = new Turns();
 
-  /** @param confirm Returns the user, or undefined if the user has no access any more. */
-  constructor(place: GrantPlace, confirm: () => Promise<ConfirmedUser | undefined>) {
-    this.#place = place;
+  /** @param confirm Returns the user, or undefined if the user no longer has access. */
+  constructor(storage: UserStorage, confirm: () => Promise<ConfirmedUser | undefined>) {
+    this.#storage = storage;
     this.#confirm = confirm;
   }
 
   /** Returns a grant that has not expired. */
-  get(id: string): Grant | undefined {
-    const grant = this.#place.kv.get<Grant>(PREFIX + id);
+  get(id: string): GrantRecord | undefined {
+    const grant = this.#storage.kv.get<GrantRecord>(PREFIX + id);
     return grant && Date.now() < grant.expiresAtMs ? grant : undefined;
   }
 
   /**
    * Creates a grant with a code.
    *
-   * @param isAllowed Asked immediately before the grant is stored: the user may have signed out in the meantime.
+   * @param isAllowed Called immediately before the grant is stored, because the user may have signed out in the meantime.
    */
   async create(
     approval: Approval & { readonly expiresAtMs: number },
@@ -88,9 +108,9 @@ export class Grants {
   }
 
   /**
-   * Deletes a grant if there are too many. First a code that was not used: a page of strangers can make a client that
-   * the user has remembered ask again and again, and must not end access that is in use. Then of the client that has
-   * the most grants, the one that was not used for the longest time.
+   * Deletes one grant if there are too many. Unused codes are deleted first: an untrusted page can send any number of
+   * authorization requests for a client that the user has already allowed, and these must not end access that is in use. If no
+   * code is unused, the least recently used grant of the client with the most grants is deleted.
    */
   #makeRoom(clientId: string): void {
     const stored = this.#all().toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
@@ -104,44 +124,42 @@ export class Grants {
   }
 
   /** Exchanges a code for tokens. */
-  redeem(id: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+  redeem(id: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const { code } = grant ?? {};
-      if (!grant || code?.hash !== (await hashText(secret))) return invalid("The code is not valid, or has expired.");
+      if (!grant || code?.hash !== (await hashText(secret))) return invalid("The code is invalid or has expired.");
       if (grant.client.id !== request.clientId) return invalid("The code was issued to another client.");
       if (code.redirectUri !== request.redirectUri)
-        return invalid("redirect_uri is not that of the authorization request.");
+        return invalid("redirect_uri differs from the authorization request.");
       if (code.challenge !== request.challenge) return invalid("code_verifier does not match code_challenge.");
       if (code.jkt !== undefined && code.jkt !== request.jkt) return invalid("The code is bound to another key.");
-      const problem = problemOfResource(grant, request);
+      const problem = findResourceProblem(grant, request);
       if (problem) return problem;
       if (grant.refresh !== undefined) return this.#repeatCode(id, grant, secret, request);
       const bound = request.isPublic ? request.jkt : undefined;
       const used = { secret, presented: code.hash, request: computeFingerprint(request), usedAtMs: Date.now() };
-      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (answer) =>
-        keepAnswer(grant, used, answer),
-      );
+      return this.#issue({ id, grant: { ...grant, jkt: bound }, jkt: request.jkt, used });
     });
   }
 
-  /** Answers the second use of a code: a client whose answer was lost repeats its request at once. */
+  /** Handles the second use of a code. A client that has lost the response repeats its request at once. */
   async #repeatCode(
     id: string,
-    grant: Grant,
+    grant: GrantRecord,
     secret: string,
     request: RedeemRequest,
-  ): Promise<TokenAnswer | TokenError> {
-    const kept = findCodeAnswer(grant, Date.now());
-    const answer = kept?.request === computeFingerprint(request) ? await openAnswer(secret, kept) : undefined;
-    if (answer && this.get(id)) return answer;
-    // Whoever has code and verifier of a used code may have stolen them, and so may the one who used them first.
+  ): Promise<TokenResponse | TokenError> {
+    const kept = findCodeResponse(grant, Date.now());
+    const response = kept?.request === computeFingerprint(request) ? await openResponse(secret, kept) : undefined;
+    if (response && this.get(id)) return response;
+    // Either this sender or the first one may have stolen the code and its verifier, so neither keeps the access.
     this.#delete(id);
     return { ...invalid("The code was used before."), replayed: "code" };
   }
 
-  /** Exchanges a refresh token for tokens, or returns again what it was exchanged for. */
-  refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+  /** Exchanges a refresh token for tokens. A repeated request receives the same response for a minute. */
+  refresh(id: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError> {
     return this.#turns.run(id, async () => {
       const grant = this.get(id);
       const presented = await hashText(secret);
@@ -149,90 +167,69 @@ export class Grants {
       if (grant.client.id !== request.clientId) return invalid("The refresh token was issued to another client.");
       if (grant.jkt !== undefined && grant.jkt !== request.jkt)
         return invalid("The refresh token is bound to another key.");
-      const problem = problemOfResource(grant, request);
+      const problem = findResourceProblem(grant, request);
       if (problem) return problem;
-      if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
       const used = { secret, presented, request: request.fingerprint, usedAtMs: Date.now() };
-      return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+      const order = { id, grant, jkt: request.jkt, scopes: request.scopes, used };
+      return presented === grant.refresh ? this.#issue(order) : this.#repeat(order);
     });
   }
 
-  /** Answers a request with a refresh token that was replaced. */
-  async #repeat(
-    id: string,
-    grant: Grant,
-    secret: string,
-    presented: string,
-    request: RefreshRequest,
-  ): Promise<TokenAnswer | TokenError> {
+  /** Handles a request with a refresh token that was replaced. */
+  async #repeat(order: TokenOrder): Promise<TokenResponse | TokenError> {
+    const { id, grant, used } = order;
     const nowMs = Date.now();
-    const kept = findAnswer(grant, presented, nowMs);
-    if (kept?.request !== request.fingerprint) {
-      // A token that was replaced long ago, or that comes with other parameters, is in the hands of two. Which of them is the
-      // client is unknown.
+    const kept = findKeptResponse(grant, used.presented, nowMs);
+    if (kept?.request !== used.request) {
+      // Two parties have a token that was replaced long ago, or that is sent with different parameters. It is unknown which
+      // of them is the client.
       this.#delete(id);
       return {
         ...invalid("The refresh token was used before. The user must sign in again."),
         replayed: "refresh-token",
       };
     }
-    if (isSameAnswer(kept, nowMs))
-      return (await openAnswer(secret, kept)) ?? invalid("The refresh token was used before.");
-    // The new successor replaces the first one: of two who hold the token, only one can go on.
-    const used = { secret, presented, request: request.fingerprint, usedAtMs: kept.usedAtMs };
-    return this.#issue(id, grant, request.jkt, request.scopes, (answer) => keepAnswer(grant, used, answer));
+    if (isRepeatable(kept, nowMs))
+      return (await openResponse(used.secret, kept)) ?? invalid("The refresh token was used before.");
+    // The new successor replaces the first one, so only one of two parties that have the token can continue.
+    return this.#issue({ ...order, used: { ...used, usedAtMs: kept.usedAtMs } });
   }
 
   /**
-   * Issues tokens for a grant.
-   *
-   * @param keep Returns the answers to keep, with this one. The grant is stored with them and its new refresh token
-   * before
-   *   the answer leaves the object.
+   * Issues tokens for a grant. The new refresh token and the response are stored before the response leaves the object.
    */
-  async #issue(
-    id: string,
-    grant: Grant,
-    jkt: string | undefined,
-    asked: readonly string[] | undefined,
-    keep: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
-  ): Promise<TokenAnswer | TokenError> {
+  async #issue({ id, grant, jkt, scopes: asked, used }: TokenOrder): Promise<TokenResponse | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
     const confirmed = await this.#confirm();
-    if (!confirmed) return invalid("The user has no access any more.");
+    if (!confirmed) return invalid("The user no longer has access.");
     const scopes = (asked ?? grant.scopes).filter((scope) => confirmed.offered.includes(scope));
     const secret = newSecret();
     const refresh = await hashText(secret);
-    const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
-    if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
-    const kept = await keep(answer);
-    // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
+    const response = await this.#seal({ id, grant, jkt, scopes, secret }, confirmed.user);
+    if (response.access_token.length > TEXT_MAX) return tooLong(response);
+    const kept = await keepResponse(grant, used, response);
+    // The user may have revoked the grant in the meantime. There is no await between this check and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
-    const expiresAtMs = nowMs + this.#place.host.policy.refreshTokenMs;
+    const expiresAtMs = nowMs + this.#storage.host.policy.refreshTokenMs;
     this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
-    return answer;
+    return response;
   }
 
-  async #answer(
-    grantId: string,
-    { issuer, resource, client }: Grant,
-    scopes: readonly string[],
-    jkt: string | undefined,
-    user: SignedInUser,
-    secret: string,
-  ): Promise<TokenAnswer> {
-    const { env, host } = this.#place;
-    // The name of the object has it too, but an object that an alarm has woken does not know its name.
-    const id = await hashUserId(user);
+  /** Seals an access token and a refresh token for a user, and returns the response with them. */
+  async #seal({ id, grant, jkt, scopes, secret }: TokenTerms, user: SignedInUser): Promise<TokenResponse> {
+    const { env, host } = this.#storage;
+    const { issuer, resource, client } = grant;
+    // The id is also in the object's name, but an object that was woken by an alarm does not know its name.
+    const userId = await hashUserId(user);
     const { sealing, policy } = host;
     const nowMs = Date.now();
     const expiresAtMs = nowMs + policy.accessTokenMs;
-    const claims = policy.claimsOf(user);
+    const claims = policy.createClaims(user);
     const access: AccessTerms = {
-      user: id,
-      grant: grantId,
+      user: userId,
+      grant: id,
       client: client.id,
       scopes,
       resource,
@@ -240,7 +237,7 @@ export class Grants {
       jkt,
       claims,
     };
-    const handle: Handle = { user: id, grant: grantId, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
+    const handle: TokenHandle = { user: userId, grant: id, secret, expiresAtMs: nowMs + policy.refreshTokenMs };
     const [access_token, refresh_token] = await Promise.all([
       sealing.seal(env, "OAuth access token", access, issuer),
       sealing.seal(env, "OAuth refresh token", handle, issuer),
@@ -255,17 +252,17 @@ export class Grants {
     };
   }
 
-  /** Ends a grant, if it belongs to the client. */
+  /** Revokes a grant if it belongs to the client. */
   revoke(id: string, clientId: string): void {
     if (this.get(id)?.client.id === clientId) this.#delete(id);
   }
 
-  /** Ends all grants of a client, or of all clients. */
-  forget(clientId: string | undefined): void {
+  /** Revokes all grants of a client, or of all clients if `clientId` is undefined. */
+  revokeClient(clientId: string | undefined): void {
     for (const [id, { client }] of this.#all()) if (clientId === undefined || client.id === clientId) this.#delete(id);
   }
 
-  /** Returns the grants as the user sees them. */
+  /** Returns the grants that are shown to the user. */
   list(): GrantSummary[] {
     return this.#all()
       .filter(([id, { refresh }]) => refresh !== undefined && this.get(id))
@@ -274,7 +271,7 @@ export class Grants {
       });
   }
 
-  /** Deletes the grants that have expired. Returns whether others are left. */
+  /** Deletes the expired grants. Returns whether any grant is left. */
   sweep(): boolean {
     let isLeft = false;
     for (const [id] of this.#all()) {
@@ -284,25 +281,28 @@ export class Grants {
     return isLeft;
   }
 
-  /** Returns when the grants expire. */
+  /** Returns the times at which the grants expire. */
   expiries(): number[] {
     return this.#all().map(([, { expiresAtMs }]) => expiresAtMs);
   }
 
-  #all(): [string, Grant][] {
-    return [...this.#place.kv.list<Grant>({ prefix: PREFIX })].map(([key, grant]) => [key.slice(PREFIX.length), grant]);
+  #all(): [string, GrantRecord][] {
+    return [...this.#storage.kv.list<GrantRecord>({ prefix: PREFIX })].map(([key, grant]) => [
+      key.slice(PREFIX.length),
+      grant,
+    ]);
   }
 
-  #put(id: string, grant: Grant): void {
-    this.#place.kv.put(PREFIX + id, grant);
+  #put(id: string, grant: GrantRecord): void {
+    this.#storage.kv.put(PREFIX + id, grant);
   }
 
   #delete(id: string): void {
-    this.#place.kv.delete(PREFIX + id);
+    this.#storage.kv.delete(PREFIX + id);
   }
 }
 
-/** Identifies equal exchanges of a code. Code, redirect URI, client and verifier are compared before. */
+/** Returns the fingerprint of a code exchange. Code, redirect URI, client and verifier have already been compared. */
 function computeFingerprint({ jkt = "" }: RedeemRequest): string {
   return `code ${jkt}`;
 }
@@ -312,16 +312,16 @@ function invalid(description: string): TokenError {
 }
 
 /**
- * A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the
- * request.
+ * Returns the error for an access token that is too long to be accepted. It is not thrown, because errors lose their class
+ * over RPC, and the client would then repeat the request.
  */
-function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
-  const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
+function tooLong({ access_token: { length } }: TokenResponse): TokenError {
+  const text = `authorizationServer(): claims returns so much that the access token has ${length} characters; at most ${TEXT_MAX} are allowed.`;
   console.error(`mcp-edge: ${text}`);
   return { error: "server_error", description: "See the log of the server." };
 }
 
-function problemOfResource({ resource }: Grant, request: TokenSender): TokenError | undefined {
+function findResourceProblem({ resource }: GrantRecord, request: TokenSender): TokenError | undefined {
   if (request.resource === undefined || request.resource === resource) return undefined;
-  return { error: "invalid_target", description: "resource is not that of the authorization request." };
+  return { error: "invalid_target", description: "resource differs from the authorization request." };
 }

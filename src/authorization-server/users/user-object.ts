@@ -1,15 +1,14 @@
 /**
- * The object of one user: who the user is, what the user has allowed, and the tokens of the identity provider. Codes
- * and refresh tokens are used here, one request at a time for each grant, so that none is used twice.
+ * The object of one user, which stores the user, the grants of clients, and the tokens of the identity provider. Codes and
+ * refresh tokens are exchanged here, one request at a time for each grant, so that none is used twice.
  *
- * | key | value | written | deleted |
- * | --- | --- | --- | --- |
- * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser
- * is signed in and no grant is left, or when the provider ends the user's access | | `user/grant/<id>` | {@link Grant}
- * | when it is given, when its code is used, at each refresh | when it is revoked or expires |
+ * - `user/me` ({@link StoredUser}) is written at each sign-in, sign-out, and refresh of the provider's tokens. It is deleted
+ *   when no browser is signed in and no grant is left, or when the provider revokes the user's access.
+ * - `user/grant/<id>` ({@link GrantRecord}) is written when the user gives the grant, when its code is exchanged, and at each
+ *   refresh. It is deleted when the grant is revoked or expires.
  *
- * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is
- * never used, also if it is not deleted yet.
+ * An alarm deletes expired data at most once a day, and deletes the whole database when no data is left. Expired data is never
+ * used, even if it has not been deleted yet.
  *
  * @module
  */
@@ -24,11 +23,11 @@ import type {
   RedeemRequest,
   RefreshRequest,
   StoredUser,
-  TokenAnswer,
   TokenError,
+  TokenResponse,
 } from "./grant-record.ts";
 import { Grants } from "./grants.ts";
-import { Upstream, type UpstreamOutcome } from "./upstream-tokens.ts";
+import { type ProviderTokenOutcome, ProviderTokens } from "./provider-tokens.ts";
 
 /** A user whose browser is signed in. */
 export interface SignedIn {
@@ -36,16 +35,16 @@ export interface SignedIn {
   readonly grants: readonly GrantSummary[];
 }
 
-/** The methods that the Worker calls. */
+/** The methods that the Worker calls over RPC. */
 export interface UserRpc {
-  /** Stores a user who has signed in. Returns the id of the sessions of the user's browsers. */
+  /** Stores a user who has signed in. Returns the session id, which all browsers of the user share. */
   signIn(finished: UpstreamSignIn, provider: string): Promise<string>;
-  /** Returns the user of a browser, or undefined if it is not signed in any more. */
+  /** Returns the user of a browser, or undefined if it is no longer signed in. */
   visit(session: string): Promise<SignedIn | undefined>;
-  /** Signs all browsers of the user out. Clients keep their access. */
+  /** Signs out all browsers of the user. Clients keep their access. */
   signOut(session: string): Promise<void>;
   /**
-   * Creates a grant. Returns its id and the secret of its code; undefined if the browser is not signed in, or the
+   * Creates a grant. Returns its id and the secret of its code, or undefined if the browser is not signed in or the
    * question was answered before.
    *
    * @param question The question that the user has answered. Undefined if the user was not asked.
@@ -55,39 +54,42 @@ export interface UserRpc {
     approval: Approval,
     question?: AnsweredQuestion,
   ): Promise<{ readonly grant: string; readonly secret: string } | undefined>;
-  /** Ends all grants of a client, or of all clients. */
-  forget(session: string, clientId: string | undefined): Promise<void>;
-  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError>;
-  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError>;
-  /** Ends a grant, if it belongs to the client. */
+  /** Revokes all grants of a client, or of all clients if `clientId` is undefined. */
+  revokeClient(session: string, clientId: string | undefined): Promise<void>;
+  /** Exchanges a code for tokens. */
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError>;
+  /** Exchanges a refresh token for tokens. */
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError>;
+  /** Revokes a grant if it belongs to the client. */
   revoke(grant: string, clientId: string): Promise<void>;
-  /** Returns whether a grant exists. */
+  /** Returns whether a grant exists and has not expired. */
   isLive(grant: string): Promise<boolean>;
-  /** Returns the tokens of the identity provider, for a handler that acts for a grant. */
-  upstream(grant: string): Promise<UpstreamOutcome>;
+  /** Returns the access token of the identity provider, for a handler that acts for a grant. */
+  upstream(grant: string): Promise<ProviderTokenOutcome>;
 }
 
 /**
- * The maximum number of answered questions that are remembered. A person does not answer more in ten minutes.
- * @limit count Questions for consent of the last ten minutes whose forms cannot be sent again. A further one replaces
- * the oldest.
+ * The maximum number of answered questions that are stored. A person does not answer more in ten minutes.
+ * @limit count Consent questions answered in the last ten minutes, which cannot be answered again. When it is reached, the
+ * oldest is removed.
  */
 const ANSWERED_MAX = 50;
 const ME = "user/me";
 const DAY_MS = 24 * 60 * 60_000;
 
+/** The role of the object of a user. */
 export class UserObject implements RoleObject, UserRpc {
   readonly #storage: DurableObjectStorage;
   readonly #host: UserHost;
   readonly #grants: Grants;
-  readonly #upstream: Upstream;
+  readonly #upstream: ProviderTokens;
 
   constructor(ctx: DurableObjectState, env: unknown, host: UserHost) {
     this.#storage = ctx.storage;
     this.#host = host;
     const place = { env, kv: ctx.storage.kv, host };
     const me = { get: () => this.#me, set: (me: StoredUser) => this.#storage.kv.put(ME, me), end: () => this.#end() };
-    this.#upstream = new Upstream(place, me);
+    this.#upstream = new ProviderTokens(place, me);
     this.#grants = new Grants(place, () => this.#confirmed());
   }
 
@@ -129,7 +131,7 @@ export class UserObject implements RoleObject, UserRpc {
     const expiresAtMs = nowMs + CODE_MS;
     const me = this.#signedIn(session);
     if (me && question) {
-      // A form that was sent must not give access again, also after the user has ended it.
+      // Each form can give access only once, so that it cannot be sent again after the user has revoked the access.
       const answered = me.answered?.filter(({ untilMs }) => nowMs < untilMs) ?? [];
       if (answered.some(({ id }) => id === question.id)) return undefined;
       this.#storage.kv.put(ME, { ...me, answered: [...answered, question].slice(-ANSWERED_MAX) } satisfies StoredUser);
@@ -139,17 +141,17 @@ export class UserObject implements RoleObject, UserRpc {
     return created;
   }
 
-  async forget(session: string, clientId: string | undefined): Promise<void> {
+  async revokeClient(session: string, clientId: string | undefined): Promise<void> {
     if (!this.#signedIn(session)) return;
-    this.#grants.forget(clientId);
+    this.#grants.revokeClient(clientId);
     this.#sweep();
   }
 
-  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenAnswer | TokenError> {
+  redeem(grant: string, secret: string, request: RedeemRequest): Promise<TokenResponse | TokenError> {
     return this.#grants.redeem(grant, secret, request);
   }
 
-  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenAnswer | TokenError> {
+  refresh(grant: string, secret: string, request: RefreshRequest): Promise<TokenResponse | TokenError> {
     return this.#grants.refresh(grant, secret, request);
   }
 
@@ -162,14 +164,14 @@ export class UserObject implements RoleObject, UserRpc {
     return this.#grants.get(grant) !== undefined;
   }
 
-  async upstream(grant: string): Promise<UpstreamOutcome> {
+  async upstream(grant: string): Promise<ProviderTokenOutcome> {
     return this.#grants.get(grant) ? this.#upstream.tokens() : { problem: "revoked" };
   }
 
   async alarm(): Promise<void> {
     const me = this.#me;
     const lastMs = me && Math.max(...this.#grants.expiries(), me.sessionUntilMs);
-    // An object that stores nothing is not billed, and rows that are deleted one by one are.
+    // An empty database is not billed, and deleting rows one by one is.
     if (lastMs === undefined || Date.now() >= lastMs) return this.#storage.deleteAll();
     this.#sweep();
     await this.#arm();
@@ -182,25 +184,25 @@ export class UserObject implements RoleObject, UserRpc {
   }
 
   /**
-   * Returns the user with the scopes that the user may grant now, or undefined if the user has no access any more. The
-   * identity provider is asked if its tokens have expired, and otherwise from time to time.
+   * Returns the user and the scopes that the user may grant now, or undefined if the user no longer has access. The identity
+   * provider is asked if its tokens have expired or its last confirmation is too old.
    */
   async #confirmed(): Promise<{ readonly user: SignedInUser; readonly offered: readonly string[] } | undefined> {
     await this.#upstream.confirm();
     const me = this.#me;
-    const offered = me && (await this.#host.policy.offeredTo(me.user));
+    const offered = me && (await this.#host.policy.findOfferedScopes(me.user));
     if (me && offered) return { user: me.user, offered };
     this.#end();
     return undefined;
   }
 
-  /** Ends all access of the user. */
+  /** Revokes all access of the user. */
   #end(): void {
-    this.#grants.forget(undefined);
+    this.#grants.revokeClient(undefined);
     this.#storage.kv.delete(ME);
   }
 
-  /** Deletes what has expired. */
+  /** Deletes expired data. */
   #sweep(): void {
     const hasGrants = this.#grants.sweep();
     const me = this.#me;

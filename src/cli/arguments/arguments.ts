@@ -1,5 +1,5 @@
 /**
- * The arguments of a tool as options of the command line: derived from its input schema, and converted to its types.
+ * The arguments of a tool as command-line options: derived from its input schema, and converted to the types of the schema.
  *
  * @module
  */
@@ -9,25 +9,25 @@ import { usageError } from "../exit.ts";
 import { oneLine } from "../terminal/terminal.ts";
 import { toTarget } from "./schema-pointer.ts";
 
-/** The type to which the text of an option is converted. `json` is for objects and all other types. */
-export type Kind = "string" | "number" | "integer" | "boolean" | "json";
+/** The type to which an option's value is converted. `json` stands for objects and all other types. */
+export type ArgumentKind = "string" | "number" | "integer" | "boolean" | "json";
 
-/** An argument as the command line shows it. */
+/** An argument of a tool or prompt. */
 export interface Argument {
   /** The name of the property. */
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: ArgumentKind;
   readonly isList: boolean;
   readonly isRequired: boolean;
-  /** Whether null is allowed; it is written `null`. */
+  /** Whether null is allowed. It is written as `null`. */
   readonly isNullable: boolean;
   readonly description: string;
-  /** The values that are allowed, if they are listed. */
+  /** The allowed values, if the schema lists them. */
   readonly choices?: readonly unknown[] | undefined;
   readonly default?: unknown;
 }
 
-/** Returns the arguments that an input schema describes, in its order; none if it is not a schema. */
+/** Returns the arguments that an input schema describes, in the schema's order; an empty list if it is not a schema. */
 export function listArguments(inputSchema: unknown): Argument[] {
   const schema = isObject(inputSchema) ? inputSchema : {};
   const whole = resolve(schema, schema);
@@ -58,7 +58,7 @@ function describe(name: string, isRequired: boolean, property: JsonObject, root:
   };
 }
 
-/** Titled choices are written as `oneOf` with `const`. */
+/** Returns the values of choices with titles, which a schema describes as `oneOf` or `anyOf` with `const`. */
 function findChoices({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
   const options = oneOf ?? anyOf;
   if (!Array.isArray(options) || options.length === 0) return undefined;
@@ -66,7 +66,7 @@ function findChoices({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
   return values.includes(undefined) ? undefined : values;
 }
 
-/** Follows references within the schema. A chain of them ends after a few steps, so that a cycle ends too. */
+/** Follows references within the schema, at most eight in a row, so that a cycle ends. */
 function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema;
   for (let steps = 0; steps < 8 && typeof at.$ref === "string"; steps += 1) {
@@ -77,7 +77,7 @@ function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   return at;
 }
 
-/** Separates "or null" from a schema. */
+/** Removes the type null from a schema. */
 function withoutNull(schema: JsonObject, root: JsonObject): { schema: JsonObject; isNullable: boolean } {
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== "null");
@@ -92,13 +92,13 @@ function withoutNull(schema: JsonObject, root: JsonObject): { schema: JsonObject
   return { schema: resolve(isObject(others[0]) ? others[0] : {}, root), isNullable: true };
 }
 
-function detectKind({ type, enum: choices, oneOf, anyOf }: JsonObject): Kind {
+function detectKind({ type, enum: choices, oneOf, anyOf }: JsonObject): ArgumentKind {
   if (type === "string" || type === "number" || type === "integer" || type === "boolean") return type;
   const listed = Array.isArray(choices) ? choices : findChoices({ oneOf, anyOf });
   return listed?.every((choice) => typeof choice === "string") ? "string" : "json";
 }
 
-/** An option whose value is stored under the name of the property, whatever its spelling. */
+/** An option whose value is stored under the exact name of the property. Commander would convert the name to camel case. */
 class ArgumentOption extends Option {
   readonly argument: Argument;
 
@@ -112,14 +112,14 @@ class ArgumentOption extends Option {
   }
 }
 
-/** Names that can be an option. Others are given with --json-args. */
+/** Matches names that can be options. Other arguments must be passed with --json-args. */
 const OPTION_NAME = /^[A-Za-z0-9_][\w.:-]*$/;
 
 /**
  * Returns a command whose options are the arguments of a tool or prompt.
  *
- * @param title The command line as `--help` shows it, such as `mcp-edge call <server> add`.
- * @param taken Names of options that the program itself has; an argument of such a name gets the prefix `arg-`.
+ * @param title The command shown in its help, such as `mcp-edge call <server> add`.
+ * @param taken The names of mcp-edge's own options. An argument with such a name gets the prefix `arg-`.
  */
 export function commandFor(title: string, args: readonly Argument[], taken: readonly string[]): Command {
   const command = new Command(title).usage("[options] [-]").argument("[-]").allowExcessArguments(false);
@@ -134,7 +134,7 @@ export function commandFor(title: string, args: readonly Argument[], taken: read
   return command;
 }
 
-/** The name of the option for an argument. */
+/** Returns the name of the option for an argument. */
 export function createFlag(name: string, taken: readonly string[]): string {
   return taken.includes(name) || /^(no-|arg-)/.test(name) ? `arg-${name}` : name;
 }
@@ -146,7 +146,7 @@ function listOptions(argument: Argument, flag: string): Option[] {
   if (kind === "boolean" && !isList) {
     const on = new ArgumentOption(`--${flag} [boolean]`, argument, words);
     const off = new ArgumentOption(`--no-${flag}`, argument, "").hideHelp().preset("false");
-    // Both options set the same value, as text.
+    // Both options store a string under the name of the argument.
     off.negate = false;
     return [on, off];
   }
@@ -165,9 +165,9 @@ function valueName({ kind, choices, isNullable }: Argument): string {
 }
 
 /**
- * Converts the parsed options to the values of the arguments.
+ * Converts the parsed options to argument values.
  *
- * @throws {CliError} naming the option and what it allows.
+ * @throws {CliError} naming the option and its allowed values.
  */
 export function readValues(
   args: readonly Argument[],
@@ -202,13 +202,13 @@ function convert(argument: Argument, flag: string, text: string): unknown {
     const found = choices.find((choice) => text === (typeof choice === "string" ? choice : JSON.stringify(choice)));
     if (found !== undefined) return found;
     throw usageError(
-      `${flag}: ${quoted(text)} is none of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}.`,
+      `${flag}: ${quoted(text)} is not one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}.`,
     );
   }
   if (kind === "string") return text;
   if (kind === "boolean") {
     if (text === "true" || text === "false") return text === "true";
-    throw usageError(`${flag}: ${quoted(text)} is not true or false.`);
+    throw usageError(`${flag}: ${quoted(text)} is neither true nor false.`);
   }
   if (kind === "json") {
     const value = parseJson(text);
@@ -233,9 +233,9 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Reads arguments as a JSON object.
+ * Parses arguments from a JSON object.
  *
- * @throws {CliError} naming the source.
+ * @throws {CliError} naming the source, if it is not a JSON object.
  */
 export function readJsonArguments(text: string, source: string): JsonObject {
   const value = parseJson(text);

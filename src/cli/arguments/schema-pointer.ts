@@ -1,6 +1,6 @@
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
-/** Returns the schema that a reference such as `#/$defs/Node` names, or undefined. No reference leaves the schema. */
+/** Returns the schema at a reference such as `#/$defs/Node`, or undefined. References to other documents are not followed. */
 export function toTarget(reference: string, root: unknown): unknown {
   if (!reference.startsWith("#/")) return undefined;
   let at: unknown = root;

@@ -6,7 +6,7 @@ export const completion: CliCommand = {
   name: "completion",
   define: (command: Command) =>
     command
-      .description("print the script with which a shell completes mcp-edge")
+      .description("print a script for completion of mcp-edge commands in your shell")
       .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
       .addHelpText(
         "after",

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
 
-/** `mcp-edge dev`. Its arguments are those of wrangler, so `main.ts` starts it before they are parsed. */
+/** `mcp-edge dev`. Its arguments are passed to wrangler, so `main.ts` starts it before they are parsed. */
 export const dev: CliCommand = {
   name: "dev",
   define: (command: Command) =>
     command
-      .description("run wrangler dev and print the endpoint's URL; takes the options of wrangler dev")
+      .description("run wrangler dev and print the endpoint's URL; accepts the options of wrangler dev")
       .usage("[--path /mcp] [options of wrangler dev]"),
 };
 

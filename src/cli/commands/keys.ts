@@ -12,7 +12,7 @@ export const keys: CliCommand = {
   define: (command: Command) =>
     command
       .description("print a new sealing key")
-      .option("--file <file>", `add a new key to the file as ${NAME}, unless it has one`)
+      .option("--file <file>", `add a new key to the file as ${NAME}, unless it already has one`)
       .action(({ file }: { readonly file?: string }) => {
         const key = randomBytes(32).toString("base64url");
         if (file === undefined) console.log(key);
@@ -20,14 +20,14 @@ export const keys: CliCommand = {
       }),
 };
 
-/** Adds a key to a file. An existing key stays, since a new one would end every session that the old one sealed. */
+/** Adds a key to a file. An existing key is kept, because a new one would end every session sealed with the old one. */
 function addKey(file: string, key: string): number {
   try {
     const text = readBytes(file)?.toString() ?? "";
     if (!new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) {
       const separator = text === "" || text.endsWith("\n") ? "" : "\n";
       writeProjectFile(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
-      console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
+      console.error(`mcp-edge: a new sealing key was added to ${file}. Do not put this file under version control.`);
     }
     // Only the owner may read the secret, even if the file existed before.
     chmodSync(file, 0o600);

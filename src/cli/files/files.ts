@@ -1,5 +1,5 @@
 /**
- * Reads and writes files in folders that a stranger may have prepared, such as a cloned project.
+ * Reads and writes files in untrusted folders, such as a cloned project.
  *
  * @module
  */
@@ -23,19 +23,18 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { readPlainFile } from "../../node/plain-file.ts";
 import { usageError } from "../exit.ts";
 
-/** The rules for a path. */
+/** Options of {@link findTarget}. */
 export interface TargetRules {
-  /** The folder that the path must not leave through a link. @default any folder */
+  /** The folder that must contain the file, after all links are resolved. @default any folder */
   readonly within?: string;
-  /** Whether the path may itself be a link. @default followed */
+  /** Whether the path itself may be a link. @default followed */
   readonly links?: "followed" | "refused";
 }
 
 /**
- * Returns the path of the file that a path leads to, with all links resolved, whether or not the file exists.
+ * Resolves all links of a path, and returns the real path of the file. The file need not exist.
  *
- * @throws {CliError} if the path leads out of the folder, naming where it leads; if it is a link to nothing, or no
- * file.
+ * @throws {CliError} if the path leads out of the folder, is a broken link, or is not a file.
  */
 export function findTarget(path: string, { within, links = "followed" }: TargetRules = {}): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -46,18 +45,18 @@ export function findTarget(path: string, { within, links = "followed" }: TargetR
     throw usageError(`${path} leads to ${real}, outside of this project. Nothing was changed. Remove the link first.`);
   }
   if (found?.isSymbolicLink() && links === "refused") {
-    throw usageError(`${path} is a link to ${real}. Nothing was changed. Replace the link by a file first.`);
+    throw usageError(`${path} is a link to ${real}. Nothing was changed. Replace the link with a file first.`);
   }
   if (found && !statSync(real).isFile()) throw usageError(`${path} is not a file.`);
   return real;
 }
 
-/** @throws {CliError} for a link to something that does not exist. */
+/** @throws {CliError} if the path is a broken link. */
 function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    throw usageError(`${path} is a link that leads nowhere: ${(error as Error).message}. Remove it first.`);
+    throw usageError(`${path} is a broken link: ${(error as Error).message}. Remove it first.`);
   }
 }
 
@@ -72,7 +71,7 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Returns the bytes of a file, or undefined if there is none. @throws {CliError} if it is no file, or too large. */
+/** Returns the bytes of a file; undefined if it does not exist. @throws {CliError} if it is not a regular file or is too large. */
 export function readBytes(path: string): Buffer | undefined {
   if (!existsSync(path)) return undefined;
   try {
@@ -83,7 +82,7 @@ export function readBytes(path: string): Buffer | undefined {
 }
 
 /**
- * Returns the text of a file, or undefined if there is none. @throws {CliError} if it is no file, too large, or not
+ * Returns the text of a file; undefined if it does not exist. @throws {CliError} if it is not a regular file, is too large, or is not
  * UTF-8.
  */
 export function readText(path: string): string | undefined {
@@ -97,7 +96,7 @@ export function readText(path: string): string | undefined {
 }
 
 /**
- * Writes a whole file in one step, which takes the place of the file at the path. An existing file keeps its mode.
+ * Writes a file atomically, replacing an existing file. The mode of an existing file is kept.
  *
  * @param path A path from {@link findTarget}.
  * @param mode The mode of a new file.
@@ -123,19 +122,19 @@ export function writeWhole(path: string, content: string | Uint8Array, mode = 0o
   }
 }
 
-/** Fails if there is a file or a link already. */
+/** Flags for creating a file. Opening fails if a file or link exists. */
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
-/** Renaming would replace a file that its owner has protected. */
+/** Refuses read-only files, because renaming would replace even those. */
 function checkWritable(path: string, mode: number | undefined): void {
   if (mode === undefined || (mode & 0o200) !== 0) return;
   throw usageError(`${path} is read-only. Nothing was changed. Make it writable first: chmod u+w ${path}`);
 }
 
-/** The maximum number of copies of one file. */
+/** The maximum number of backup copies of one file. */
 const COPIES_MAX = 1_000;
 
-/** Copies a file to a new one beside it, and returns its path. @throws {CliError} if there are too many copies. */
+/** Copies a file to a new backup beside it. Returns the path of the copy. @throws {CliError} if there are too many copies. */
 export function copyBeside(path: string): string {
   const { mode } = statSync(path);
   checkWritable(path, mode);
@@ -156,14 +155,14 @@ export function copyBeside(path: string): string {
     }
     return copy;
   }
-  throw usageError(`There are ${COPIES_MAX} copies of ${path} already. Delete some: ${path}.backup-*`);
+  throw usageError(`There are already ${COPIES_MAX} copies of ${path}. Delete some: ${path}.backup-*`);
 }
 
 /**
- * Writes a file of the current project. A path within the project must not lead out of it through a link;
- * one that the user has written with `..` or as a whole may lead anywhere.
+ * Writes a file of the current project. A path inside the project must not lead out of it through a link. A path outside of the
+ * project (absolute, or with `..`) is the user's choice, and is allowed.
  *
- * @throws {CliError} if it leads out of the project, or is not a file.
+ * @throws {CliError} if a link leads out of the project, or the path is not a file.
  */
 export function writeProjectFile(
   path: string,

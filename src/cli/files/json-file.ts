@@ -3,9 +3,9 @@ import { usageError } from "../exit.ts";
 import { readBytes } from "./files.ts";
 
 /**
- * Returns the JSON object in a file, or undefined if there is no file.
+ * Returns the JSON object in a file; undefined if the file does not exist.
  *
- * @throws {CliError} if the file holds something else.
+ * @throws {CliError} if the file does not contain a JSON object.
  */
 export function readJsonFile(path: string): JsonObject | undefined {
   const bytes = readBytes(path);
@@ -14,7 +14,7 @@ export function readJsonFile(path: string): JsonObject | undefined {
   try {
     value = JSON.parse(bytes.toString("utf8"));
   } catch {
-    // Reported below.
+    // The next line reports it.
   }
   if (!isObject(value)) throw usageError(`${path} is not a JSON object. Repair or delete it.`);
   return value;

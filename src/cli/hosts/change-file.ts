@@ -1,8 +1,8 @@
 /**
- * Changes a file of a host, and keeps the previous one beside it.
+ * Changes a host's configuration file, and keeps a backup of the previous file beside it.
  *
- * The file may stand in a project that a stranger made, so a link in a project is never followed, and every file that is
- * created is a new one with a name that nobody can foresee. Processes that change the same file take turns.
+ * The file may be in an untrusted project, so links in a project are not followed, and temporary files get unpredictable names.
+ * Processes that change the same file take turns.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { copyBeside, findTarget, readText, writeWhole } from "../files/files.ts"
 import { configFolder } from "../server/config-folder.ts";
 import type { HostFile } from "./files.ts";
 
-/** Returns the path at which the file of a host is, and its text. @throws {CliError} if it must not or cannot be used. */
+/** Returns the real path of a host's file, and its text. @throws {CliError} if the file must not or cannot be used. */
 export function readHostFile(
   { path, scope }: HostFile,
   folder: string,
@@ -25,11 +25,11 @@ export function readHostFile(
 }
 
 /**
- * Replaces the text of a file in one step, so that no host reads half of it.
+ * Replaces the text of a file atomically, so that a host never reads an incomplete file.
  *
- * @param path The path that {@link readHostFile} returned.
- * @param change Returns the new text for the text that the file has now, which may have changed since it was read.
- * @returns The path of the copy of the previous file, or undefined if there was none.
+ * @param path The path returned by {@link readHostFile}.
+ * @param change Returns the new text. It receives the current text, which may have changed since it was last read.
+ * @returns The path of the backup; undefined if the file did not exist.
  * @throws {CliError} if the file cannot be written.
  */
 export async function changeFile(
@@ -46,7 +46,7 @@ export async function changeFile(
     try {
       mkdirSync(dirname(path), { recursive: true });
       const copy = before === undefined ? undefined : copyBeside(path);
-      // Such files hold tokens. A new one is for its owner only.
+      // Such files may contain tokens, so only the owner may read a new one.
       writeWhole(path, after, 0o600);
       return copy;
     } catch (error) {

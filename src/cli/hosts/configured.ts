@@ -1,5 +1,5 @@
 /**
- * The servers that hosts have configured.
+ * The servers that are configured in hosts.
  *
  * @module
  */
@@ -15,46 +15,46 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { parseJsonc } from "../../node/jsonc.ts";
 
 import { readPlainFile } from "../../node/plain-file.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 
 import { type HostFile, hostFiles, type Surroundings } from "./files.ts";
 
-/** A server as a host has it. */
-export interface Configured {
+/** A server in a host's configuration. */
+export interface HostServer {
   readonly file: HostFile;
   readonly name: string;
-  /** How to reach it as the file says it, with the names of variables; undefined if that cannot be known. */
-  readonly written?: Target | undefined;
-  /** Why it cannot be reached. */
+  /** How to reach the server, as written in the file, with variables not replaced; undefined if the entry is invalid. */
+  readonly written?: ServerAddress | undefined;
+  /** Why the entry is invalid. */
   readonly problem?: string | undefined;
   readonly isDisabled: boolean;
-  /** The variables of the environment that it gets. */
+  /** The names of the environment variables that the entry uses. */
   readonly variables: readonly string[];
   /**
-   * Returns how to reach it, with the values of variables. They may be secrets, so the user has agreed before to a server
-   * of a project's file.
+   * Returns how to reach the server, with variables replaced by their values. These may be secrets, so the user must have agreed to
+   * a server from a project's file first.
    *
-   * @throws {Error} saying what is missing.
+   * @throws {Error} naming what is missing.
    */
-  resolve(): Target;
+  resolve(): ServerAddress;
 }
 
-/** The servers of one file. */
-export interface ReadFile {
+/** A configuration file with its servers. */
+export interface HostFileServers {
   readonly file: HostFile;
-  readonly servers: readonly Configured[];
+  readonly servers: readonly HostServer[];
   /** Why the file could not be read. */
   readonly problem?: string;
 }
 
-/** The surroundings of this process. */
+/** Returns the surroundings of this process. */
 export function surroundings(): Surroundings {
   return { platform: process.platform, home: homedir(), env: process.env, cwd: process.cwd() };
 }
 
-/** Reads the files that exist. */
-export function readHosts(around: Surroundings): ReadFile[] {
-  return hostFiles(around).flatMap((file): ReadFile[] => {
+/** Reads all configuration files that exist. */
+export function readHosts(around: Surroundings): HostFileServers[] {
+  return hostFiles(around).flatMap((file): HostFileServers[] => {
     let text: string;
     try {
       text = readPlainFile(file.path).toString("utf8");
@@ -70,13 +70,13 @@ export function readHosts(around: Surroundings): ReadFile[] {
   });
 }
 
-function listServers(whole: unknown, file: HostFile, around: Surroundings): Configured[] {
+function listServers(whole: unknown, file: HostFile, around: Surroundings): HostServer[] {
   if (!isObject(whole)) return [];
   const entries = listEntries(whole[file.member]);
-  // Claude Code also keeps the servers that a person added for one project.
+  // Claude Code also stores servers that the user added for a single project.
   const { projects } = whole;
   const own = file.host === "claude-code" && isObject(projects) ? projects[around.cwd] : undefined;
-  // Its own entry of a project takes the place of the general one.
+  // An entry for the project overrides a general entry with the same name.
   const all = new Map([...entries, ...listEntries(isObject(own) ? own.mcpServers : undefined)]);
   return [...all].map(([name, entry]) => readEntry(name, entry, file, around));
 }
@@ -87,11 +87,11 @@ function listEntries(servers: unknown): [string, JsonObject][] {
   );
 }
 
-function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surroundings): Configured {
+function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surroundings): HostServer {
   const common = { file, name, isDisabled: isDisabled(entry) };
   try {
     const server = parseServer(name, entry);
-    const variables = variablesIn(server).filter((variable) => !isOfHost(variable));
+    const variables = variablesIn(server).filter((variable) => !isHostVariable(variable));
     const resolve = () => checked(toTarget(fillServer(name, server, (variable) => lookUp(variable, around))));
     return { ...common, written: toTarget(server), variables, resolve };
   } catch (error) {
@@ -102,28 +102,28 @@ function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surr
   }
 }
 
-function toTarget(server: ConfiguredServer): Target {
+function toTarget(server: ConfiguredServer): ServerAddress {
   return "url" in server ? { kind: "http", ...server } : { kind: "stdio", ...server };
 }
 
-/** @throws {Error} if the address is not a URL, which only its values can show. */
-function checked(target: Target): Target {
+/** @throws {Error} if the address is not a URL. That can be checked only after variables are replaced. */
+function checked(target: ServerAddress): ServerAddress {
   if (target.kind === "http" && !(/^https?:/.test(target.url) && URL.canParse(target.url))) {
     throw new Error(`${JSON.stringify(target.url)} is not a URL.`);
   }
   return target;
 }
 
-/** Whether a variable means something that the host knows, and not one of the environment. */
-function isOfHost(variable: string): boolean {
+/** Whether the host provides the value of a variable, not the environment. */
+function isHostVariable(variable: string): boolean {
   return variable === "workspaceFolder" || variable === "userHome" || variable.includes(":");
 }
 
-/** @throws {Error} naming what only the host can ask for. */
+/** Returns the value of a variable. @throws {Error} if only the host can ask the user for it. */
 function lookUp(variable: string, { env, cwd, home }: Surroundings): string | undefined {
   if (variable === "workspaceFolder") return cwd;
   if (variable === "userHome") return home;
   if (variable.startsWith("input:"))
-    throw new Error(`It needs the input ${variable.slice(6)}, which only the host can ask for.`);
+    throw new Error(`It requires the input ${variable.slice(6)}, which only the host can ask for.`);
   return env[variable];
 }

@@ -1,34 +1,34 @@
 /**
- * Consent to servers of a project's files. Such a file may come from a stranger: its commands run on this machine, and
- * its addresses get the variables that it names.
+ * The user's consent to servers from a project's files. Such a file is untrusted: its commands would run on this machine, and its
+ * URLs would receive the environment variables that it names.
  *
  * @module
  */
 import { usageError } from "../exit.ts";
-import type { Target } from "../server/server-address.ts";
+import type { ServerAddress } from "../server/server-address.ts";
 import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../terminal/redact.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
-import type { Configured } from "./configured.ts";
+import type { HostServer } from "./configured.ts";
 
-/** Describes how a server is reached, without secrets. Values of the environment and of headers are left out. */
-export function describe(target: Target, max = 200): string {
+/** Describes how to reach a server, with secrets redacted. Values of environment variables and headers are left out. */
+export function describe(target: ServerAddress, max = 200): string {
   if (target.kind === "http") return oneLine(redactUrl(target.url), max);
   return oneLine([target.command, ...redactArguments(target.args)].join(" "), max);
 }
 
 /**
- * The maximum number of characters of a command that the user is asked about, since what is not shown would run unseen.
+ * The maximum number of characters of a command shown to the user for consent. It is large, because the rest would run unseen.
  */
 const USE_CHARS_MAX = 4_000;
 
 /**
- * Describes what using a server means: where it is, the variables of the user that it gets, and those that the file
- * sets for it. Some of them, such as NODE_OPTIONS, make a harmless command run something else.
+ * Describes the consequences of using a server: how it is reached, which of the user's environment variables it receives, and which
+ * variables the file sets for it. Some of the latter, such as NODE_OPTIONS, can make a harmless command run other code.
  */
-export function describeUse({ name, written, variables }: Configured): string {
+export function describeUse({ name, written, variables }: HostServer): string {
   const sets = written?.kind === "stdio" ? Object.keys(written.env ?? {}) : [];
   const facts = [
-    ...(variables.length === 0 ? [] : [`gets the variables ${listed(variables)}`]),
+    ...(variables.length === 0 ? [] : [`receives the variables ${listed(variables)}`]),
     ...(sets.length === 0 ? [] : [`sets the variables ${listed(sets)}`]),
     ...(written?.kind === "stdio" && written.cwd !== undefined ? [`runs in ${oneLine(written.cwd, 200)}`] : []),
   ];
@@ -40,10 +40,10 @@ function listed(names: readonly string[]): string {
   return oneLine(names.join(", "), 1_000);
 }
 
-/** Returns a text with the names of the variables in place of their values, which may be secrets. */
+/** Replaces the values of variables, which may be secrets, with their names. */
 export function withoutValues(
   text: string,
-  { variables }: Configured,
+  { variables }: HostServer,
   env: Readonly<Record<string, string | undefined>>,
 ): string {
   return variables.reduce((before, name) => {
@@ -53,9 +53,9 @@ export function withoutValues(
   }, text);
 }
 
-/** Shows servers of a project's files, and asks whether to use them. */
+/** Shows servers from a project's files, and asks the user whether to use them. */
 export async function askConsent(
-  servers: readonly Configured[],
+  servers: readonly HostServer[],
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -65,8 +65,8 @@ export async function askConsent(
   return askYesNo(`${what} of this project. Use ${servers.length === 1 ? "it" : "them"}?`, signal);
 }
 
-/** The error for a server that nobody can be asked about. */
-export function consentMissing(server: Configured): Error {
+/** Returns the error for a server that needs consent when there is no terminal to ask in. */
+export function consentMissing(server: HostServer): Error {
   return usageError(
     `The server ${JSON.stringify(server.name)} comes from a file of this project, and there is no terminal to ask in. Add --yes to use it:\n${describeUse(server)}`,
   );

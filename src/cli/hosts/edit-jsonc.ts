@@ -1,5 +1,5 @@
 /**
- * Changes one member of a JSON file with comments, and keeps every other character of it.
+ * Changes one member of a JSON file with comments, and leaves the rest of the file unchanged.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { applyEdits, type FormattingOptions, findNodeAtLocation, modify, type No
 import { readJsonc } from "../../node/jsonc.ts";
 
 /**
- * Returns a text in which `object.name` has a value. What does not exist is added at the end of its object.
+ * Returns the text with `object.name` set to a value. A missing member is added at the end of its object.
  *
- * @param object The member of the file's object that holds the entries, such as `mcpServers`.
- * @throws {SyntaxError} if the text is not a JSON object, apart from comments and trailing commas, or has a member twice.
+ * @param object The name of the top-level member that contains the entries, such as `mcpServers`.
+ * @throws {SyntaxError} if the text is not a JSON object (with comments and trailing commas allowed), or has a duplicate member.
  */
 export function setEntry(text: string, object: string, name: string, value: unknown): string {
   const style = detectStyle(text);
@@ -23,14 +23,14 @@ export function setEntry(text: string, object: string, name: string, value: unkn
     throw new SyntaxError(`The member ${JSON.stringify(object)} is not an object.`);
   }
   if (holder) checkOnce(holder, name);
-  // jsonc-parser has no byte order mark.
+  // jsonc-parser does not accept a byte order mark.
   const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
   const path = holder ? [object, name] : [object];
   const edits = modify(text.slice(mark.length), path, holder ? value : { [name]: value }, { formattingOptions: style });
   return mark + applyEdits(text.slice(mark.length), edits);
 }
 
-/** Hosts use one of two members with the same name, and it is not known which. @throws {SyntaxError} naming the member. */
+/** Refuses duplicate members, because it is unknown which one the host uses. @throws {SyntaxError} naming the member. */
 function checkOnce(object: Node, name: string): void {
   const found = object.children?.filter(({ children }) => children?.[0]?.value === name) ?? [];
   if (found.length > 1) throw new SyntaxError(`The member ${JSON.stringify(name)} occurs twice.`);

@@ -1,11 +1,11 @@
 /**
- * Where hosts keep the servers that they start, on each operating system.
+ * The paths of the hosts' configuration files, on each operating system.
  *
  * @module
  */
 import { posix, win32 } from "node:path";
 
-/** The surroundings that determine the paths. */
+/** The properties of the process that determine the paths. */
 export interface Surroundings {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -13,20 +13,20 @@ export interface Surroundings {
   readonly cwd: string;
 }
 
-/** A file in which a host may have servers. */
+/** A configuration file of a host. */
 export interface HostFile {
   /** The name of the host on the command line, such as `claude-desktop`. */
   readonly host: string;
-  /** The name of the host, for people. */
+  /** The human-readable name of the host. */
   readonly title: string;
   readonly path: string;
-  /** A file of the project may come from a stranger, so its programs are not started without being asked for. */
+  /** A file of the project is untrusted, so its servers are used only with the user's consent. */
   readonly scope: "user" | "project";
-  /** The member that holds the servers, by name. */
+  /** The name of the member that contains the servers. */
   readonly member: string;
 }
 
-/** Returns the files of all hosts that are known, whether they exist or not. */
+/** Returns the configuration files of all known hosts, whether or not they exist. */
 export function hostFiles({ platform, home, env, cwd }: Surroundings): HostFile[] {
   const { join } = platform === "win32" ? win32 : posix;
   const roaming = env.APPDATA ?? join(home, "AppData", "Roaming");

@@ -1,26 +1,26 @@
 /**
- * Makes a server wait while the host is behind: neither the bodies of its responses nor the output of its process are
- * read.
+ * Back-pressure: while the host reads too slowly, neither the bodies of the server's responses nor the output of its process are
+ * read, so that the server has to wait.
  *
  * @module
  */
 import type { ClientOptions, FetchFunction, Transport } from "../../client/index.ts";
 import type { ReopenableTransport } from "../../client/transports/pipe-opener.ts";
 
-/** Says when the next part may be read from a server. */
+/** Controls when data may be read from a server. */
 export interface Gate {
-  /** Resolves when it may be read; undefined if it may be read now. */
+  /** Returns undefined if data may be read now, or else a promise that resolves when it may be. */
   opened(): Promise<void> | undefined;
 }
 
-/** A target of `connect` with its options. */
-export interface Connection {
+/** The arguments of `connect()`. */
+export interface ConnectArguments {
   readonly target: string | Transport;
   readonly options: ClientOptions;
 }
 
-/** Returns a connection that reads what its server sends only while a gate is open. */
-export function hold({ target, options }: Connection, gate: Gate): Connection {
+/** Returns arguments for a connection that reads data from its server only while the gate is open. */
+export function hold({ target, options }: ConnectArguments, gate: Gate): ConnectArguments {
   if (typeof target !== "string") return { target: holdTransport(target, gate), options };
   const send: FetchFunction = options.fetch ?? ((url, init) => fetch(url, init));
   return { target, options: { ...options, fetch: async (url, init) => holdBody(await send(url, init), gate) } };
@@ -39,10 +39,10 @@ function holdBody(response: Response, gate: Gate): Response {
   return new Response(new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 }), response);
 }
 
-/** A transport that can stop to read, as those of processes can. */
+/** A transport that can pause reading, such as the transport of a child process. */
 type Pausable = Transport & { pause(): void; resume(): void };
 
-/** Whether a transport can stop to read. */
+/** Whether a transport can pause reading. */
 export function isPausable(transport: Transport): transport is Pausable {
   return "pause" in transport && "resume" in transport;
 }

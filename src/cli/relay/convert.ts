@@ -1,5 +1,5 @@
 /**
- * Converts capabilities, results, questions and errors, when host and server speak different versions.
+ * Converts capabilities, results, questions and errors between the protocol versions of host and server.
  *
  * @module
  */
@@ -15,16 +15,16 @@ const NOT_FOUND = -32002;
 /** The results that carry hints about how long they may be kept. */
 const CACHED = /^(server\/discover|(tools|prompts|resources|resources\/templates)\/list|resources\/read)$/;
 
-/** Returns the capabilities of a server that the host's version has. */
+/** Returns the server's capabilities that exist in the host's version. */
 export function capabilitiesFor(capabilities: JsonObject, rules: VersionRules, isSame: boolean): JsonObject {
   if (isSame) return capabilities;
-  // The tasks of 2025-11-25 and of the extension are not alike, and neither is converted to the other.
+  // Tasks of 2025-11-25 and of the extension differ too much to be converted.
   const { tasks: _tasks, extensions: _extensions, completions, ...rest } = capabilities;
   const hasCompletions = completions !== undefined && rules.completionsCapability;
   return { ...rest, ...(hasCompletions ? { completions } : {}) };
 }
 
-/** Returns a result in the form of the host's version. @param info Name and version of the server. */
+/** Converts a result to the host's version. @param info The name and version of the server. */
 export function resultFor(
   result: JsonObject,
   method: string,
@@ -43,7 +43,7 @@ export function resultFor(
   };
 }
 
-/** Converts what the host's version does not know: members, kinds of content, and structured content that is not an object. */
+/** Removes or converts what the host's version does not have: members, kinds of content, structured content that is not an object. */
 function shapeResult(result: JsonObject, method: string, rules: VersionRules): JsonObject {
   const rest = rules.era === "modern" ? result : withoutEnvelope(result);
   switch (method) {
@@ -104,7 +104,7 @@ function shapeBlock(block: unknown, rules: VersionRules): unknown {
   return isContentBlock(block) ? orSame(block, (valid) => encodeBlock(valid, rules)) : block;
 }
 
-/** Converts a value. One that is not valid in any version is passed on as it is, so that the host can say what is wrong. */
+/** Converts a value. A value that is invalid in every version is passed on unchanged, so that the host can report the mistake. */
 function orSame<T>(value: T, shape: (value: T) => JsonObject): T | JsonObject {
   try {
     return shape(value);
@@ -113,13 +113,13 @@ function orSame<T>(value: T, shape: (value: T) => JsonObject): T | JsonObject {
   }
 }
 
-/** Returns the params of a question in the form of the host's version. */
+/** Converts the params of a question to the host's version. */
 export function questionFor(method: string, params: JsonObject, rules: VersionRules): JsonObject {
   if (method !== "elicitation/create") return params;
   return shapeQuestion({ method, params }, new ClientFacts(rules, {}));
 }
 
-/** Returns an error in the form of the host's era. */
+/** Converts an error to the host's era. */
 export function errorFor(error: JSONRPCErrorObject, method: string, era: Era): JSONRPCErrorObject {
   if (method !== "resources/read") return error;
   if (era === "modern" && error.code === NOT_FOUND) return { ...error, code: ErrorCode.InvalidParams };

@@ -1,5 +1,5 @@
 /**
- * A host on a channel that all messages share: answers are sent on it, and requests are cancelled by a notification.
+ * The connection to a host over stdio, where all messages share one channel. A notification cancels a request.
  *
  * @module
  */
@@ -16,27 +16,27 @@ import type { UnreadableMessage } from "../../core/protocol/transport.ts";
 import type { StdioServerTransport } from "../../node/index.ts";
 import type { Gate } from "./back-pressure.ts";
 import { HostOutput } from "./host-output.ts";
-import { type Connect, Relay } from "./relay.ts";
+import { type ConnectToServer, Relay } from "./relay.ts";
 
 /**
- * The largest message of the host, in bytes: as large as the client's `messageBytesMax` allows those of the server to
- * be.
+ * The maximum size of a message from the host, in bytes. It equals the client's default `messageBytesMax` for messages from the
+ * server.
  */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Returns a function that opens connections, which read what their server sends only while the gate is open. */
-export type OpenHeld = (gate: Gate) => Connect;
+/** Returns a function that opens connections to the server. They read data only while the gate is open. */
+export type OpenHeld = (gate: Gate) => ConnectToServer;
 
 export class HostConnection {
   readonly #relay: Relay;
   readonly #output: HostOutput;
   readonly #note: (text: string) => void;
   readonly #serving = new Map<RequestId, AbortController>();
-  /** The requests that are answered before the end. */
+  /** The open requests that {@link HostConnection.idle} waits for. */
   readonly #awaited = new Set<JSONRPCRequest>();
   #wake = () => {};
 
-  /** @param stdio The channel, which is started afterwards. @param note Receives lines for the user. */
+  /** @param stdio The channel. The caller starts it afterwards. @param note Receives lines for the user. */
   constructor(stdio: StdioServerTransport, open: OpenHeld, note: (text: string) => void) {
     this.#output = new HostOutput(stdio);
     this.#relay = new Relay(open(this.#output), this.#output, note);
@@ -52,8 +52,8 @@ export class HostConnection {
   }
 
   /**
-   * Resolves when no request is left, except listens, which do not end by themselves. Requests that were piped in by
-   * hand are answered before the end.
+   * Resolves when no request is open, except for `subscriptions/listen`, which does not end by itself. So requests that were piped in
+   * by hand are answered before the program exits.
    */
   async idle(): Promise<void> {
     while (this.#awaited.size > 0) {
@@ -68,20 +68,20 @@ export class HostConnection {
     return this.#relay.close();
   }
 
-  /** Takes a message of the host, or a batch of them (2025-03-26). */
+  /** Handles a message of the host, or a batch of messages (2025-03-26). */
   #receive(value: unknown): void {
     if (Array.isArray(value)) {
       for (const each of value) this.#receive(each);
       return;
     }
     const parsed = parseMessage(value);
-    if (parsed.kind === "request") void this.#serve(parsed.message);
+    if (parsed.kind === "request") void this.#relayRequest(parsed.message);
     else if (parsed.kind === "response") this.#relay.answer(parsed.message);
     else if (parsed.kind === "notification") this.#notification(parsed.message);
     else if (!parsed.isNotification) this.#answerInvalid(parsed.id, parsed.problem);
   }
 
-  /** Answers a message that cannot be read. If it is the answer to a question, the question has failed. */
+  /** Sends an error for a message that cannot be read. If the message is the response to a question, the question fails instead. */
   #refuse({ reason, message, id, method }: UnreadableMessage): void {
     this.#note(message);
     const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
@@ -90,17 +90,17 @@ export class HostConnection {
   }
 
   #answerInvalid(id: RequestId | undefined, message: string, code: number = ErrorCode.InvalidRequest): void {
-    this.#output.answer({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code, message } });
+    this.#output.respond({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code, message } });
   }
 
-  async #serve(request: JSONRPCRequest): Promise<void> {
+  async #relayRequest(request: JSONRPCRequest): Promise<void> {
     const abort = new AbortController();
     this.#serving.set(request.id, abort);
     if (request.method !== "subscriptions/listen") this.#awaited.add(request);
-    const answer = await this.#relay.serve(request, this.#output, abort.signal);
+    const response = await this.#relay.handleRequest(request, this.#output, abort.signal);
     this.#serving.delete(request.id);
     this.#awaited.delete(request);
-    if (answer) this.#output.answer(answer);
+    if (response) this.#output.respond(response);
     this.#wake();
   }
 

@@ -1,7 +1,7 @@
 /**
- * The messages to a host over stdio. A host may read slowly, or not at all, so what waits for it is bounded: first progress
- * and log messages are dropped and changes are told later, then nothing more is read from the server, and at last nothing from the
- * host itself.
+ * The messages to a host over stdio. A host may read slowly or not at all, so the number of characters that wait for it is bounded.
+ * At the first threshold, progress and log messages are dropped, and change notifications are delayed. At the second, reading from
+ * the server stops. At the third, reading from the host stops as well.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { isChange } from "../../core/protocol/change-notifications.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
 import type { Gate } from "./back-pressure.ts";
-import { type Answer, encodeAnswer, type Sink } from "./messages.ts";
+import { encodeResponse, type JSONRPCResponse, type Sink } from "./messages.ts";
 
 /**
- * The characters that may wait for the host before progress and log messages are dropped, and the characters of the changes that are
- * told later.
+ * The number of characters that may wait before progress and log messages are dropped; also the maximum number of characters of
+ * delayed change notifications.
  */
 const NEWS_CHARS_MAX = DEFAULT_LIMITS.streamBufferBytesMax;
-/** The characters that may wait for the host before nothing more is read from the server. */
+/** The number of characters that may wait before reading from the server stops. */
 const SERVER_CHARS_MAX = 4 * NEWS_CHARS_MAX;
 /**
- * The characters that may wait for the host before nothing more is read from it. There are so many because a host may
- * first write everything and then read.
+ * The number of characters that may wait before reading from the host stops. It is large because a host may write all its requests
+ * before it reads.
  */
 const HOST_CHARS_MAX = 64 * NEWS_CHARS_MAX;
 
-/** The part of a stdio transport that is needed. */
+/** The part of a stdio transport that {@link HostOutput} uses. */
 export interface HostChannel {
   sendText(text: string): Promise<void>;
   pause(): void;
@@ -34,11 +34,11 @@ export interface HostChannel {
 
 export class HostOutput implements Sink, Gate {
   readonly #channel: HostChannel;
-  /** The characters that the operating system has not taken yet. */
+  /** The number of characters that the operating system has not accepted yet. */
   #waitingChars = 0;
   #isHostHeld = false;
   #opened: PromiseWithResolvers<void> | undefined;
-  /** Changes that are told when the host has caught up, each once. */
+  /** Change notifications to send once the host has caught up, without duplicates. */
   readonly #late = new Set<string>();
   #lateChars = 0;
 
@@ -46,7 +46,7 @@ export class HostOutput implements Sink, Gate {
     this.#channel = channel;
   }
 
-  /** Sends a message outside of answers. While the host is behind, news are dropped, and equal changes are told once. */
+  /** Sends a request or notification. While the host is behind, progress and log messages are dropped, and equal changes merged. */
   send(message: JSONRPCNotification | JSONRPCRequest): void {
     const text = JSON.stringify(message);
     const isBehind = this.#waitingChars + text.length > NEWS_CHARS_MAX;
@@ -54,7 +54,7 @@ export class HostOutput implements Sink, Gate {
     if (!isBehind || !isChange(message) || !this.#delay(text)) this.#write(text);
   }
 
-  /** Returns whether a change is told later. */
+  /** Delays a change notification. Returns false if there is no room for it. */
   #delay(text: string): boolean {
     if (this.#late.has(text)) return true;
     if (this.#lateChars + text.length > NEWS_CHARS_MAX) return false;
@@ -63,9 +63,9 @@ export class HostOutput implements Sink, Gate {
     return true;
   }
 
-  /** Sends an answer. */
-  answer(answer: Answer): void {
-    this.#write(encodeAnswer(answer));
+  /** Sends a response. */
+  respond(response: JSONRPCResponse): void {
+    this.#write(encodeResponse(response));
   }
 
   opened(): Promise<void> | undefined {
@@ -77,7 +77,7 @@ export class HostOutput implements Sink, Gate {
   #write(text: string): void {
     this.#waitingChars += text.length;
     if (this.#waitingChars > HOST_CHARS_MAX) this.#holdHost(true);
-    // A host that has closed the channel gets nothing more, and nothing waits for it.
+    // If the host has closed the channel, the text is discarded and no longer counts as waiting.
     this.#channel.sendText(text).then(
       () => this.#written(text),
       () => this.#written(text),
@@ -105,14 +105,14 @@ export class HostOutput implements Sink, Gate {
   }
 }
 
-/** Returns a function that writes lines for the user, and drops them while more than 1 MiB waits on a stream that nobody reads. */
+/** Returns a function that writes lines for the user. It drops them while more than 1 MiB waits on a stream that no one reads. */
 export function whileRead(stream: Pick<Writable, "writableLength">, write: (text: string) => void) {
   return (text: string): void => {
     if (stream.writableLength <= NEWS_CHARS_MAX) write(text);
   };
 }
 
-/** Nothing depends on progress and log messages. */
+/** Whether a message is progress or a log message, which can be dropped safely. */
 function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
   return method === "notifications/progress" || method === "notifications/message";
 }

@@ -1,12 +1,12 @@
 /**
- * Questions of the server to a legacy host: requests on the stream of the call that led to them.
+ * Questions of the server to a legacy host. They are sent as requests on the stream of the call that they belong to.
  *
  * @module
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { McpError } from "../../core/protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { type Answer, notification, type Sink } from "./messages.ts";
+import { type JSONRPCResponse, notification, type Sink } from "./messages.ts";
 
 /** The request of the host that a question or a notification belongs to. */
 export interface Origin {
@@ -15,15 +15,15 @@ export interface Origin {
   readonly signal: AbortSignal;
 }
 
-interface Open {
+interface SentQuestion {
   resolve(result: JsonObject): void;
   reject(error: unknown): void;
 }
 
 export class HostQuestions {
   readonly #general: Sink;
-  readonly #open = new Map<unknown, Open>();
-  /** The client calls handlers in the course of the request that they belong to, so its context says which one it is. */
+  readonly #open = new Map<unknown, SentQuestion>();
+  /** The host's request that the current code belongs to. The client calls its handlers in the async context of their request. */
   readonly #origin = new AsyncLocalStorage<Origin>();
   readonly #serving = new Set<Origin>();
   #lastId = 0;
@@ -32,7 +32,7 @@ export class HostQuestions {
     this.#general = general;
   }
 
-  /** Runs a request of the host. Questions and notifications that arrive meanwhile in its context belong to it. */
+  /** Runs a request of the host. Questions and notifications that arrive in its async context belong to it. */
   async during<T>(origin: Origin, run: () => Promise<T>): Promise<T> {
     this.#serving.add(origin);
     try {
@@ -42,7 +42,7 @@ export class HostQuestions {
     }
   }
 
-  /** The request that a question of the server belongs to. On a pipe that is known only if a single request is open. */
+  /** Returns the request that a question of the server belongs to. Over stdio, it is known only while a single request is open. */
   asking(): Origin | undefined {
     const known = this.#origin.getStore();
     if (known && this.#serving.has(known)) return known;
@@ -50,7 +50,7 @@ export class HostQuestions {
     return others.length === 0 ? only : undefined;
   }
 
-  /** Asks the host and resolves with its answer. */
+  /** Asks the host a question. Resolves with its answer. */
   ask(method: string, params: JsonObject, signal: AbortSignal, sink = this.#general): Promise<JsonObject> {
     this.#lastId += 1;
     const id = `mcp-edge-${this.#lastId}`;
@@ -84,12 +84,12 @@ export class HostQuestions {
     });
   }
 
-  /** Takes an answer of the host. One to no open question is ignored. */
-  answer(answer: Answer): void {
-    const open = this.#open.get(answer.id);
+  /** Handles a response of the host. A response to a question that is not open is ignored. */
+  answer(response: JSONRPCResponse): void {
+    const open = this.#open.get(response.id);
     if (!open) return;
-    if ("result" in answer) open.resolve(answer.result);
-    else open.reject(new McpError(answer.error.code, answer.error.message, answer.error.data));
+    if ("result" in response) open.resolve(response.result);
+    else open.reject(new McpError(response.error.code, response.error.message, response.error.data));
   }
 
   close(reason: Error): void {

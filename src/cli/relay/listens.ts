@@ -11,7 +11,7 @@ import type { Origin } from "./host-questions.ts";
 import { notification, type Sink } from "./messages.ts";
 
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
-/** The members of the filter, with the notification that each asks for and the capability that it needs. */
+/** The members of the filter, each with the notification that it requests and the capability that it requires. */
 const LISTS = [
   ["toolsListChanged", "notifications/tools/list_changed", "tools"],
   ["promptsListChanged", "notifications/prompts/list_changed", "prompts"],
@@ -29,7 +29,7 @@ interface Listen {
 export class Listens {
   readonly #open = new Set<Listen>();
 
-  /** Serves a request until the host cancels it. */
+  /** Serves a `subscriptions/listen` request until the host cancels it. */
   async serve({ request, sink, signal }: Origin, client: Client): Promise<JsonObject> {
     const asked = request.params?.notifications;
     if (!isObject(asked)) {
@@ -60,8 +60,8 @@ export class Listens {
     throw signal.reason;
   }
 
-  /** Passes a change on to the requests that asked for it. Returns false if it is not a change. */
-  tell(method: string, params: JsonObject): boolean {
+  /** Forwards a change notification to the requests that subscribed to it. Returns false for other notifications. */
+  forward(method: string, params: JsonObject): boolean {
     if (method !== UPDATED && !LISTS.some(([, each]) => each === method)) return false;
     for (const { id, sink, methods, uris } of this.#open) {
       if (method === UPDATED ? !uris.has(String(params.uri)) : !methods.has(method)) continue;
@@ -70,7 +70,7 @@ export class Listens {
     return true;
   }
 
-  /** Returns the resources whose changes the server reports. */
+  /** Subscribes to resources. Returns those whose changes the server reports. */
   async #subscribe(client: Client, uris: readonly string[]): Promise<Set<string>> {
     const granted = new Set<string>();
     for (const uri of uris) {
@@ -78,7 +78,7 @@ export class Listens {
         await client.subscribe(uri);
         granted.add(uri);
       } catch {
-        // The acknowledgement leaves it out, which is how a server says that it does not report a resource.
+        // Left out of the acknowledgement, as for every resource whose changes a server does not report.
       }
     }
     return granted;
@@ -87,7 +87,7 @@ export class Listens {
   async #unsubscribe(client: Client, uris: ReadonlySet<string>): Promise<void> {
     const used = new Set([...this.#open].flatMap((each) => [...each.uris]));
     const unused = [...uris].filter((uri) => !used.has(uri));
-    // The connection may have ended, and with it the subscriptions.
+    // This fails if the connection has ended, which ends the subscriptions as well.
     await Promise.allSettled(unused.map((uri) => client.unsubscribe(uri)));
   }
 }

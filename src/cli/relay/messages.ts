@@ -8,27 +8,27 @@ import {
   type JsonObject,
 } from "../../core/protocol/jsonrpc.ts";
 
-/** The answer to a request. */
-export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+/** The response to a request: a result or an error. */
+export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
-/** Receives what a host gets beside the answer to a request. */
+/** Receives the messages to a host that are not responses. */
 export interface Sink {
-  /** @throws {RangeError} for a message that JSON text cannot express. */
+  /** @throws {RangeError} if the message is too deep or too large to be encoded as JSON. */
   send(message: JSONRPCNotification | JSONRPCRequest): void;
 }
 
-/** Returns a notification; without params if there are none. */
+/** Creates a notification. Empty params are left out. */
 export function notification(method: string, params: JsonObject): JSONRPCNotification {
   return { jsonrpc: "2.0", method, ...(Object.keys(params).length === 0 ? {} : { params }) };
 }
 
-/** Encodes an answer. In place of one that JSON text cannot express, the host gets an error with the id of its request. */
-export function encodeAnswer(answer: Answer): string {
+/** Encodes a response as JSON. If that is impossible, returns an error with the id of the request. */
+export function encodeResponse(response: JSONRPCResponse): string {
   try {
-    return JSON.stringify(answer);
+    return JSON.stringify(response);
   } catch (error) {
-    const message = `The server's answer is nested too deeply, or too large, to be passed on (${error}).`;
+    const message = `The server's response is nested too deeply, or too large, to be passed on (${error}).`;
     const data = { reason: "answer-invalid", mayHaveRun: true };
-    return encodeError(answer.id, { code: ErrorCode.InternalError, message, data });
+    return encodeError(response.id, { code: ErrorCode.InternalError, message, data });
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Connects a host with a server: serves the host in its protocol version, and talks to the server as a client in the
- * server's. Used by `mcp-edge bridge` (host over stdio, server over HTTP) and `mcp-edge expose` (the reverse).
+ * Connects a host with a server: serves the host in the host's protocol version, and is a client of the server in the server's
+ * version. Used by `mcp-edge bridge` (host over stdio, server over HTTP) and `mcp-edge expose` (the reverse).
  *
- * The server is connected when the host sends its first request, because its name and capabilities are passed on. A host of a
- * legacy version gets a server of the same version, if the server has it; then nothing needs to be converted.
+ * The connection to the server is opened at the host's first request, because the host's name and capabilities are passed on. For
+ * a legacy host, the same version is used with the server if the server supports it; then no message needs to be converted.
  *
  * @module
  */
@@ -25,20 +25,20 @@ import { toJson } from "../terminal/terminal.ts";
 import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
 import { HostQuestions } from "./host-questions.ts";
 import { Listens } from "./listens.ts";
-import { type Answer, notification, type Sink } from "./messages.ts";
+import { type JSONRPCResponse, notification, type Sink } from "./messages.ts";
+import { ReplaceableConnection } from "./replaceable-connection.ts";
 import { Rounds } from "./rounds.ts";
-import { ServerConnection } from "./server-connection.ts";
 
-/** The facts that the host has told about itself. */
+/** What the host has declared about itself. */
 export interface HostFacts {
-  /** The rules of the host's version. */
+  /** The rules of the host's protocol version. */
   readonly rules: VersionRules;
   readonly capabilities: JsonObject;
   readonly info: JsonObject;
 }
 
-/** Opens a connection to the server with these options added. */
-export type Connect = (options: Partial<ClientOptions>) => Promise<Client>;
+/** Opens a connection to the server, with the given options added to those of the command. */
+export type ConnectToServer = (options: Partial<ClientOptions>) => Promise<Client>;
 
 /** A request of the host that is being served. */
 interface Serving {
@@ -50,27 +50,27 @@ interface Serving {
 /** The versions of each era, newest first. */
 const { legacy: LEGACY, modern: MODERN } = serveVersions();
 const NEWEST_LEGACY = LEGACY[0] as VersionRules;
-/** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
+/** The host sets the time limits of its requests. `totalTimeoutMs` keeps its default, in case the host never cancels a request. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
 /** The requests that a server may return as inputRequests in a result (2026-07-28). */
 const QUESTIONS: readonly string[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 export class Relay {
-  readonly #connect: Connect;
+  readonly #connect: ConnectToServer;
   readonly #general: Sink;
   readonly #log: (text: string) => void;
   readonly #questions: HostQuestions;
   readonly #rounds: Rounds;
   readonly #listens = new Listens();
-  /** The subscriptions of a legacy host, which a new connection gets again. */
+  /** The resources that a legacy host has subscribed to. A new connection subscribes to them again. */
   readonly #uris = new Set<string>();
   #host: HostFacts | undefined;
-  readonly #server = new ServerConnection(() => this.#open());
+  readonly #server = new ReplaceableConnection(() => this.#open());
   #level: unknown;
 
-  /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
-  constructor(connect: Connect, general: Sink, log: (text: string) => void) {
+  /** @param general Receives messages that do not belong to a request. @param log Receives a line about each recovery. */
+  constructor(connect: ConnectToServer, general: Sink, log: (text: string) => void) {
     this.#connect = connect;
     this.#general = general;
     this.#log = log;
@@ -78,8 +78,8 @@ export class Relay {
     this.#rounds = new Rounds();
   }
 
-  /** Serves a request and resolves with its answer; with undefined if the host has cancelled it. */
-  async serve(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<Answer | undefined> {
+  /** Handles a request of the host. Resolves with the response, or with undefined if the host has cancelled the request. */
+  async handleRequest(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     const { id, method, params } = request;
     const era = hasEnvelope(params) ? "modern" : "legacy";
     const serving = { request, sink, signal };
@@ -92,9 +92,9 @@ export class Relay {
     }
   }
 
-  /** Takes a notification of the host. */
+  /** Handles a notification of the host. */
   async notification({ method, params = {} }: JSONRPCNotification): Promise<void> {
-    // The client tells the server, in the way of its version.
+    // The client sends these itself, as its version requires.
     if (method === "notifications/initialized" || method === "notifications/cancelled") return;
     try {
       await (await this.#server.opened)?.notify(method, withoutEnvelope(params));
@@ -103,9 +103,9 @@ export class Relay {
     }
   }
 
-  /** Takes the host's answer to a question. */
-  answer(answer: Answer): void {
-    this.#questions.answer(answer);
+  /** Handles the host's response to a question of the server. */
+  answer(response: JSONRPCResponse): void {
+    this.#questions.answer(response);
   }
 
   async close(): Promise<void> {
@@ -119,13 +119,13 @@ export class Relay {
     const { method, params = {} } = serving.request;
     if (method === "ping") return {};
     if (method === "initialize") return this.#initialize(params);
-    // Requests that are piped in by hand come without a handshake.
+    // Requests that a user pipes in by hand arrive without a handshake.
     this.#host ??= { rules: NEWEST_LEGACY, capabilities: {}, info: {} };
     const { rules } = this.#host;
     const client = await this.#server.client();
     const run = (used: Client) =>
       this.#questions.during(serving, async () => {
-        return resultFor(await this.#forward(used, serving), method, rules, { isSame: isOfVersion(used, rules) });
+        return resultFor(await this.#forward(used, serving), method, rules, { isSame: hasVersion(used, rules) });
       });
     try {
       return await this.#server.use(client, run);
@@ -148,7 +148,7 @@ export class Relay {
     const { info = { name: "mcp-edge", version: "0" }, instructions, capabilities: offered } = client.server;
     return {
       protocolVersion: rules.version,
-      capabilities: capabilitiesFor(offered, rules, isOfVersion(client, rules)),
+      capabilities: capabilitiesFor(offered, rules, hasVersion(client, rules)),
       serverInfo: pick(info, rules.implementationFields),
       ...(instructions === undefined ? {} : { instructions }),
     };
@@ -162,18 +162,18 @@ export class Relay {
     const info = meta[META.clientInfo];
     this.#host ??= { rules, capabilities, info: isObject(info) ? info : {} };
     const client = await this.#server.client();
-    const form = { isSame: isOfVersion(client, rules), info: client.server.info };
+    const form = { isSame: hasVersion(client, rules), info: client.server.info };
     if (method === "server/discover") return resultFor(discovered(client, rules), method, rules, form);
     if (method === "subscriptions/listen") return this.#listens.serve(serving, client);
     const level = meta[META.logLevel];
     if (level !== undefined && level !== this.#level) await this.#setLevel(client, level);
-    const result = await this.#rounds.serve(serving, (round) =>
+    const result = await this.#rounds.runRound(serving, (round) =>
       this.#questions.during(round, () => this.#forward(client, round)),
     );
     return resultFor(result, method, rules, form);
   }
 
-  /** Sends a request on to the server, by the method of the client that knows most about it. */
+  /** Forwards a request to the server, with the most specific method of the client. */
   async #forward(client: Client, { request, sink, signal }: Serving): Promise<JsonObject> {
     const { method, params = {} } = request;
     const { progressToken } = readMeta(params);
@@ -192,7 +192,7 @@ export class Relay {
         return client.listTools({ ...options, ...(typeof rest.cursor === "string" ? { cursor: rest.cursor } : {}) });
       case "tools/call": {
         const { name, arguments: args, ...others } = rest;
-        // The client knows the tool's hints and headers. Other members, such as those of tasks, are passed on as they are.
+        // callTool() uses the tool's hints and headers. A request with other members, such as `task`, is sent unchanged.
         if (Object.keys(others).length > 0 || typeof name !== "string") return client.request(method, rest, options);
         return client.callTool(name, isObject(args) ? args : {}, options);
       }
@@ -218,7 +218,7 @@ export class Relay {
   }
 
   async #setLevel(client: Client, level: unknown): Promise<void> {
-    // The server checks it, so the type does not matter here.
+    // The server validates the level, so its type is not checked here.
     await client.setLevel(level as Parameters<Client["setLevel"]>[0]);
     this.#level = level;
   }
@@ -259,7 +259,7 @@ export class Relay {
         }),
       ],
       onEvent: (event) => {
-        if (event.type === "closed") this.#server.forget();
+        if (event.type === "closed") this.#server.drop();
         if (event.type !== "connected") this.#log(toJson(event));
       },
     };
@@ -269,7 +269,10 @@ export class Relay {
     if (method === "ping") return {};
     const { rules } = this.#host as HostFacts;
     if (rules.era === "modern" && !QUESTIONS.includes(method)) {
-      throw new McpError(ErrorCode.MethodNotFound, `${method} is no question of ${rules.version}.`);
+      throw new McpError(
+        ErrorCode.MethodNotFound,
+        `${method} is not a request that a server may send in ${rules.version}.`,
+      );
     }
     const serving = this.#questions.asking();
     const shaped = questionFor(method, params, rules);
@@ -279,13 +282,13 @@ export class Relay {
 
   #notified(method: string, params: JsonObject): void {
     const { _meta: _, ...rest } = params;
-    if (this.#host?.rules.era === "modern" && this.#listens.tell(method, rest)) return;
+    if (this.#host?.rules.era === "modern" && this.#listens.forward(method, rest)) return;
     const sink = this.#questions.asking()?.sink ?? this.#general;
     sink.send(notification(method, rest));
   }
 }
 
-function isOfVersion({ server }: Client, { version }: VersionRules): boolean {
+function hasVersion({ server }: Client, { version }: VersionRules): boolean {
   return server.protocolVersion === version;
 }
 
@@ -293,12 +296,12 @@ function discovered(client: Client, rules: VersionRules): JsonObject {
   const { capabilities, instructions } = client.server;
   return {
     supportedVersions: MODERN.map(({ version }) => version),
-    capabilities: capabilitiesFor(capabilities, rules, isOfVersion(client, rules)),
+    capabilities: capabilitiesFor(capabilities, rules, hasVersion(client, rules)),
     ...(instructions === undefined ? {} : { instructions }),
   };
 }
 
-/** Whether a failure can mean that the server has no legacy version. */
+/** Whether an error can mean that the server supports no legacy version. */
 function mayBeModern(error: unknown): boolean {
   if (McpError.is(error)) return true;
   if (!ClientError.is(error)) return false;
@@ -318,7 +321,7 @@ function describe(error: unknown): JSONRPCErrorObject {
   return { code: ErrorCode.InternalError, message: message + cause, data: { reason: error.code, mayHaveRun } };
 }
 
-/** The members of `_meta` that belong to one hop. */
+/** The members of `_meta` that apply to a single connection and are not passed on. */
 const HOP = [META.protocolVersion, META.clientInfo, META.clientCapabilities, META.logLevel, "progressToken"];
 
 function withoutEnvelope(params: JsonObject): JsonObject {

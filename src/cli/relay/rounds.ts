@@ -1,6 +1,6 @@
 /**
- * Questions of the server to a modern host: the host's request is answered with them, while the server's call waits until
- * the host sends its request again with the answers.
+ * Questions of the server to a modern host. They are returned as the result of the host's request, while the server's call waits
+ * until the host repeats the request with the answers.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
@@ -10,23 +10,23 @@ import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Origin } from "./host-questions.ts";
 
-/** How long a call waits for the host to come back, in milliseconds. */
+/** How long a call waits for the host to repeat its request, in milliseconds. */
 const WAIT_MS = 3_600_000;
 
-interface Question {
+interface RoundQuestion {
   readonly method: string;
   readonly params: JsonObject;
   resolve(answer: JsonObject): void;
   reject(error: unknown): void;
 }
 
-/** A call to the server that outlives single requests of the host. */
+/** A call to the server that may span several requests of the host. */
 interface Running {
-  /** The text that the host sends back to continue the call. */
+  /** The `requestState` that the host sends back to continue the call. */
   readonly state: string;
   readonly abort: AbortController;
-  readonly questions: Map<string, Question>;
-  /** Changes with each round: the request of the host that is open, and where its messages go. */
+  readonly questions: Map<string, RoundQuestion>;
+  /** The host's request that is open now, and where its messages go. Replaced in each round. */
   round: Origin;
   outcome: Promise<JsonObject>;
   wake: () => void;
@@ -37,11 +37,11 @@ export class Rounds {
   readonly #running = new Map<string, Running>();
 
   /**
-   * Serves a request: starts the call, or continues it with the answers.
+   * Runs one round: starts the call, or continues it with the answers in the request.
    *
    * @returns the result of the call, or an `input_required` result.
    */
-  async serve(round: Origin, start: (round: Origin) => Promise<JsonObject>): Promise<JsonObject> {
+  async runRound(round: Origin, start: (round: Origin) => Promise<JsonObject>): Promise<JsonObject> {
     const { params = {} } = round.request;
     const state = typeof params.requestState === "string" ? params.requestState : undefined;
     const running = state === undefined ? this.#start(round, start) : this.#continue(state, params, round);
@@ -54,7 +54,7 @@ export class Rounds {
     }
   }
 
-  /** Asks in the course of a request of the host. */
+  /** Asks the host a question that belongs to one of its requests. Resolves with the answer. */
   ask(
     method: string,
     params: JsonObject,
@@ -63,7 +63,7 @@ export class Rounds {
   ): Promise<JsonObject> {
     const running = [...this.#running.values()].find(({ round }) => round.request === request) ?? this.#only();
     if (!running) {
-      throw new McpError(ErrorCode.MethodNotFound, `${method} can be asked only in the course of one call.`);
+      throw new McpError(ErrorCode.MethodNotFound, `${method} can be asked only during a single open call.`);
     }
     return new Promise((resolve, reject) => {
       const key = randomUUID();
@@ -99,7 +99,7 @@ export class Rounds {
       outcome: Promise.resolve({}),
       wake: () => {},
     };
-    // Progress goes to the request that is open when it arrives.
+    // Progress is sent on the request that is open when it arrives.
     const sink = { send: (message: Parameters<Origin["sink"]["send"]>[0]) => running.round.sink.send(message) };
     this.#running.set(running.state, running);
     running.outcome = start({ request: round.request, sink, signal: abort.signal }).finally(() => {
@@ -113,7 +113,10 @@ export class Rounds {
   #continue(state: string, params: JsonObject, round: Origin): Running {
     const running = this.#running.get(state);
     if (!running)
-      throw new McpError(ErrorCode.InvalidParams, "requestState belongs to no call that is waiting for answers.");
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        "requestState does not belong to a call that is waiting for answers.",
+      );
     clearTimeout(running.expiry);
     running.round = { ...round, request: running.round.request };
     const responses = isObject(params.inputResponses) ? params.inputResponses : {};
@@ -126,7 +129,7 @@ export class Rounds {
     return running;
   }
 
-  /** Resolves with the outcome, or with the questions that have come up by then. */
+  /** Resolves with the result of the call, or with the questions asked before it. */
   async #next(running: Running): Promise<JsonObject> {
     const asked = new Promise<"asked">((resolve) => {
       // Questions that are asked together are sent together.
@@ -135,7 +138,10 @@ export class Rounds {
     if (running.questions.size > 0) running.wake();
     const outcome = await Promise.race([running.outcome, asked]);
     if (outcome !== "asked") return outcome;
-    running.expiry = setTimeout(() => running.abort.abort(new Error("The host did not come back.")), WAIT_MS);
+    running.expiry = setTimeout(
+      () => running.abort.abort(new Error("The host did not repeat its request with the answers.")),
+      WAIT_MS,
+    );
     running.expiry.unref();
     const questions = [...running.questions].map(([key, { method, params }]) => [key, { method, params }]);
     return { resultType: "input_required", inputRequests: Object.fromEntries(questions), requestState: running.state };

@@ -1,5 +1,5 @@
 /**
- * The connection of a command: it is opened, used, and closed whatever happens.
+ * The connection of a command: opens it, runs the command, and closes it in any case.
  *
  * @module
  */
@@ -11,39 +11,39 @@ import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { findName, readTarget } from "./target.ts";
 
-/** The connection that a command uses, and its terminal and signals. */
-export interface Session {
+/** A running command's connection, terminal and signals. */
+export interface CommandSession {
   readonly client: Client;
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
-  /** Aborts when notifications no longer arrive, because the connection or their stream is lost for good. */
+  /** Aborts when notifications can no longer arrive, because the connection or their stream is permanently lost. */
   readonly lost: AbortSignal;
-  /** Keeps the connection open for work that a failed command leaves, such as a cancellation, for a few seconds at most. */
+  /** Keeps the connection open for the remaining work of a failed command, such as a cancellation, for at most a few seconds. */
   beforeClose(work: Promise<unknown>): void;
-  /** The end of the log of a server that is a process, unless it was shown; otherwise empty. */
+  /** Returns the end of the log of a server process; empty if there is none, or if the log was already shown. */
   readonly log: () => string;
 }
 
-/** How long a closing connection may take, in milliseconds. The server process of a pipe is ended within it. */
+/** How long closing the connection may take, in milliseconds: long enough to end a server process. */
 const CLOSE_MS = 6_000;
-/** How long the work before it may take, in milliseconds. */
+/** How long the remaining work before closing may take, in milliseconds. */
 const LAST_WORK_MS = 5_000;
 
-/** For commands in whose course no server asks or logs anything. */
+/** The client options of commands that do not handle questions or log messages. */
 export const noHandlers = (): Partial<ClientOptions> => ({});
 
 /**
- * Connects, runs a command, and closes the connection whatever happens.
+ * Connects, runs a command, and closes the connection in any case.
  *
- * @param own Options of the client that the command adds, such as handlers.
- * @throws {Interrupted} after Ctrl-C; the connection is closed by then.
+ * @param own Returns the client options that the command adds, such as handlers.
+ * @throws {InterruptedError} after Ctrl-C, once the connection is closed.
  */
 export async function withClient(
   server: string,
   options: ConnectionOptions,
   own: (terminal: Terminal, signal: AbortSignal, server: string) => Partial<ClientOptions>,
-  run: (session: Session) => Promise<number>,
+  run: (session: CommandSession) => Promise<number>,
 ): Promise<number> {
   const terminal = createTerminal();
   const target = await readTarget(server, options);
@@ -71,9 +71,9 @@ export async function withClient(
 }
 
 /**
- * Connects to a target, passes the client to a function, and closes the connection whatever happens.
+ * Connects to a server, passes the client to a function, and closes the connection in any case.
  *
- * @param more Options of the client.
+ * @param more Additional options of the client.
  */
 export async function useOpened<T>(
   opened: Opened,
@@ -93,13 +93,13 @@ export async function useOpened<T>(
   }
 }
 
-/** Closes a client, or else the transport that it would have closed. Never rejects, and ends after a while. */
+/** Closes a client, or the transport if there is no client. Never rejects, and waits for a few seconds at most. */
 export async function closeInTime(client: Client | undefined, transport: Transport | undefined): Promise<void> {
-  // The outcome of the command matters more than a failure while closing.
+  // A failure to close must not hide the outcome of the command.
   await withinMs(CLOSE_MS, Promise.resolve(client ? client.close() : transport?.close()));
 }
 
-/** Waits until all work has settled, including what was added meanwhile. */
+/** Waits until all work has settled, including work that is added meanwhile. */
 async function allSettled(work: readonly Promise<unknown>[]): Promise<void> {
   for (let known = -1; known < work.length; ) {
     known = work.length;
@@ -107,7 +107,7 @@ async function allSettled(work: readonly Promise<unknown>[]): Promise<void> {
   }
 }
 
-/** Waits until work has settled, but no longer than this. */
+/** Waits until work has settled, for at most `ms` milliseconds. */
 export async function withinMs(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
   await Promise.race([work.catch(() => undefined), pause(ms, timer.signal)]);

@@ -1,5 +1,5 @@
 /**
- * `--debug`: logs every message of a connection to standard error, without secrets.
+ * `--debug`: logs every message of a connection to standard error, with secrets redacted.
  *
  * @module
  */
@@ -14,19 +14,19 @@ import { oneLine, toJson } from "../terminal/terminal.ts";
 
 type Log = (line: string) => void;
 
-/** Longer messages are cut in the log, in characters. Their size is logged in any case. */
+/** The maximum number of characters of a message in the log. Longer messages are cut, but their full size is logged. */
 const SHOWN_MAX = 2_000;
 const startMs = performance.now();
 
-/** Formats one message: time since the start, direction, era, method, id, size and the message itself. */
+/** Formats a message: time since the start, direction, era, method, id, size and content. */
 export function describeMessage(direction: "->" | "<-", text: string): string {
   const time = `${((performance.now() - startMs) / 1000).toFixed(3)}s`;
   const head = `[debug] ${time} ${direction}`;
   try {
     return describeValue(head, text, JSON.parse(text));
   } catch (error) {
-    // Logging must not change the outcome. A message that is nested very deeply is one for the client to refuse.
-    const reason = error instanceof SyntaxError ? "are not JSON" : "cannot be shown";
+    // Logging must not change the outcome. If a message is nested too deeply, the client refuses it.
+    const reason = error instanceof SyntaxError ? "are not JSON" : "cannot be displayed";
     return `${head} ${text.length} characters that ${reason}`;
   }
 }
@@ -47,7 +47,7 @@ function listFacts(message: unknown): string {
   return oneLine(`${era}${what}${name}`);
 }
 
-/** Returns a transport that logs what passes through another one. */
+/** Returns a transport that logs the messages of an inner transport. */
 export function watchTransport(inner: Transport, log: Log): Transport {
   const outer: Transport = {
     start() {
@@ -80,7 +80,7 @@ function toText(message: JSONRPCMessage): string {
   }
 }
 
-/** Returns a `fetch` that logs requests, headers and the messages of both directions. */
+/** Returns a `fetch` that logs requests, headers, and messages in both directions. */
 export function watchFetch(log: Log): FetchFunction {
   return async (url, init) => {
     const { method = "GET", body } = init;
@@ -95,10 +95,10 @@ export function watchFetch(log: Log): FetchFunction {
   };
 }
 
-/** Members of a response that its constructor refuses to set, or sets to fewer values than servers send. */
+/** The members to copy from the original response. The constructor of Response rejects some values that servers send. */
 const COPIED = ["status", "statusText", "ok", "headers", "url", "redirected"] as const;
 
-/** Returns a response with another body. */
+/** Returns a copy of a response with a different body. */
 function withBody(response: Response, body: ReadableStream<Uint8Array>): Response {
   const members = COPIED.map((name) => [name, { value: response[name] }] as const);
   return Object.defineProperties(new Response(body), Object.fromEntries(members));
@@ -111,7 +111,7 @@ function headersText(headers: Headers): string {
 function watchEvents(log: Log): TransformStream<Uint8Array, Uint8Array> {
   const parser = createParser({
     onEvent: ({ data, event }) => {
-      // The first event of HTTP+SSE has the URL of the session, and priming events have no data.
+      // The `endpoint` event of HTTP+SSE contains the secret URL of the session. Events without data only set the event id.
       if (event === "endpoint") log("[debug] <- endpoint");
       else if (data !== "") log(describeMessage("<-", data));
     },

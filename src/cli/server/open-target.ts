@@ -1,5 +1,5 @@
 /**
- * The connection that the options of a command describe.
+ * Prepares a connection from the options of a command.
  *
  * @module
  */
@@ -12,29 +12,29 @@ import { packageVersion } from "../version.ts";
 import { watchFetch, watchTransport } from "./debug.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { RetryTimes } from "./retry-times.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { SignInRules } from "./sign-in.ts";
 
-/** An option of the program hides an argument of the same name. */
-const ARGUMENT = "An argument of that name is written --arg-env.";
+/** Added to the error about --env, because a tool may have an argument with that name. */
+const ARGUMENT = "To pass an argument of that name to a tool, write --arg-env.";
 
-/** A target in the form that `connect` takes. */
+/** The arguments of `connect()`, and what is known about the server. */
 export interface Opened {
   readonly target: string | Transport;
   readonly transport: Transport | undefined;
   readonly options: ClientOptions;
-  /** Aborts when notifications no longer arrive, because the connection or their stream is lost for good. */
+  /** Aborts when notifications can no longer arrive, because the connection or their stream is permanently lost. */
   readonly lost: AbortSignal;
-  /** Adds what is known about the server to an error: the log of its process, or when to try again. */
+  /** Adds details to an error: the log of the server process, or when to try again. */
   explain(error: unknown): unknown;
-  /** The end of the log of a server that is a process, unless it was shown; otherwise empty. */
+  /** Returns the end of the log of a server process; empty if there is none, or if the log was already shown. */
   readonly log: () => string;
 }
 
-/** Prepares a connection; nothing is opened yet. Errors and events after the signal are not shown. */
+/** Prepares a connection without opening it. Events are not shown after the signal has aborted. */
 export async function openTarget(
-  target: Target,
+  target: ServerAddress,
   options: ConnectionOptions,
   terminal: Terminal,
   rules: SignInRules,
@@ -50,7 +50,8 @@ export async function openTarget(
     onEvent: eventHook(terminal, debugLog, rules.signal, lost),
   };
   if (target.kind === "http") {
-    if (options.env) throw usageError(`--env is for servers that are a command; this one has a URL. ${ARGUMENT}`);
+    if (options.env)
+      throw usageError(`--env is only for servers that are started by a command; this server has a URL. ${ARGUMENT}`);
     const headers = { ...target.headers, ...readHeaders(options.header) };
     for (const value of Object.values(headers)) keepCredentials(value);
     const times = new RetryTimes(debugLog ? watchFetch(debugLog) : (url, init) => fetch(url, init));
@@ -61,7 +62,7 @@ export async function openTarget(
     const explain = (error: unknown) => times.explain(error);
     return { target: target.url, transport: undefined, options: all, lost: lost.signal, explain, log: () => "" };
   }
-  if (options.header) throw usageError("--header is for servers with a URL; this one is a command.");
+  if (options.header) throw usageError("--header is only for servers with a URL; this server is started by a command.");
   const process = new ServerProcess(target, options, terminal);
   const { transport } = process;
   const watched = debugLog ? watchTransport(transport, debugLog) : transport;
@@ -70,8 +71,8 @@ export async function openTarget(
 }
 
 /**
- * Shows what the client reports. What it reports about a process that has ended is also in the error that follows, so it is
- * shown only if the process was started again.
+ * Returns a function that shows the events of the client. A warning about a process that ended is shown only if the process was
+ * started again. Otherwise the error that follows has the same text.
  */
 function eventHook(
   terminal: Terminal,
@@ -82,7 +83,7 @@ function eventHook(
   let held: string[] = [];
   const warn = (text: string) => terminal.note(terminal.err.yellow(`Warning: ${withMarks(redactText(text))}`));
   return (event) => {
-    // Ctrl-C ends the process of the server as well, so its end is not reported.
+    // Ctrl-C also ends the server process, so its end is not reported.
     if (signal.aborted) return;
     if (event.type === "warning") {
       const mayEnd = log === undefined && event.message.startsWith("The transport reports:");
@@ -98,13 +99,13 @@ function eventHook(
   };
 }
 
-/** A stream of a session that the server has forgotten is opened again in a new session. */
+/** Whether notifications are permanently lost. If only the session is lost, the client opens the stream again in a new session. */
 function isLoss(event: ClientEvent): event is Extract<ClientEvent, { type: "closed" | "stream-lost" }> {
   if (event.type === "closed") return true;
   return event.type === "stream-lost" && !(ClientError.is(event.error) && event.error.code === "session-lost");
 }
 
-/** Whether a sign-in is possible: the user gives no credentials, and nobody on the way can read a token. */
+/** Whether a sign-in is possible: the user has not given credentials, and the connection is encrypted or local. */
 function mayHoldTokens(url: string, headers: Readonly<Record<string, string>>): boolean {
   const { protocol, hostname } = new URL(url);
   const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
@@ -112,19 +113,19 @@ function mayHoldTokens(url: string, headers: Readonly<Record<string, string>>): 
 }
 
 async function openAuth(url: string, options: ConnectionOptions, terminal: Terminal, rules: SignInRules) {
-  // Commands for local servers start without it.
+  // Imported here, so that commands for local servers start faster.
   const { signInFor } = await import("./sign-in.ts");
   return signInFor(url, options, terminal, rules);
 }
 
-/** Keeps the value of a header secret. A server may repeat the token without its scheme, such as `Bearer`. */
+/** Registers the value of a header as a secret, with and without its scheme (such as `Bearer`), since a server may repeat either. */
 function keepCredentials(value: string): void {
   keepSecret(value);
   keepSecret(value.replace(/^\S+\s+/, ""));
 }
 
 /** @throws {CliError} if a header is not `Name: value`. */
-function readHeaders(lines: readonly string[] = []): Record<string, string> {
+export function readHeaders(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
@@ -135,17 +136,15 @@ function readHeaders(lines: readonly string[] = []): Record<string, string> {
 }
 
 /**
- * Refuses to send secrets over a connection that anyone on the way can read.
+ * Refuses to send secrets over an unencrypted connection.
  *
  * @throws {CliError} naming the header.
  */
-export function checkCredentials(target: Target, header: readonly string[] = []): void {
+export function checkCredentials(target: ServerAddress, header: readonly string[] = []): void {
   if (target.kind !== "http") return;
   const { protocol, hostname } = new URL(target.url);
   if (protocol === "https:" || isLoopback(hostname)) return;
   const secret = Object.keys({ ...target.headers, ...readHeaders(header) }).find(isSecretName);
   if (secret === undefined) return;
-  throw usageError(
-    `The header ${secret} would be sent over http: to ${hostname}, readable for everyone on the way. Use https:.`,
-  );
+  throw usageError(`The header ${secret} would be sent unencrypted (http:) to ${hostname}. Use https:.`);
 }

@@ -1,30 +1,30 @@
 /**
- * The options that the commands share which talk to a server.
+ * The options shared by the commands that connect to a server.
  *
  * @module
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 
-/** The options, as commander reads them. */
+/** The options, as commander parses them. */
 export interface ConnectionOptions {
   /** The protocol version to use. */
   readonly as?: string;
   /** Headers, each as `Name: value`. */
   readonly header?: readonly string[];
-  /** Variables for the process of a server, each as `NAME=VALUE` or `NAME`. */
+  /** Environment variables for the server process, each as `NAME=VALUE` or `NAME`. */
   readonly env?: readonly string[];
   /** Whether every message is logged to standard error. */
   readonly debug?: boolean;
-  /** The limit of each request, in milliseconds. */
+  /** The time limit of each request, in milliseconds. */
   readonly timeout?: number;
-  /** False: the page for a sign-in is only printed. */
+  /** If false, the URL for signing in is only printed, not opened. */
   readonly browser?: boolean;
-  /** Whether the user signs in on another device, with a code. */
+  /** Whether the user signs in on another device by entering a code. */
   readonly device?: boolean;
-  /** Whether the output is JSON. */
+  /** Whether to print JSON. */
   readonly json?: boolean;
-  /** Whether a server that a file of the project configures is started without asking. */
+  /** Whether to use a server from a file of the project without asking. */
   readonly yes?: boolean;
 }
 
@@ -36,14 +36,14 @@ const ALL = ["json", "as", "header", "env", "timeout", "debug", "browser", "devi
 export type OptionName = (typeof ALL)[number];
 
 /** The argument that names a server, with its description. */
-export const SERVER = ["<server>", "URL, command or configured name of a server"] as const;
+export const SERVER = ["<server>", "URL, command or configured name of the server"] as const;
 
-/** The names of all options but these. */
+/** Returns the names of all options except the given ones. */
 export function allExcept(...names: readonly OptionName[]): readonly OptionName[] {
   return ALL.filter((name) => !names.includes(name));
 }
 
-/** Adds options of {@link ConnectionOptions} to a command: all of them, or those that are named. */
+/** Adds options of {@link ConnectionOptions} to a command: by default all of them. */
 export function addConnectionOptions(command: Command, names: readonly OptionName[] = ALL): Command {
   const options = {
     json: new Option("--json", "print JSON"),
@@ -54,21 +54,19 @@ export function addConnectionOptions(command: Command, names: readonly OptionNam
     ).argParser(append),
     env: new Option(
       "--env <variable>",
-      "set a variable for a server that is a command, as NAME=VALUE, or NAME to pass on yours (repeatable)",
+      "set an environment variable for a server started by a command: NAME=VALUE, or NAME to pass on yours (repeatable)",
     ).argParser(append),
-    timeout: new Option("--timeout <time>", "end each request after this time, such as 30s or 2m").argParser(
-      readDuration,
-    ),
-    debug: new Option("--debug", "log every message to standard error, without secrets"),
-    browser: new Option("--no-browser", "only print the address of the page to sign in"),
-    device: new Option("--device", "sign in on another device, with a code"),
-    yes: new Option("-y, --yes", "do not ask before using a server from a file of this project"),
+    timeout: new Option("--timeout <time>", "time limit of each request, such as 30s or 2m").argParser(readDuration),
+    debug: new Option("--debug", "log every message to standard error, with secrets redacted"),
+    browser: new Option("--no-browser", "print the sign-in URL without opening a browser"),
+    device: new Option("--device", "sign in on another device by entering a code"),
+    yes: new Option("-y, --yes", "use a server from a file of this project without asking"),
   };
   for (const name of names) command.addOption(options[name]);
   return command;
 }
 
-/** Collects the values of an option that may be repeated. */
+/** Collects the values of a repeatable option. */
 export function append(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
@@ -76,7 +74,7 @@ export function append(value: string, before: readonly string[] = []): string[] 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Reads a time such as `500ms`, `30s`, `2m` or `1h`; a number alone is seconds. Returns milliseconds. */
+/** Parses a duration such as `500ms`, `30s`, `2m` or `1h`; a number without a unit means seconds. Returns milliseconds. */
 export function readDuration(text: string): number {
   const [, amount = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
   const ms = Math.round(Number(amount) * (UNITS[unit] ?? 0));
@@ -84,9 +82,9 @@ export function readDuration(text: string): number {
   throw new InvalidArgumentError("Write a time such as 500ms, 30s, 2m or 1h.");
 }
 
-/** Reads a number of things, at least one. */
+/** Parses a positive integer. */
 export function readCount(text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count;
-  throw new InvalidArgumentError("Write a number of at least 1.");
+  throw new InvalidArgumentError("Write an integer of at least 1.");
 }

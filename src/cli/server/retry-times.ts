@@ -1,5 +1,5 @@
 /**
- * Finds out when a server that refuses further requests accepts the next one.
+ * Finds out when a server that limits the rate of requests accepts the next one.
  *
  * @module
  * @see RFC 6585, 4 (429); RFC 9110, 10.2.3 (Retry-After)
@@ -9,17 +9,17 @@ import { Exit, withMore } from "../exit.ts";
 
 const TOO_MANY_REQUESTS = 429;
 
-/** Watches the responses of one server. The body of a refusal may be a message of the protocol, which has no such time. */
+/** Watches the responses of a server. The time is only in the HTTP header, not in the JSON-RPC error that the client reports. */
 export class RetryTimes {
-  /** Sends a request. */
+  /** Sends a request, and stores the time if the response has one. */
   readonly fetch: FetchFunction;
-  /** The `Retry-After` of the last response to a message, if it was refused with 429; null if that had none. */
+  /** The `Retry-After` header of the last response to a POST if its status was 429; null if it had no such header. */
   #retryAfter: string | null | undefined;
 
   constructor(inner: FetchFunction) {
     this.fetch = async (url, init) => {
       const response = await inner(url, init);
-      // The client itself repeats the GET of a stream.
+      // The client itself repeats the GET request of a stream.
       if (init.method === "POST") {
         this.#retryAfter = response.status === TOO_MANY_REQUESTS ? response.headers.get("Retry-After") : undefined;
       }
@@ -27,13 +27,13 @@ export class RetryTimes {
     };
   }
 
-  /** Adds the time to an error that a refusal has caused. */
+  /** Adds the time to the error that the refusal caused. */
   explain(error: unknown): unknown {
     const value = this.#retryAfter;
     if (value === undefined) return error;
     const seconds = toSeconds(value, Date.now());
     const facts = { httpStatus: TOO_MANY_REQUESTS, ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }) };
-    const when = seconds === undefined ? "later. The server does not say when" : `in ${describe(seconds)}`;
+    const when = seconds === undefined ? "later; the server does not say when" : `in ${describe(seconds)}`;
     return withMore(
       error,
       `The server accepts no more requests for now (HTTP 429). Try again ${when}.`,
@@ -43,7 +43,7 @@ export class RetryTimes {
   }
 }
 
-/** Reads a number of seconds of at most nine digits, or a date. Returns undefined if the value is neither. */
+/** Parses a number of seconds with at most nine digits, or a date. Returns undefined if the value is neither. */
 export function toSeconds(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value);

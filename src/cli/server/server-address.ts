@@ -1,5 +1,5 @@
-/** A server to connect to. */
-export type Target =
+/** How to reach a server: by a URL, or by a command that starts it. */
+export type ServerAddress =
   | { readonly kind: "http"; readonly url: string; readonly headers?: Readonly<Record<string, string>> | undefined }
   | {
       readonly kind: "stdio";

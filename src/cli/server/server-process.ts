@@ -1,5 +1,5 @@
 /**
- * A server that is a command: its variables, its log, and why it could not be started.
+ * A server that is started by a command: its environment variables, its log, and why it could not be started.
  *
  * @module
  */
@@ -11,24 +11,28 @@ import { CliError, Exit, usageError, withMore } from "../exit.ts";
 import { isSecretName, keepSecret, redactText } from "../terminal/redact.ts";
 import { oneLine, quoted, type Terminal } from "../terminal/terminal.ts";
 import type { ConnectionOptions } from "./options.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 
-type Command = Extract<Target, { kind: "stdio" }>;
+type CommandAddress = Extract<ServerAddress, { kind: "stdio" }>;
 
-/** The characters of the log that an error shows. */
+/** The maximum number of characters of the log that an error shows. */
 const KEPT_CHARS = 1_000;
 
-/** The characters of a line of the log that are kept until its end. */
+/** The maximum number of characters of an incomplete line of the log. */
 const LINE_CHARS_MAX = 65_536;
 
 export class ServerProcess {
-  /** Starts the process, and ends it. */
+  /** The transport that starts and ends the process. */
   readonly transport: Transport;
-  readonly #target: Command;
+  readonly #target: CommandAddress;
   /** The end of the log. */
   #log = "";
 
-  constructor(target: Command, { debug, env: given }: Pick<ConnectionOptions, "debug" | "env">, terminal: Terminal) {
+  constructor(
+    target: CommandAddress,
+    { debug, env: given }: Pick<ConnectionOptions, "debug" | "env">,
+    terminal: Terminal,
+  ) {
     this.#target = target;
     for (const [name, value] of Object.entries(target.env ?? {})) if (isSecretName(name)) keepSecret(value);
     const { command, args, env, cwd } = target;
@@ -37,24 +41,24 @@ export class ServerProcess {
       args,
       env: { ...env, ...readVariables(given) },
       ...(cwd === undefined ? {} : { cwd }),
-      // The log of a server would mix with the output; it is shown if the server fails.
+      // The log would mix with the output of the command, so it is shown only if the server fails.
       stderr: debug
-        ? byLine((line) => terminal.note(quoted(redactText(line), { linesMax: LOG_LINES_MAX })))
+        ? byLine((line) => terminal.note(quoted(redactText(line), { linesMax: ALL_LINES })))
         : (text) => this.#keep(text),
     });
   }
 
-  /** Says why the process could not be started, or adds the end of its log to the error of a connection that failed. */
+  /** Returns an error that says why the process could not be started, or adds the end of its log to an error of the connection. */
   explain(error: unknown): unknown {
     const { code, syscall } = findOrigin(error);
     if (syscall?.startsWith("spawn")) return new CliError(Exit.connection, this.#whyNotStarted(code), { cause: error });
     const { log } = this;
-    const mayTell = ClientError.is(error) && (error.source === "transport" || error.source === "limit");
-    if (!mayTell || log === "" || error.message.includes(log)) return error;
+    const isLogRelevant = ClientError.is(error) && (error.source === "transport" || error.source === "limit");
+    if (!isLogRelevant || log === "" || error.message.includes(log)) return error;
     return withMore(error, logNote(log));
   }
 
-  /** The end of what the server has written to its log; empty with `--debug`, which shows all of it. */
+  /** The end of the server's log; empty with `--debug`, which shows the log while it is written. */
   get log(): string {
     return this.#log.trim();
   }
@@ -66,29 +70,29 @@ export class ServerProcess {
   #whyNotStarted(code: string | undefined): string {
     const { command, cwd } = this.#target;
     const name = JSON.stringify(oneLine(command, 200));
-    // The system reports a missing folder as a missing command.
+    // The operating system reports a missing folder as a missing command.
     if (cwd !== undefined && !existsSync(cwd)) return `The folder of the server, ${cwd}, does not exist.`;
-    if (code === "ENOENT") return `The command ${name} was not found. Check its spelling, or write its whole path.`;
-    if (code === "EACCES") return `The command ${name} may not be run. Check that it is an executable file.`;
+    if (code === "ENOENT") return `The command ${name} was not found. Check its spelling, or write its full path.`;
+    if (code === "EACCES")
+      return `The command ${name} cannot be run: permission denied. Check that it is an executable file.`;
     return `The command ${name} could not be started: ${code}`;
   }
 }
 
-/** More lines than the characters of a log that are kept. */
-const LOG_LINES_MAX = KEPT_CHARS;
+/** A limit that shows all lines of a log, because a log of this number of characters cannot have more lines. */
+const ALL_LINES = KEPT_CHARS;
 
-/** What is said about the end of a server's log. */
-export const logNote = (log: string): string =>
-  `The server's log ends with:\n${quoted(log, { linesMax: LOG_LINES_MAX })}`;
+/** Returns the sentence that introduces the end of a server's log, and the log. */
+export const logNote = (log: string): string => `The server's log ends with:\n${quoted(log, { linesMax: ALL_LINES })}`;
 
-/** Returns the system error, such as ENOENT, that is the first cause of an error. */
+/** Returns the root cause of an error, which may be a system error such as ENOENT. */
 function findOrigin(error: unknown): NodeJS.ErrnoException {
   let origin = error;
   while (origin instanceof Error && origin.cause instanceof Error) origin = origin.cause;
   return origin as NodeJS.ErrnoException;
 }
 
-/** Passes a text on line by line, so that a secret is not divided. A line without an end is passed on in pieces. */
+/** Splits output into lines, so that no secret is divided. A line that is too long is passed on in pieces. */
 function byLine(print: (line: string) => void): (text: string) => void {
   let rest = "";
   return (text) => {
@@ -103,18 +107,18 @@ function byLine(print: (line: string) => void): (text: string) => void {
 }
 
 /**
- * Reads the values of `--env`. They are not printed from then on.
+ * Parses the values of `--env`, and registers them as secrets.
  *
- * @throws {CliError} if one is not `NAME=VALUE`, or names a variable that is not set.
+ * @throws {CliError} if a value is neither `NAME=VALUE` nor `NAME`, or names a variable that is not set.
  */
-function readVariables(lines: readonly string[] = []): Record<string, string> {
+export function readVariables(lines: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", given] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(line) ?? [];
-      if (name === "") throw usageError("--env: write a variable as NAME=VALUE, or NAME to pass on your own.");
+      if (name === "") throw usageError("--env: write NAME=VALUE, or NAME to pass on a variable of your environment.");
       const value = given ?? process.env[name];
       if (value === undefined)
-        throw usageError(`--env ${name}: your environment has no such variable. Write ${name}=VALUE.`);
+        throw usageError(`--env ${name}: this variable is not set in your environment. Write ${name}=VALUE.`);
       keepSecret(value);
       return [name, value];
     }),

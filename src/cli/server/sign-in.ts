@@ -1,5 +1,5 @@
 /**
- * Signing in at servers with a URL that demand a token. All commands and processes of a user share the tokens.
+ * Sign-in for servers with a URL that require a token. All commands and processes of a user share the tokens.
  *
  * @module
  */
@@ -20,15 +20,15 @@ import { clean, oneLine, type Terminal } from "../terminal/terminal.ts";
 import { configFolder } from "./config-folder.ts";
 import type { ConnectionOptions } from "./options.ts";
 
-/** Whether, and until when, a user can be asked to sign in. */
+/** Whether, and for how long, the user can be asked to sign in. */
 export interface SignInRules {
-  /** False: stored tokens are used and refreshed, but nobody is asked. */
+  /** If false, stored tokens are used and refreshed, but the user is not asked to sign in. */
   readonly mayAsk: boolean;
-  /** Aborts when nobody waits for the sign-in any more. */
+  /** Aborts when the sign-in is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** Returns the part of the client that signs in at a server. */
+/** Returns the client option `auth` for a server. */
 export function signInFor(
   server: string,
   options: Pick<ConnectionOptions, "browser" | "device">,
@@ -46,9 +46,9 @@ export function signInFor(
 }
 
 /**
- * Removes the tokens for a server from this machine, and revokes them if the authorization server can.
+ * Removes the tokens for a server from this machine, and revokes them if the authorization server supports it.
  *
- * @throws {OAuthError} if they could not be revoked. They are removed by then.
+ * @throws {OAuthError} if the tokens could not be revoked. They are removed in any case.
  */
 export function signOut(server: string): Promise<RevocationOutcome> {
   return revokeTokens(server, { ...commonOptions(), redirect: refuseToAsk(server) });
@@ -58,7 +58,7 @@ function commonOptions() {
   return {
     store: fileStore(join(configFolder(process.env), "tokens")),
     resolve: resolveHost,
-    // Requests for tokens are not part of what --debug shows.
+    // A plain fetch, because --debug does not log token requests.
     fetch: (url: string | URL, init?: RequestInit) => fetch(url, init),
   };
 }
@@ -67,7 +67,7 @@ function refuseToAsk(server: string): RedirectHandler {
   return {
     ...loopbackRedirect(),
     open: () => {
-      const text = `${server} wants you to sign in. Run this in a terminal, then try again: mcp-edge ping ${shellWord(server)}`;
+      const text = `${server} requires you to sign in. Run this in a terminal, then try again: mcp-edge ping ${shellWord(server)}`;
       throw new OAuthError("redirect-needed", text);
     },
   };
@@ -85,7 +85,7 @@ function endedBy(grant: Grant, signal: AbortSignal): Grant {
   return { ...grant, run };
 }
 
-/** The redirect listens on this machine, so it must not outlive the program that waits for it. */
+/** Ends a redirect when the signal aborts. It listens on this machine, so it must not outlive the sign-in. */
 function redirectEndedBy(handler: RedirectHandler, signal: AbortSignal): RedirectHandler {
   return {
     ...handler,
@@ -99,7 +99,7 @@ function redirectEndedBy(handler: RedirectHandler, signal: AbortSignal): Redirec
             return await redirect.authorize(page, AbortSignal.any([own, signal]));
           } catch (error) {
             if (own.aborted || !signal.aborted) throw error;
-            throw new OAuthError("expired", "The program was ended before the sign-in.");
+            throw new OAuthError("expired", "The program ended before the sign-in was complete.");
           }
         },
       };

@@ -1,16 +1,16 @@
 /**
- * What `<server>` on the command line means: a URL, a command, or a configured name.
+ * Resolves `<server>` on the command line: a URL, a command, or a configured name.
  *
  * @module
  */
 import { usageError } from "../exit.ts";
-import type { Target } from "./server-address.ts";
+import type { ServerAddress } from "./server-address.ts";
 
-/** Marks a `<server>` that was written as a command after `--`, as JSON. */
+/** The prefix of a `<server>` that was written as a command after `--`. The words of the command follow as JSON. */
 export const COMMAND = "command:";
 
 /**
- * Moves a command after `--` to the place of `<server>`, so that `call add --a 1 -- node server.js` reads like
+ * Moves a command after `--` to the position of `<server>`, so that `call add --a 1 -- node server.js` is equivalent to
  * `call "node server.js" add --a 1`, and the arguments of the command need no quotes.
  */
 export function moveCommand(args: readonly string[]): readonly string[] {
@@ -22,19 +22,19 @@ export function moveCommand(args: readonly string[]): readonly string[] {
   return [name, COMMAND + JSON.stringify(command), ...rest];
 }
 
-/** Returns `<server>` as the user has written it, for a command line that an error proposes. */
+/** Returns `<server>` as it would be written on a command line, for the suggestion in an error. */
 export function asWritten(server: string): string {
   if (!server.startsWith(COMMAND)) return server;
   return `"${(JSON.parse(server.slice(COMMAND.length)) as string[]).join(" ")}"`;
 }
 
 /**
- * Reads `<server>`.
+ * Resolves `<server>` to an address.
  *
- * @param consent Whether a server of a project's file is used without asking.
- * @throws {CliError} if it is none of the three, or if the user does not agree to it.
+ * @param consent `yes`: whether to use a server from a project's file without asking.
+ * @throws {CliError} if it is not a URL, a command or a configured name, or if the user refuses to use it.
  */
-export async function readTarget(text: string, consent: { readonly yes?: boolean } = {}): Promise<Target> {
+export async function readTarget(text: string, consent: { readonly yes?: boolean } = {}): Promise<ServerAddress> {
   if (isName(text)) {
     const { findConfigured } = await import("../hosts/find.ts");
     return findConfigured(text, consent.yes ?? false);
@@ -44,7 +44,7 @@ export async function readTarget(text: string, consent: { readonly yes?: boolean
   return toCommandTarget(splitCommand(text));
 }
 
-/** Whether `<server>` is the name under which a host has it. */
+/** Whether `<server>` has the form of a configured name. */
 export function isName(text: string): boolean {
   return !text.startsWith(COMMAND) && !/^https?:\/\//i.test(text) && !/\s/.test(text.trim());
 }
@@ -56,12 +56,13 @@ function checkedUrl(text: string): string {
   throw usageError('A URL must not contain a password. Write --header "Authorization: Basic ..." instead.');
 }
 
-function toCommandTarget([command = "", ...args]: readonly string[]): Target {
+function toCommandTarget([command = "", ...args]: readonly string[]): ServerAddress {
   return { kind: "stdio", command, args };
 }
 
 /**
- * Splits a command as a POSIX shell does, with quotes and backslashes. Nothing else has a meaning, because no shell runs it.
+ * Splits a command into words as a POSIX shell does, with quotes and backslashes. No other character is special, because no shell
+ * runs the command.
  *
  * @throws {CliError} if a quote is not closed.
  */
@@ -91,8 +92,8 @@ export function splitCommand(text: string): string[] {
   return word === undefined ? words : [...words, word];
 }
 
-/** Describes a target in one line, without its arguments' values, which may be secrets. */
-export function findName(target: Target): string {
+/** Returns the name of a server to show to the user: its command, or its URL without the query, which may contain secrets. */
+export function findName(target: ServerAddress): string {
   if (target.kind === "stdio") return [target.command, ...target.args].join(" ");
   const { origin, pathname } = new URL(target.url);
   return origin + pathname;

@@ -1,26 +1,26 @@
 /**
- * Prompts in the terminal. They are written to standard error, so that standard output has data only. Every text of a prompt is
- * cleaned here, because the prompts write to the terminal themselves.
+ * Prompts in the terminal. They are written to standard error, so that standard output contains only data. All text of a prompt is
+ * cleaned here, because the prompt library writes to the terminal directly.
  *
  * @module
  */
 import { confirm, isCancel, multiselect, select, text } from "@clack/prompts";
 import { clean } from "./terminal.ts";
 
-/** A choice of a list. */
+/** An entry of a list to choose from. */
 export interface Choice<T> {
   readonly value: T;
   readonly label: string;
 }
 
-/** Further conditions for a text. */
+/** Options of a text prompt. */
 export interface TextRules {
   readonly initial?: string | undefined;
-  /** Returns what is wrong with a text, or undefined. */
+  /** Returns what is wrong with the input, or undefined if it is valid. */
   readonly check?: (text: string) => string | undefined;
 }
 
-/** Asks a question that is answered by yes or no; Escape means no. */
+/** Asks a yes-or-no question. Escape means no. */
 export async function askYesNo(message: string, signal: AbortSignal, initial = false): Promise<boolean> {
   return (
     (await ask<boolean>((common) => confirm({ message: clean(message), initialValue: initial, ...common }), signal)) ??
@@ -28,7 +28,7 @@ export async function askYesNo(message: string, signal: AbortSignal, initial = f
   );
 }
 
-/** Asks for a text. Returns undefined after Escape. */
+/** Asks for a line of text. Returns undefined if the user presses Escape. */
 export function askText(
   message: string,
   signal: AbortSignal,
@@ -46,7 +46,7 @@ export function askText(
   );
 }
 
-/** Asks for one of several values. Returns undefined after Escape. */
+/** Asks the user to choose one of several values. Returns undefined if the user presses Escape. */
 export async function askChoice<T>(
   message: string,
   choices: readonly Choice<T>[],
@@ -62,7 +62,7 @@ export async function askChoice<T>(
   return chosen === undefined ? undefined : choices[chosen]?.value;
 }
 
-/** Asks for any number of values. Returns undefined after Escape. */
+/** Asks the user to choose any number of values. Returns undefined if the user presses Escape. */
 export async function askChoices<T>(
   message: string,
   choices: readonly Choice<T>[],
@@ -88,8 +88,8 @@ interface Common {
 }
 
 /**
- * Shows a prompt. Returns undefined after Escape. A terminal in raw mode sends Ctrl-C as a key, so it is turned back into
- * the signal that ends the program.
+ * Shows a prompt. Returns undefined if the user presses Escape. In raw mode, a terminal reports Ctrl-C as a key, so this function
+ * emits SIGINT for it.
  */
 async function ask<T>(prompt: (common: Common) => Promise<T | symbol>, signal: AbortSignal): Promise<T | undefined> {
   let isInterrupted = false;

@@ -1,5 +1,5 @@
 /**
- * Forms of a server, filled in field by field in the terminal.
+ * Lets the user fill in a server's form in the terminal, field by field.
  *
  * @module
  * @see MCP 2026-07-28, client/elicitation, "Form Mode"
@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { askChoice, askChoices, askText, type Choice } from "./ask.ts";
 import { oneLine } from "./terminal.ts";
 
-/** The maximum number of characters of the name of a server before a field. */
+/** The maximum number of characters of the server's name before each field. */
 const SERVER_CHARS_MAX = 40;
 
 type Value = string | number | boolean | readonly string[];
@@ -21,14 +21,14 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-/** The answer to a field: a value, nothing because the user left it out, or the end of the form. */
+/** The outcome of a field: a value, undefined if the user left it out, or "cancelled" if the user cancelled the form. */
 type Filled = { readonly value: Value | undefined } | "cancelled";
 
 /**
- * Asks for each field of a form. Returns undefined if the user cancels.
+ * Asks for each field of a form. Returns undefined if the user cancels it.
  *
- * @param server How the user called the server. It stands before each field, so that the user knows who gets the
- * answer.
+ * @param server The name by which the user called the server. It is shown before each field, so that the user knows who receives
+ * the answer.
  */
 export async function fillIn(
   { requestedSchema }: ElicitRequestFormParams,
@@ -69,7 +69,7 @@ const BOOLEANS: readonly Choice<Value>[] = [
   { value: false, label: "No" },
 ];
 
-/** Marks the choice to leave a field out. */
+/** The value of the choice to leave a field out. */
 const LEFT_OUT = Symbol("left out");
 
 async function fillChoice(
@@ -99,7 +99,7 @@ async function fillChoices({ schema, label, isRequired }: Field, signal: AbortSi
   return { value: chosen.length === 0 && !isRequired ? undefined : chosen };
 }
 
-/** The choices of a field: `oneOf` or `anyOf` with titles, or `enum`, in older versions with `enumNames`. */
+/** Returns the choices of a field: from `oneOf` or `anyOf` with titles, or from `enum`, in older versions with `enumNames`. */
 function findChoices({ oneOf, anyOf, enum: values, enumNames }: JsonObject): Choice<Value>[] | undefined {
   const titled = oneOf ?? anyOf;
   if (Array.isArray(titled)) {
@@ -131,7 +131,7 @@ function checkLength(schema: JsonObject, text: string, isRequired: boolean): str
   return isRequired ? checkText(schema, text) : undefined;
 }
 
-/** The formats of the protocol, checked roughly. The server checks them exactly. */
+/** Approximate patterns of the formats that forms may use. The server validates the value exactly. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
   email: /^[^\s@]+@[^\s@]+$/,
   uri: /^[a-z][a-z\d+.-]*:\S+$/i,

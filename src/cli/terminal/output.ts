@@ -1,25 +1,25 @@
 /**
- * The end of the output: another program that stops reading, such as `head`, is no error.
+ * Ends the command quietly when the program that reads its output, such as `head`, stops reading.
  *
  * @module
  */
 
 let isClosed = false;
 
-/** Whether nobody reads standard output any more. */
+/** Whether the reader of standard output has closed it. */
 export function isOutputClosed(): boolean {
   return isClosed;
 }
 
-/** Ends the command as a closed terminal does, if the program that reads its output has ended. */
+/** When the reader of standard output closes it, ends the command as a closed terminal does, with SIGHUP. */
 export function watchOutput(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     if (isClosed) return;
     isClosed = true;
-    // Nothing has to be ended if no command waits for the signal.
+    // If no listener handles the signal, there is nothing to clean up.
     if (!process.emit("SIGHUP", "SIGHUP")) process.exit();
   });
-  // Notes that nobody reads are not missed.
+  // A failure to write to standard error can be ignored.
   process.stderr.on("error", () => undefined);
 }

@@ -1,5 +1,5 @@
 /**
- * A bar for the progress of a call, on standard error. Without a terminal nothing is shown.
+ * A progress bar for a call, on standard error. It is shown only in a terminal.
  *
  * @module
  */
@@ -17,10 +17,10 @@ export function formatProgress({ progress, total, message }: Progress): string {
   return `${"█".repeat(full)}${"░".repeat(WIDTH - full)} ${Math.floor(part * 100)}% ${progress}/${total}${text}`;
 }
 
-/** When the time of a call without progress is shown for the first time, and how often it changes. */
+/** The interval at which the elapsed time is updated, in milliseconds. */
 const TICK_MS = 1_000;
 
-/** Runs a call, and shows its progress, or its time if it reports none. */
+/** Runs a call, and shows its progress and the elapsed time. */
 export async function withProgress<T>(
   terminal: Terminal,
   call: (onProgress: (progress: Progress) => void) => Promise<T>,

@@ -1,5 +1,5 @@
 /**
- * Answers the questions of a server in the terminal. Without a terminal, the client declares that it answers none.
+ * Lets the user answer a server's questions in the terminal. Without a terminal, the client does not declare that it can answer any.
  *
  * @module
  */
@@ -7,9 +7,9 @@ import type {
   ClientOptions,
   CreateMessageRequestParams,
   CreateMessageResult,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   LogMessage,
   SamplingContent,
 } from "../../client/index.ts";
@@ -20,10 +20,10 @@ import { openBrowser } from "../../node/index.ts";
 import { withMore } from "../exit.ts";
 import { counted, oneLine, quoted, type Terminal } from "./terminal.ts";
 
-/** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
+/** The error code for a request that the user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
 const REFUSED = -1;
 
-/** Returns the handlers of questions and log messages. @param server How the user called the server. */
+/** Returns handlers for questions and log messages. @param server The name by which the user called the server. */
 export function handlersFor(terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> {
   const onLog = (message: LogMessage) => terminal.note(terminal.err.dim(formatLog(message)));
   if (!terminal.canAsk) return { onLog };
@@ -39,22 +39,22 @@ export function handlersFor(terminal: Terminal, signal: AbortSignal, server: str
   };
 }
 
-/** Says why a server could not ask: without a terminal, the client declares that it answers no questions. */
+/** Adds to an error why the server could not ask its question: there is no terminal. */
 export function explainUnasked(error: unknown, { canAsk }: Terminal): unknown {
   if (canAsk || !McpError.is(error) || error.code !== ErrorCode.MissingRequiredClientCapability) return error;
   return withMore(
     error,
-    "The server wants to ask you something, but standard input and standard error are not a terminal.",
+    "The server needs to ask you a question, but standard input and standard error are not a terminal.",
   );
 }
 
-/** Formats a log message of a server as one line. */
+/** Formats a server's log message as one line. */
 export function formatLog({ level, logger, data }: LogMessage): string {
   const text = typeof data === "string" ? data : JSON.stringify(data);
   return `[${oneLine(level)}]${logger === undefined ? "" : ` ${oneLine(logger)}:`} ${oneLine(text, 1_000)}`;
 }
 
-/** Asks one question after the other, because there is one terminal. */
+/** Asks questions one at a time, because they share one terminal. */
 class Queue {
   readonly #terminal: Terminal;
   #last: Promise<unknown> = Promise.resolve();
@@ -78,20 +78,20 @@ class Queue {
   }
 }
 
-/** What the functions need that answer a question. */
+/** The arguments that all functions for answering questions need. */
 interface Asking {
   readonly terminal: Terminal;
   readonly server: string;
   readonly signal: AbortSignal;
 }
 
-async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitResult> {
+async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitAnswer> {
   const [{ askChoice }, { fillIn }] = await Promise.all([import("./ask.ts"), import("./form.ts")]);
   terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)}\n${quoted(form.message)}`);
   const secrets = findSecretFields(form.requestedSchema);
   if (secrets.length > 0) {
     const names = secrets.map((name) => oneLine(name)).join(", ");
-    terminal.note(terminal.err.yellow(`Do not write a password or another secret here. The form asks for: ${names}`));
+    terminal.note(terminal.err.yellow(`Do not enter a password or another secret here. The form asks for: ${names}`));
   }
   const action = await askChoice(`Do you want to answer ${oneLine(server)}?`, ANSWERS, signal);
   if (action !== "accept") return { action: action ?? "cancel" };
@@ -107,7 +107,7 @@ const ANSWERS = [
 async function answerUrl(
   page: ElicitRequestURLParams,
   { terminal, server, signal }: Asking,
-): Promise<Pick<ElicitResult, "action">> {
+): Promise<Pick<ElicitAnswer, "action">> {
   const { askChoice } = await import("./ask.ts");
   terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)}\n${quoted(page.message)}`);
   const { href, host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { href: "", host: "", protocol: "" };
@@ -115,7 +115,7 @@ async function answerUrl(
     terminal.note(terminal.err.red(`The address ${oneLine(page.url, 500)} is not a web page. It was declined.`));
     return { action: "decline" };
   }
-  // This form of the address has no spaces, so it cannot contain a sentence.
+  // The normalized address contains no spaces, so it cannot imitate a message of this program.
   terminal.note(`${oneLine(href, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
   const choice = await askChoice(`Do you want to visit it for ${oneLine(server)}?`, PAGES, signal);
   if (choice === "open") await openBrowser(page.url);
@@ -125,11 +125,11 @@ async function answerUrl(
 
 const PAGES = [
   { value: "open", label: "Open it in the browser" },
-  { value: "self", label: "I open it myself" },
+  { value: "self", label: "I will open it myself" },
   { value: "decline", label: "Decline" },
 ] as const;
 
-/** The maximum number of messages that are shown of a request for a model. */
+/** The maximum number of messages shown from a sampling request. */
 const MESSAGES_MAX = 10;
 
 async function answerSample(
@@ -145,13 +145,13 @@ async function answerSample(
   if (systemPrompt !== undefined) terminal.note(quoted(`system: ${systemPrompt}`));
   if (earlier > 0) terminal.note(err.dim(`(${counted(earlier, "earlier message")})`));
   for (const { role, content } of messages.slice(-MESSAGES_MAX)) {
-    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(textOfContent).join("\n")}`));
+    terminal.note(quoted(`${oneLine(role)}: ${[content].flat().map(formatContent).join("\n")}`));
   }
-  const text = await askText(`Write the answer of the model for ${oneLine(server)}. Escape declines.`, signal);
+  const text = await askText(`Write the model's answer for ${oneLine(server)}. Press Escape to decline.`, signal);
   if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
   return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };
 }
 
-function textOfContent(content: SamplingContent): string {
+function formatContent(content: SamplingContent): string {
   return content.type === "text" ? content.text : `[${oneLine(content.type)}]`;
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps secrets out of everything that is printed.
+ * Redacts secrets from everything that is printed.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { isObject } from "../../core/protocol/jsonrpc.ts";
 /** Names of headers, variables and members whose values are secrets. */
 const SECRET =
   /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$/i;
-/** Members that sound like secrets and are not. */
+/** Names that look like names of secrets but are not. */
 const PUBLIC = /^(progressToken|maxTokens|idempotencyKey|tokenEndpoint|token_endpoint.*|authorization_servers?)$/;
-/** Texts that are recognised as secrets by their form. */
+/** Strings that are recognised as secrets by their form. */
 const VALUE =
   /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
@@ -21,7 +21,7 @@ export function isSecretName(name: string): boolean {
   return SECRET.test(name) && !PUBLIC.test(name);
 }
 
-/** The headers whose values are shown by `--debug`. All others may hold secrets, such as the ones that the user has given. */
+/** The headers whose values `--debug` shows. All other headers may contain secrets, such as those that the user has given. */
 const SHOWN_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "access-control-allow-origin",
@@ -42,51 +42,50 @@ const SHOWN_HEADERS: ReadonlySet<string> = new Set([
   "www-authenticate",
 ]);
 
-/** Returns the value of a header as it may be shown. */
+/** Returns the value of a header with secrets redacted. */
 export function redactHeader(name: string, value: string): string {
   const lower = name.toLowerCase();
   if (lower === "location") return redactQuery(value);
   return SHOWN_HEADERS.has(lower) ? redactText(value) : REDACTED;
 }
 
-/** Returns an address, which may be relative, without its password, its query and its fragment. */
+/** Returns an absolute or relative URL without its password, query and fragment. */
 export function redactQuery(text: string): string {
   const [address = "", mark] = text.split(/([?#])/);
   return redactUrl(address) + (mark === undefined ? "" : mark + REDACTED);
 }
 
-/** Query parameters whose values are secrets, besides those with secret names: signatures and codes of a sign-in. */
+/** Additional names of query parameters whose values are secrets: signatures, and codes of a sign-in. */
 const SECRET_PARAMETER =
   /^(sig|signature|code|state|assertion|ticket|hmac|x-amz-(signature|credential|security-token))$/i;
 
-/** Addresses within a text. */
+/** Matches URLs in text. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
 
-/** A shorter value is not a secret, and would be found in ordinary words. */
+/** The minimum length of a secret, in characters. A shorter value would be found in ordinary words. */
 export const SECRET_LENGTH_MIN = 4;
 
-/** The secrets that this process was given on its command line. They have no form by which they are recognised. */
+/** The secrets from the command line. They cannot be recognised by their form. */
 const given = new Set<string>();
 
-/** Keeps a value out of everything that is printed from now on, except results. */
+/** Registers a secret. It is redacted from everything that is printed from now on, except results. */
 export function keepSecret(value: string): void {
   if (value.length >= SECRET_LENGTH_MIN) given.add(value);
 }
 
 /**
- * Returns a text without the secrets that were given. To be used before a text is cut or divided: a piece of a secret would not
- * be recognised any more.
+ * Redacts the registered secrets. Call it before text is cut or divided, because a part of a secret would not be recognised.
  */
 export function withoutGiven(text: string): string {
   return [...given].reduce((before, value) => before.replaceAll(value, REDACTED), text);
 }
 
-/** Returns a text without the secrets that were given, or that can be recognised by their form. */
+/** Redacts the registered secrets, and those that are recognised by their form. */
 export function redactText(text: string): string {
   return withoutGiven(text).replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
 }
 
-/** Returns a copy of a JSON value in which strings under secret names are replaced. */
+/** Returns a copy of a JSON value with secrets redacted, including all strings in members with secret names. */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return redactText(value);
   if (Array.isArray(value)) return value.map(redact);
@@ -99,7 +98,7 @@ export function redact(value: unknown): unknown {
   );
 }
 
-/** Returns a URL without its password, and without the values of secret query parameters. */
+/** Returns a URL without its user name and password, and with the values of secret query parameters redacted. */
 export function redactUrl(text: string): string {
   return redactAddress(text).replace(VALUE, REDACTED);
 }
@@ -114,7 +113,7 @@ function redactAddress(text: string): string {
   return url.href.replaceAll(encodeURIComponent(REDACTED), REDACTED);
 }
 
-/** Returns the arguments of a command without the values of secret options. */
+/** Returns the arguments of a command with the values of secret options redacted. */
 export function redactArguments(args: readonly string[]): string[] {
   return args.map((arg, index) => {
     const before = args[index - 1] ?? "";

@@ -1,6 +1,6 @@
 /**
- * Quotes a word for a POSIX shell, if need be, so that a command line which this program proposes can be pasted. The word may come
- * from a server.
+ * Quotes a word for a POSIX shell if necessary, so that the user can safely paste a suggested command line. The word may come from a
+ * server.
  */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

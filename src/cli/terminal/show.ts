@@ -1,14 +1,14 @@
 /**
- * Readable output: results, lists and contents for people.
+ * Human-readable output: results, lists and contents.
  *
  * @module
  */
 import type {
   CallToolResult,
-  ContentBlock,
   GetPromptResult,
   Prompt,
   ReadResourceResult,
+  ReceivedContentBlock,
   Resource,
   ResourceContents,
   ResourceTemplate,
@@ -25,13 +25,13 @@ export function printJson(terminal: Terminal, value: unknown): void {
   terminal.print(toJson(value, 2));
 }
 
-/** Prints the result of a call. Structured content is shown if there is no other. */
+/** Prints the result of a call. Structured content is printed only if there is no other content. */
 function printResult(terminal: Terminal, { content, structuredContent }: CallToolResult): void {
   if (content.length === 0 && structuredContent !== undefined) printJson(terminal, structuredContent);
   for (const block of content) terminal.printData(formatBlock(terminal, block));
 }
 
-/** Prints the result of a call, and returns the exit code. */
+/** Prints the result of a call. Returns the exit code. */
 export function showCallResult(
   result: CallToolResult,
   { json }: { readonly json?: boolean },
@@ -44,9 +44,9 @@ export function showCallResult(
   return Exit.toolError;
 }
 
-function formatBlock(terminal: Terminal, block: ContentBlock): string {
+function formatBlock(terminal: Terminal, block: ReceivedContentBlock): string {
   const { out } = terminal;
-  // Something else that a server sends in place of a block is shown as it is.
+  // A value that is not a valid block is printed unchanged.
   if (!isShown(block)) return toJson(block, 2);
   switch (block.type) {
     case "text":
@@ -59,13 +59,13 @@ function formatBlock(terminal: Terminal, block: ContentBlock): string {
     case "resource_link":
       return `${out.bold(oneLine(block.name))} ${oneLine(block.uri, 500)}`;
     default:
-      // A kind that a later version adds.
+      // A kind of block that a later version adds.
       return toJson(block, 2);
   }
 }
 
-/** Whether a value has what is shown of a block of its kind. */
-function isShown(block: unknown): block is ContentBlock {
+/** Whether a value is a block with the members that are printed for its kind. */
+function isShown(block: unknown): block is ReceivedContentBlock {
   if (!isObject(block)) return false;
   const { type, text, data, resource } = block;
   if (type === "text") return typeof text === "string";
@@ -80,7 +80,7 @@ function formatContents(terminal: Terminal, contents: ResourceContents): string 
   return terminal.out.dim(`${bytes} ${oneLine(uri, 500)}`);
 }
 
-/** Returns a text without the line break at its end, because printing adds one. */
+/** Removes the line break at the end, because printing adds one. */
 function withoutEnd(text: string): string {
   return text.replace(/\n$/, "");
 }
@@ -91,7 +91,7 @@ function describeBytes(kind: string, mimeType: string | undefined, base64: strin
   return `[${kind}${mimeType === undefined ? "" : ` ${oneLine(mimeType)}`}, ${size}]`;
 }
 
-/** Prints the contents of a resource. Bytes are written as they are if the output goes to a file or another program. */
+/** Prints the contents of a resource. Bytes are written unchanged if the output goes to a file or another program. */
 export function printResource(terminal: Terminal, { contents }: ReadResourceResult): void {
   for (const [index, each] of contents.entries()) {
     if (contents.length > 1) terminal.note(`${index === 0 ? "" : "\n"}${terminal.err.dim(oneLine(each.uri, 500))}`);
@@ -110,7 +110,7 @@ export function printPrompt(terminal: Terminal, { description, messages }: GetPr
   }
 }
 
-/** The lists of a server, as `list` shows them. Lists that were not asked for are absent. */
+/** What a server offers, as `list` shows it. Lists that were not requested are undefined. */
 export interface Offer {
   readonly server: ServerFacts;
   readonly tools?: readonly Tool[];
@@ -142,7 +142,7 @@ export function printOffer(terminal: Terminal, offer: Offer): void {
   });
 }
 
-/** A heading line of an item, marks behind it, and its description. */
+/** How an item is printed: its heading, the marks after the heading, and its description. */
 type Lines = readonly [heading: string, marks: string, description: string | undefined];
 
 function section<T>(
@@ -173,7 +173,7 @@ function describePrompt(prompt: Prompt, out: Paint): string {
   return `${out.bold(oneLine(name))}(${args.join(", ")})`;
 }
 
-/** The parameters of a prompt; none if the server sends no list of them. */
+/** Returns the parameters of a prompt; an empty list if the server sends an invalid one. */
 export function getParameters({ arguments: parameters = [] }: Prompt): NonNullable<Prompt["arguments"]> {
   return Array.isArray(parameters) ? parameters.filter((each) => typeof each === "object" && each !== null) : [];
 }

@@ -1,9 +1,9 @@
 /**
- * Output: data goes to standard output, everything else to standard error.
+ * Output. Data goes to standard output, everything else to standard error.
  *
- * Most texts come from servers, which may be hostile. So whatever is written here loses every character that could
- * control the terminal or hide text. The colours of this program are therefore marks in the text, which become escape
- * sequences at the very end and which nobody else can write.
+ * Most text comes from servers, which may be hostile, so all characters that could control the terminal or hide text are removed
+ * here. That includes escape sequences for colours. The program therefore marks its own colours with unguessable markers, which
+ * become escape sequences after the text was cleaned.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import type { WriteStream } from "node:tty";
 import { cleanText } from "../../safe/clean-text.ts";
 import { withoutGiven } from "./redact.ts";
 
-type Stream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
+type OutputStream = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Formats text for one stream; without colours it returns the text unchanged. */
+/** Formats text for one stream. Returns it unchanged if the stream does not support colours. */
 export interface Paint {
   bold(text: string): string;
   dim(text: string): string;
@@ -24,19 +24,19 @@ export interface Paint {
   cyan(text: string): string;
 }
 
-/** The streams of the process, as commands use them. */
+/** The standard streams of the process. */
 export interface Terminal {
   /** Writes a line to standard output. */
   print(text: string): void;
-  /** Writes a text of a server to standard output: as it is to a file or another program, cleaned to a terminal. */
+  /** Writes text from a server to standard output: cleaned for a terminal, unchanged for a file or another program. */
   printData(text: string): void;
   /** Writes bytes to standard output. */
   write(bytes: Uint8Array): void;
-  /** Writes a line for people to standard error. A line of progress is removed first. */
+  /** Writes a human-readable line to standard error. A status line is removed first. */
   note(text: string): void;
-  /** Shows a line that the next one replaces. Shown only if standard error is a terminal. */
+  /** Shows a status line, which replaces the previous one; undefined removes it. Shown only if standard error is a terminal. */
   status(text: string | undefined): void;
-  /** Suspends `status`, so that a question on the screen is not overwritten. */
+  /** Hides the status line, so that it does not overwrite a question on the screen. */
   suspendStatus(isSuspended: boolean): void;
   /** Colours for standard output. */
   readonly out: Paint;
@@ -44,7 +44,7 @@ export interface Terminal {
   readonly err: Paint;
   /** Whether standard output is a terminal. */
   readonly showsOutput: boolean;
-  /** Whether someone can be asked: standard input and standard error are terminals. */
+  /** Whether the user can be asked: standard input and standard error are terminals. */
   readonly canAsk: boolean;
 }
 
@@ -57,22 +57,22 @@ const CODES = {
   cyan: [36, 39],
 } as const;
 
-/** Stands before the number of a colour. Its random part cannot be guessed, so no text of a server contains it. */
+/** The marker before the number of a colour. Its random part cannot be guessed, so no text from a server contains it. */
 const MARK = `\ue000${randomBytes(12).toString("hex")}`;
 const MARKS = new RegExp(`${MARK}(\\d+);`, "g");
 
-/** Returns a text as it is written: cleaned, and in the colours of this program. */
+/** Cleans text, and turns the markers of this program into colours. */
 function render(text: string): string {
   return clean(text).replace(MARKS, "\u001b[$1m");
 }
 
-function paintFor(stream: Stream, env: NodeJS.ProcessEnv): Paint {
+function paintFor(stream: OutputStream, env: NodeJS.ProcessEnv): Paint {
   // https://no-color.org: any value that is not empty.
   const hasColours = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
   const entries = Object.entries(CODES).map(([name, [on, off]]) => {
     return [name, (text: string) => (hasColours ? `${MARK}${on};${text}${MARK}${off};` : text)];
   });
-  // The members are those of CODES.
+  // The entries have the same names as CODES.
   return Object.fromEntries(entries) as Paint;
 }
 
@@ -107,7 +107,7 @@ export function createTerminal(): Terminal {
       if (!isLive) return;
       clear();
       if (text === undefined || isSuspended) return;
-      // A longer line would wrap, and could not be removed again.
+      // A longer line would wrap, and could not be removed.
       stderr.write(fitting(oneLine(text, STATUS_CHARS_MAX), (stderr.columns || 80) - 1));
       hasStatus = true;
     },
@@ -122,14 +122,14 @@ export function createTerminal(): Terminal {
   };
 }
 
-/** More characters than any terminal has columns. */
+/** The maximum number of characters of the status line before it is cut to the width of the terminal. */
 const STATUS_CHARS_MAX = 1_000;
 
-/** Characters that take two columns: those of Chinese, Japanese and Korean, and emoji. */
+/** Characters that occupy two columns: Chinese, Japanese and Korean ones, and emoji. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 
-/** Returns the beginning of a text that fits into this many columns. */
+/** Returns the beginning of the text that fits into a number of columns. */
 function fitting(text: string, columns: number): string {
   let left = columns;
   const characters: string[] = [];
@@ -141,27 +141,27 @@ function fitting(text: string, columns: number): string {
   return characters.join("");
 }
 
-/** Characters that could control a terminal or hide text. JSON.stringify escapes only those below U+0020. */
+/** Characters that could control a terminal or hide text. JSON.stringify escapes only those up to U+001F. */
 const UNSAFE =
   /(?!\n)\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/gu;
 
-/** Formats a value as JSON that is safe to print in a terminal, and equal to the value when it is parsed. */
+/** Formats a value as JSON that is safe to print in a terminal. Parsing it returns an equal value. */
 export function toJson(value: unknown, indent?: number): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(value, undefined, indent).replace(UNSAFE, (found) => found.split("").map(escaped).join(""));
 }
 
 /**
- * Removes what a server could use to control the terminal or to hide text: escape sequences, control characters other
- * than line breaks and tabs, and characters that are invisible or change the direction of text.
+ * Removes everything that could control the terminal or hide text: escape sequences, control characters other than line breaks and
+ * tabs, and characters that are invisible or change the direction of text.
  */
 export function clean(text: string): string {
   return cleanText(text);
 }
 
 /**
- * Cleans text and puts it on one line of at most `max` characters, without the secrets that were given. A server may
- * send something else in place of a text.
+ * Formats a value on one line of at most `max` characters: cleaned, and with registered secrets redacted. A value that is not a
+ * string is formatted as JSON, because a server may send the wrong type.
  */
 export function oneLine(text: unknown, max = 100): string {
   const line = withoutGiven(clean(typeof text === "string" ? text : (JSON.stringify(text) ?? "")))
@@ -171,13 +171,12 @@ export function oneLine(text: unknown, max = 100): string {
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
 
-/** The maximum number of lines, and characters of a line, that are shown of a longer text of a server. */
+/** The maximum number of lines, and of characters in a line, that are shown of a server's text. */
 const [QUOTED_LINES_MAX, QUOTED_CHARS_MAX] = [12, 500];
 
 /**
- * Returns a text of a server with a mark before each line, so that it cannot look like a message of this program, and
- * without the secrets that were given. A line longer than the terminal is divided. Empty lines are left out, and so is
- * what is longer than a screen.
+ * Marks each line of a server's text, so that it cannot look like a message of this program, and redacts registered secrets. Lines
+ * longer than the width of the terminal are divided. Empty lines and lines above the maximum are left out.
  */
 export function quoted(text: string, { linesMax = QUOTED_LINES_MAX }: { readonly linesMax?: number } = {}): string {
   const width = Math.max(20, (process.stderr.columns ?? 80) - 4);
@@ -194,7 +193,7 @@ function shortened(line: string): string {
   return line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line;
 }
 
-/** Divides a line into pieces that fit into this many columns. */
+/** Divides a line into pieces that fit into a number of columns. */
 function divided(line: string, columns: number): string[] {
   const pieces: string[] = [];
   for (let rest = line; rest !== ""; ) {
@@ -205,5 +204,5 @@ function divided(line: string, columns: number): string[] {
   return pieces;
 }
 
-/** A number with its noun: "1 tool", "2 tools". */
+/** Returns a number with its noun, such as "1 tool" or "2 tools". */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -2,34 +2,38 @@ import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../cor
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
-import { FROM_ROUNDS } from "../requests/rounds.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { toText } from "../basics/errors.ts";
+import { UNCACHEABLE } from "../requests/rounds.ts";
 import { type CacheStore, memoryCache } from "./store.ts";
 
 /** Options of {@link cache}. */
 export interface ClientCacheOptions {
-  /** Where results are kept. Name the `server` as well, because clients of several servers may share a store. @default memory of this client */
+  /** The store of results. Requires `server`, because clients of several servers may share a store. @default memory of this client */
   readonly store?: CacheStore;
-  /** What identifies the server in the store, such as its URL. */
+  /** The name of the server in the store, such as its URL. */
   readonly server?: string;
   /**
-   * Who the client acts for, such as the subject of its access token; a function is called for each request. Results with the
-   * scope `private` are kept for each principal. Without a principal they are kept in the memory of this client only, which
-   * then must act for one principal.
+   * The principal that the client acts for, such as the subject of its access token. A function is called for each request. Results
+   * with the scope `private` are stored separately for each principal. Without a principal, they are stored only in the memory of this
+   * client, which must then act for one principal only.
    */
   readonly principal?: string | (() => string | Promise<string>);
   /**
-   * The time, in milliseconds, for which results without `ttlMs` are fresh. Servers of versions before 2026-07-28 send
-   * none. They are private. @default 0: they are not kept
+   * How long results without `ttlMs` are fresh, in milliseconds. They count as private. Servers of versions before 2026-07-28 send no
+   * `ttlMs`.
+   *
+   * @default 0: such results are not cached
    */
   readonly defaultTtlMs?: number;
-  /** The longest time, in milliseconds, for which any result is kept, whatever its `ttlMs` says. @default 86,400,000 (1 day) */
+  /** The maximum time for which a result is fresh, in milliseconds, even if its `ttlMs` is larger. @default 86,400,000 (1 day) */
   readonly ttlMaxMs?: number;
   /**
-   * Whether to open the stream of changes, so that a changed list is read again at once. Otherwise only the changes that the
-   * client listens to anyway are noticed, and the others after `ttlMs`. @default false
+   * Whether to open the stream of changes, so that cached lists that have changed are removed at once. If false, this happens only for
+   * changes that the client receives for another reason; all other lists are read again after `ttlMs`.
+   *
+   * @default false
    */
   readonly listen?: boolean;
 }
@@ -60,20 +64,20 @@ const NAMED_IN: Readonly<Record<string, string>> = {
   "prompts/get": "prompts/list",
   "resources/read": "resources/list",
 };
-/** Errors for something that the server does not know: a method, a name, a cursor, and a resource until 2025-11-25. */
+/** Errors for an unknown method, name or cursor, and for an unknown resource in versions up to 2025-11-25. */
 const UNKNOWN: readonly number[] = [ErrorCode.MethodNotFound, ErrorCode.InvalidParams, -32002];
 /** Members of `_meta` that do not change a result. */
 const NEUTRAL_META: readonly string[] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
-/** A result as the store keeps it. */
+/** A stored result. */
 interface Kept {
   readonly result: JsonObject;
   readonly freshUntilMs: number;
 }
 
 /**
- * The place of a list or resource in a store. The text of `key` is random and part of the keys of its pages, so that
- * removing it forgets all of them.
+ * The place of a list or resource in a store. The value of `key` is random, and part of the keys of the pages. Removing it therefore
+ * invalidates all pages.
  */
 interface Slot {
   readonly store: CacheStore;
@@ -81,8 +85,8 @@ interface Slot {
 }
 
 /**
- * Keeps results for the time that the server names in `ttlMs`: lists, resources and `server/discover`. Lists and resources
- * that the server reports as changed are read again. `fresh: true` in the options of a request reads again in any case.
+ * Caches the results of lists, resources and `server/discover` for the time that the server sets with `ttlMs`. A list or resource is
+ * read again after the server has reported that it has changed. A request with the option `fresh: true` is always sent.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @see MCP 2026-07-28, server/utilities/caching
@@ -107,13 +111,14 @@ export function cache(options: ClientCacheOptions = {}): ClientExtension {
   };
 }
 
-/** The kept results of one client. */
+/** The cached results of one client. */
 class Results {
   readonly #context: ExtensionContext;
   readonly #options: ClientCacheOptions;
   readonly #own = memoryCache();
-  /** How often something was forgotten, so that an answer from before is not kept. */
+  /** The number of removals. A result that was requested before a removal is not stored. */
   #changes = 0;
+  /** Settles when all removals are done. */
   #forgetting: Promise<unknown> = Promise.resolve();
 
   constructor(context: ExtensionContext, options: ClientCacheOptions) {
@@ -128,22 +133,22 @@ class Results {
     await this.#forgetting;
     const { uri, ...others } = params;
     const page = JSON.stringify({ ...others, _meta: undefined });
-    const slots = await this.#slotsOf(method, uri);
+    const slots = await this.#findSlots(method, uri);
     const found = options.fresh ? [] : await Promise.all(Object.values(slots).map((slot) => this.#find(slot, page)));
     const kept = found.find((each) => each !== undefined);
     if (kept) return kept;
     const before = this.#changes;
     const result = await this.#send(request, next);
-    // A change that was reported meanwhile may be newer than the answer.
-    if (this.#changes !== before || FROM_ROUNDS.has(result)) return result;
+    // A change that was reported meanwhile may be newer than the result.
+    if (this.#changes !== before || UNCACHEABLE.has(result)) return result;
     await this.#keep(result.cacheScope === "public" ? slots.public : slots.private, page, result);
     return result;
   }
 
-  /** Forgets a list or a resource. */
+  /** Removes a list or a resource. */
   forget(method: string, uri?: unknown): void {
     this.#changes += 1;
-    const forgotten = this.#slotsOf(method, uri).then((slots) =>
+    const forgotten = this.#findSlots(method, uri).then((slots) =>
       Promise.all(Object.values(slots).map(({ store, key }) => this.#guard(() => store.delete(key)))),
     );
     this.#forgetting = Promise.all([this.#forgetting, forgotten]).catch(() => undefined);
@@ -162,15 +167,15 @@ class Results {
     }
   }
 
-  /** Returns where the results of a request are kept: those for everyone, and those for the principal. */
-  async #slotsOf(method: string, uri: unknown): Promise<{ readonly public: Slot; readonly private: Slot }> {
+  /** Returns the places of public results and of results for the principal. */
+  async #findSlots(method: string, uri: unknown): Promise<{ readonly public: Slot; readonly private: Slot }> {
     const { store = this.#own, server = "", principal } = this.#options;
     const who = typeof principal === "function" ? await principal() : principal;
     const { protocolVersion } = this.#context.client.server;
     const toKey = (...scope: unknown[]) => JSON.stringify(["mcp-edge", server, protocolVersion, method, uri, ...scope]);
     return {
       public: { store, key: toKey("public") },
-      // Without a principal, the results of another client in the same store could belong to somebody else.
+      // Without a principal, private results of another client in the same store could belong to another user.
       private: { store: who === undefined ? this.#own : store, key: toKey("private", who) },
     };
   }
@@ -189,7 +194,7 @@ class Results {
     const { defaultTtlMs = 0, ttlMaxMs = DAY_MS } = this.#options;
     const { ttlMs = defaultTtlMs } = result;
     const keptMs = typeof ttlMs === "number" ? Math.min(ttlMs, ttlMaxMs) : 0;
-    // Negative and invalid values count as 0.
+    // Negative and invalid values are treated as 0.
     if (!(keptMs > 0)) return;
     const kept: Kept = { result, freshUntilMs: Date.now() + keptMs };
     await this.#guard(async () => {
@@ -202,7 +207,7 @@ class Results {
     });
   }
 
-  /** Runs an operation of the store. A failure is reported, and the server is asked instead. */
+  /** Runs an operation of the store. If it fails, the error is reported, and the result is undefined. */
   async #guard<T>(run: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await run();

@@ -1,23 +1,23 @@
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 
 /**
- * Keeps texts by key. Implement it over a database or a key-value service to share results between clients. Entries may
- * disappear at any time. If a method throws or rejects, the cache reports a warning and asks the server instead.
+ * Stores strings by key. Implement it with a database or a key-value service to share results between clients. Entries may disappear
+ * at any time. If a method throws or rejects, the cache reports a warning, and the request is sent to the server.
  */
 export interface CacheStore {
-  /** Returns the text of a key, or undefined. */
+  /** Returns the string of a key, or undefined if there is none. */
   get(key: string): string | undefined | Promise<string | undefined>;
-  /** Keeps a text. It is of no use after `ttlMs` milliseconds. */
+  /** Stores a string. It may be removed after `ttlMs` milliseconds. */
   set(key: string, text: string, ttlMs: number): void | Promise<void>;
-  /** Removes the text of a key, if there is one. */
+  /** Removes the string of a key, if there is one. */
   delete(key: string): void | Promise<void>;
 }
 
 /** Options of {@link memoryCache}. */
 export interface MemoryCacheOptions {
   /**
-   * The maximum number of characters that all keys and texts have together. The entries that were used least recently
-   * go first.
+   * The maximum number of characters of all keys and values together. The least recently used entries are evicted first.
+   *
    * @default 8,388,608
    */
   readonly charsMax?: number;
@@ -33,7 +33,7 @@ const OPTIONS: OptionTable<MemoryCacheOptions> = { charsMax: SIZE };
 export function memoryCache(options: MemoryCacheOptions = {}): CacheStore {
   checkOptions("memoryCache(): ", options, OPTIONS);
   const { charsMax = 8 * 1024 * 1024 } = options;
-  /** In the order of their last use. */
+  /** The entries, the least recently used first. */
   const texts = new Map<string, string>();
   let chars = 0;
   const remove = (key: string): void => {

@@ -1,6 +1,6 @@
 /**
- * The `subscriptions/listen` stream of a modern server. It is opened again with another filter when a subscription is added
- * or removed, and when it ends. Loaded on demand, because many clients listen to nothing.
+ * The `subscriptions/listen` stream of a modern server. It is opened again when a subscription is added or removed, and when it ends.
+ * Loaded on demand, because many clients have no subscriptions.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions
@@ -8,20 +8,20 @@
 
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { EventHook } from "../events.ts";
+import { ClientError, toText } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import { isInterruption } from "./recovery.ts";
 
-/** Functions of the client are handed in, so that this file shares little code with those that are always loaded. */
+/** The parts of the client that the stream uses. They are passed in, so that this file imports little code that is always loaded. */
 export interface ListenStreamParts {
   readonly reconnectsMax: number;
   /** Aborts when the client closes. */
   readonly signal: AbortSignal;
-  /** What the client wants to be told of. Empty if it wants nothing. */
+  /** Returns the current filter. Empty if no stream is needed. */
   filter(): JsonObject;
   /** Sends the request for a stream, and settles when the stream ends. */
-  ask(filter: JsonObject, signal: AbortSignal, onAcknowledged: (agreed: JsonObject) => void): Promise<unknown>;
+  listen(filter: JsonObject, signal: AbortSignal, onAcknowledged: (accepted: JsonObject) => void): Promise<unknown>;
   /** Called when changes may have been missed. */
   assumeChanges(): void;
   readonly report: EventHook;
@@ -30,18 +30,18 @@ export interface ListenStreamParts {
 /** An open listen stream. */
 interface Stream {
   readonly abort: AbortController;
-  /** Resolves with what the server agreed to, and rejects if the stream ends before. */
+  /** Resolves with the filter that the server has accepted. Rejects if the stream ends before that. */
   readonly acknowledged: Promise<JsonObject>;
-  /** Resolves when the stream ends, with the reason. */
+  /** Resolves with the reason when the stream ends. */
   readonly ended: Promise<unknown>;
 }
 
 export class ListenStream {
   readonly #parts: ListenStreamParts;
   #stream: Stream | undefined;
-  /** Changes of the filter run one after the other. */
+  /** Settles when the last change of the filter is done. Changes run one after another. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** Attempts to open the stream again, since one lasted. */
+  /** The number of attempts to open the stream again since a stream lasted. */
   #attempts = 0;
 
   constructor(parts: ListenStreamParts) {
@@ -65,8 +65,8 @@ export class ListenStream {
   }
 
   /**
-   * Opens a stream with the current filter in place of the present one, and resolves with what the server agreed to. The
-   * present stream is closed only then, so that no change is missed in between; one may be reported twice.
+   * Replaces the current stream by a stream with the current filter. Resolves with the filter that the server has accepted. The old
+   * stream is closed only then, so that no change is missed. A change may be reported twice.
    */
   replace(): Promise<JsonObject> {
     const turn = this.#turn.then(async () => {
@@ -77,11 +77,11 @@ export class ListenStream {
         return {};
       }
       const stream = this.#open(filter);
-      const agreed = await stream.acknowledged;
+      const accepted = await stream.acknowledged;
       this.#stream = stream;
       previous?.abort.abort();
-      void this.#keep(stream);
-      return agreed;
+      void this.#keepOpen(stream);
+      return accepted;
     });
     this.#turn = turn.catch(() => undefined);
     return turn;
@@ -89,35 +89,36 @@ export class ListenStream {
 
   #open(filter: JsonObject): Stream {
     const abort = new AbortController();
-    let agree: (agreed: JsonObject) => void = () => undefined;
-    const agreed = new Promise<JsonObject>((resolve) => {
-      agree = resolve;
+    let accept: (accepted: JsonObject) => void = () => undefined;
+    const accepted = new Promise<JsonObject>((resolve) => {
+      accept = resolve;
     });
-    const onAcknowledged = ({ notifications }: JsonObject): void => agree(isObject(notifications) ? notifications : {});
-    const ended = this.#parts.ask(filter, abort.signal, onAcknowledged).then(
+    const onAcknowledged = ({ notifications }: JsonObject): void =>
+      accept(isObject(notifications) ? notifications : {});
+    const ended = this.#parts.listen(filter, abort.signal, onAcknowledged).then(
       () => new ClientError("stream-lost", "The server closed the listen stream."),
       (error: unknown) => error,
     );
-    const acknowledged = Promise.race([agreed, ended.then((error) => Promise.reject(error))]);
-    // The race may be lost after nobody waits for it any more.
+    const acknowledged = Promise.race([accepted, ended.then((error) => Promise.reject(error))]);
+    // A rejection after the acknowledgement must not be reported as unhandled.
     acknowledged.catch(() => undefined);
     return { abort, acknowledged, ended };
   }
 
   /** Opens the stream again when it ends. */
-  async #keep(stream: Stream): Promise<void> {
+  async #keepOpen(stream: Stream): Promise<void> {
     const openedAtMs = Date.now();
     const failure = await stream.ended;
-    // A server that acknowledges and closes at once must not be asked forever.
+    // The attempts continue to count if the server closes the stream soon after the acknowledgement.
     if (Date.now() - openedAtMs > LASTING_MS) this.#attempts = 0;
     await this.#reopen(stream, failure);
   }
 
-  /** Opens a stream in place of one that has ended or was never open, and reports what may have been missed. */
+  /** Replaces a stream that has ended or could not be opened, and reports the changes that may have been missed. */
   async #reopen(stream: Stream | undefined, reason: unknown): Promise<void> {
     const { report, reconnectsMax, signal } = this.#parts;
     let failure = reason;
-    // A channel that has closed does not come back.
+    // After the channel has closed, no stream can be opened on it.
     while (this.#stream === stream && !signal.aborted && !(ClientError.is(failure) && failure.code === "closed")) {
       this.#attempts += 1;
       const attempt = this.#attempts;

@@ -1,9 +1,9 @@
 /**
- * Detects the era of a server and agrees on a version.
+ * Detects the era of a server and negotiates a version:
  *
- * 1. `server/discover`. A result or a modern error identifies a modern server.
- * 2. Otherwise `initialize`.
- * 3. Over HTTP, if that POST is refused as well, HTTP+SSE (2024-11-05).
+ * 1. The client sends `server/discover`. A result or an error of the modern era identifies a modern server.
+ * 2. Otherwise it sends `initialize`.
+ * 3. If the server refuses this POST as well, the client opens HTTP+SSE (2024-11-05).
  *
  * @module
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
@@ -14,8 +14,8 @@ import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { SpokenVersion, SpokenVersions } from "../../core/protocol/spoken-versions.ts";
-import { ClientError } from "../errors.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError } from "../basics/errors.ts";
 import type { ServerCapabilities, ServerFacts } from "../requests/results.ts";
 import type { Link } from "../transports/link.ts";
 import type { RequestSender } from "./request-sender.ts";
@@ -24,15 +24,15 @@ export interface Negotiation {
   readonly sender: RequestSender;
   readonly versions: SpokenVersions;
   readonly info: Implementation;
-  /** The capabilities for `initialize`. */
+  /** Returns the capabilities to send with `initialize`. */
   capabilities(): JsonObject;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
-  /** Ends the negotiation, because the client is closed. */
+  /** Aborts when the client closes. */
   readonly signal: AbortSignal;
-  /** Creates a link. The argument is "http-sse" for a fallback to that transport. */
+  /** Creates a link. With "http-sse", the link uses that transport. */
   readonly open: (transport?: "http-sse") => Promise<Link>;
-  /** Whether a refused `initialize` may be followed by HTTP+SSE. */
+  /** Whether the client may fall back to HTTP+SSE. */
   readonly hasHttpSse: boolean;
 }
 
@@ -41,8 +41,8 @@ interface Attempt extends Negotiation {
   readonly link: Link;
 }
 
-/** Statuses that say nothing about the era: they concern the caller, or a server in between. */
-const UNTELLING: readonly number[] = [401, 403, 407, 408, 425, 429];
+/** Statuses that do not depend on the era: they are about the caller, or come from a proxy. */
+const UNRELATED: readonly number[] = [401, 403, 407, 408, 425, 429];
 /** Codes that only modern servers send. */
 const MODERN_CODES: readonly number[] = [
   ErrorCode.HeaderMismatch,
@@ -51,11 +51,11 @@ const MODERN_CODES: readonly number[] = [
 ];
 
 /**
- * Connects to a server of either era. The link is in use as soon as this has succeeded; otherwise nothing changes.
+ * Connects to a server of either era, and makes the new link the current one. If this fails, the current link stays in use.
  *
- * @param isLegacy Whether the server is known to be legacy, so that no probe is sent.
- * @throws {ClientError} `version-unsupported` naming the versions of both sides; any other failure of the connection.
- * @throws {McpError} the error with which the server refused.
+ * @param isLegacy Whether the server is known to be legacy, so that `server/discover` is not sent.
+ * @throws {ClientError} `version-unsupported` with the versions of both sides, or another failure of the connection.
+ * @throws {McpError} the error with which the server refused the connection.
  */
 export async function negotiate(negotiation: Negotiation, isLegacy = false): Promise<ServerFacts> {
   const { sender, versions, open, hasHttpSse } = negotiation;
@@ -67,61 +67,61 @@ export async function negotiate(negotiation: Negotiation, isLegacy = false): Pro
       reason = outcome;
     }
     if (versions.legacy.length > 0) return initialize(attempt);
-    const text = `The server does not speak ${listNames(versions.modern)}, and protocolVersions allows no other: ${reason}`;
+    const text = `The server does not support ${listNames(versions.modern)}, the only protocolVersions: ${reason}`;
     throw new ClientError("version-unsupported", text);
   };
   let facts: ServerFacts;
   try {
-    facts = await agree(negotiation, await open(), first);
+    facts = await useLink(negotiation, await open(), first);
   } catch (error) {
     if (!hasHttpSse || !isRefusedPost(error)) throw error;
-    // If GET is refused too, the answer to the POST says more about the reason.
-    facts = await agree(negotiation, await open("http-sse"), initialize, error);
-    reason = "POST was refused and GET opened an HTTP+SSE stream";
+    // If the server refuses the GET as well, the error of the POST is thrown, which is more specific.
+    facts = await useLink(negotiation, await open("http-sse"), initialize, error);
+    reason = "The server refused POST and supports HTTP+SSE";
   }
   sender.report({ type: "connected", protocolVersion: facts.protocolVersion, reason });
   return facts;
 }
 
-/** Opens a link, and uses it if `talk` succeeds. @param refused What to throw if the link cannot be opened. */
-async function agree(
+/** Opens a link, and makes it the current one if `handshake` succeeds. @param refused The error to throw if the link cannot be opened. */
+async function useLink(
   negotiation: Negotiation,
   link: Link,
-  talk: (attempt: Attempt) => Promise<ServerFacts>,
+  handshake: (attempt: Attempt) => Promise<ServerFacts>,
   refused?: unknown,
 ): Promise<ServerFacts> {
   const { sender, timeoutMs } = negotiation;
   const { rules } = link;
   try {
-    await limited(negotiation, "connect()", timeoutMs, () => sender.start(link)).catch((error) => {
+    await withTimeout(negotiation, "connect()", timeoutMs, () => sender.start(link)).catch((error) => {
       throw refused ?? error;
     });
-    const facts = await talk({ ...negotiation, link });
+    const facts = await handshake({ ...negotiation, link });
     negotiation.signal.throwIfAborted();
     sender.use(link);
     return facts;
   } catch (error) {
-    // A pipe that was in use before remains so.
+    // A pipe stays in use with the rules that it had before.
     link.rules = rules;
     sender.drop(link);
     throw error;
   }
 }
 
-/** Sends `server/discover`. Returns the facts of a modern server, or the reason to take the server for a legacy one. */
+/** Sends `server/discover`. Returns the facts about a modern server, or the reason why the server counts as legacy. */
 async function probe(attempt: Attempt): Promise<ServerFacts | string> {
   const { link, versions, probeTimeoutMs } = attempt;
   let rules = versions.modern[0] as SpokenVersion;
-  // A server may refuse a version that it then lists, so the second try may have the same version.
+  // The second attempt may use the same version again, because some servers refuse a version and then list it as supported.
   for (let isRetry = false; ; isRetry = true) {
     link.rules = rules;
     try {
-      const outcome = discovered(attempt, await ask(attempt, "server/discover", undefined, probeTimeoutMs));
+      const outcome = readDiscovery(attempt, await request(attempt, "server/discover", undefined, probeTimeoutMs));
       if (typeof outcome === "string") link.rules = undefined;
       return outcome;
     } catch (error) {
-      const next = isRetry ? undefined : supportedBy(error, versions);
-      const legacy = next === undefined ? reasonForLegacy(error, versions) : undefined;
+      const next = isRetry ? undefined : findSupported(error, versions);
+      const legacy = next === undefined ? findReasonForLegacy(error, versions) : undefined;
       if (legacy !== undefined) {
         link.rules = undefined;
         return legacy;
@@ -132,24 +132,24 @@ async function probe(attempt: Attempt): Promise<ServerFacts | string> {
   }
 }
 
-/** Returns the modern version to use after -32022, if client and server have one in common. */
-function supportedBy(error: unknown, versions: SpokenVersions): SpokenVersion | undefined {
+/** Returns the modern version to use after the error -32022, if there is a common one. */
+function findSupported(error: unknown, versions: SpokenVersions): SpokenVersion | undefined {
   if (!McpError.is(error) || error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
   const supported = toList(isObject(error.data) ? error.data.supported : undefined);
   return versions.modern.find(({ version }) => supported.includes(version));
 }
 
 /**
- * Returns why an answer to the probe comes from a legacy server, or undefined if it does not.
+ * Returns the reason why an error of `server/discover` indicates a legacy server, or undefined if it does not.
  *
- * @throws {ClientError} `version-unsupported` if the server offers only versions that this client does not speak.
+ * @throws {ClientError} `version-unsupported` if the server supports only versions that this client does not support.
  */
-function reasonForLegacy(error: unknown, versions: SpokenVersions): string | undefined {
+function findReasonForLegacy(error: unknown, versions: SpokenVersions): string | undefined {
   if (McpError.is(error)) {
     if (!MODERN_CODES.includes(error.code)) return `server/discover failed with ${error.code}: ${error.message}`;
     if (error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
     const supported = toList(isObject(error.data) ? error.data.supported : undefined);
-    // Servers that list modern versions only have none of them if the list is empty.
+    // An empty list says nothing about legacy versions, because some servers list only modern versions.
     const isOffered = supported.length === 0 || versions.legacy.some(({ version }) => supported.includes(version));
     if (!isOffered) throw noCommonVersion(versions, supported);
     return error.message;
@@ -159,23 +159,24 @@ function reasonForLegacy(error: unknown, versions: SpokenVersions): string | und
     case "http-status":
       return isRefusedPost(error) ? error.message : undefined;
     case "timeout":
-      return "server/discover was not answered";
+      return "server/discover timed out";
     case "answer-invalid":
     case "stream-lost":
-      return "server/discover was not answered with a valid message";
+      return "server/discover got no valid response";
     default:
       return undefined;
   }
 }
 
-function discovered({ link, versions }: Attempt, result: JsonObject): ServerFacts | string {
-  // Some legacy servers answer every unknown method with an empty result.
-  if (!Array.isArray(result.supportedVersions)) return "the answer to server/discover names no versions";
+/** Reads the result of `server/discover`. Returns the facts, or the reason why the server counts as legacy. */
+function readDiscovery({ link, versions }: Attempt, result: JsonObject): ServerFacts | string {
+  // Some legacy servers respond to every unknown method with an empty result.
+  if (!Array.isArray(result.supportedVersions)) return "server/discover returned no supportedVersions";
   const supported = toList(result.supportedVersions);
   const rules = versions.modern.find(({ version }) => supported.includes(version));
   if (!rules) {
     if (versions.legacy.some(({ version }) => supported.includes(version)))
-      return `the server offers ${supported.join(", ")}`;
+      return `the server supports ${supported.join(", ")}`;
     throw noCommonVersion(versions, supported);
   }
   link.rules = rules;
@@ -191,13 +192,13 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
     capabilities: attempt.capabilities(),
     clientInfo: pick(info, newest.implementationFields),
   };
-  const result = await ask(attempt, "initialize", params, timeoutMs);
+  const result = await request(attempt, "initialize", params, timeoutMs);
   const rules = versions.legacy.find(({ version }) => version === result.protocolVersion);
   if (!rules) throw noCommonVersion(versions, [String(result.protocolVersion)]);
   link.rules = rules;
   const method = "notifications/initialized";
-  await limited(attempt, method, timeoutMs, () => sender.notify(method, undefined, link)).catch((error) => {
-    // The session exists. If the server means it, its answer to the next request says so.
+  await withTimeout(attempt, method, timeoutMs, () => sender.notify(method, undefined, link)).catch((error) => {
+    // The session exists, so the next request shows whether the server works.
     if (!ClientError.is(error) || error.code !== "http-status") throw error;
     sender.report({ type: "warning", message: error.message });
   });
@@ -205,21 +206,26 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
 }
 
 /**
- * Whether a server refuses a POST, or fails as it may for an unknown method. Redirects that are not followed and the other
- * failures come from a server in between.
+ * Whether the server refused a POST, or failed with a status of 500 or 501, as some servers do for an unknown method. Other failures
+ * and redirects come from a proxy.
  */
 function isRefusedPost(error: unknown): boolean {
   const status = ClientError.is(error) && error.code === "http-status" ? (error.response?.status ?? 0) : 0;
-  return status >= 400 && status <= 501 && !UNTELLING.includes(status);
+  return status >= 400 && status <= 501 && !UNRELATED.includes(status);
 }
 
-function ask(attempt: Attempt, method: string, params: JsonObject | undefined, timeoutMs: number): Promise<JsonObject> {
+function request(
+  attempt: Attempt,
+  method: string,
+  params: JsonObject | undefined,
+  timeoutMs: number,
+): Promise<JsonObject> {
   const { sender, link } = attempt;
-  return limited(attempt, method, timeoutMs, (deadline) => sender.ask(method, params, { deadline, link }));
+  return withTimeout(attempt, method, timeoutMs, (deadline) => sender.request(method, params, { deadline, link }));
 }
 
-/** Runs one step of the negotiation, until it takes too long or the client is closed. */
-async function limited<T>(
+/** Runs one step of the negotiation. Rejects if it takes too long or the client is closed. */
+async function withTimeout<T>(
   { signal }: Negotiation,
   what: string,
   timeoutMs: number,
@@ -251,7 +257,7 @@ function listFacts(
 
 function noCommonVersion(versions: SpokenVersions, offered: readonly string[]): ClientError {
   const own = listNames([...versions.modern, ...versions.legacy]);
-  const text = `No common protocol version: the server offers ${offered.join(", ") || "none"}, this client speaks ${own}.`;
+  const text = `No common protocol version: the server supports ${offered.join(", ") || "none"}, this client ${own}.`;
   return new ClientError("version-unsupported", text);
 }
 

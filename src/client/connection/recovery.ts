@@ -9,16 +9,16 @@ import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
 import type { Era } from "../../core/protocol/spoken-versions.ts";
-import { ClientError } from "../errors.ts";
-import type { ClientEvent } from "../events.ts";
+import { ClientError } from "../basics/errors.ts";
+import type { ClientEvent } from "../basics/events.ts";
 import { declaresKeys, IDEMPOTENCY_KEY } from "../requests/idempotency-keys.ts";
+import type { RequestInProgress } from "../requests/request-parts.ts";
 import type { ServerFacts, Tool } from "../requests/results.ts";
-import type { Sending } from "../requests/sending.ts";
 import { backoffMs } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
-import type { RememberedServer } from "./remembered-server.ts";
+import type { AssumedServer } from "./assumed-server.ts";
 
-/** How often a request is sent again after its connection broke. */
+/** The maximum number of times that a request is sent again after its connection broke. */
 const REPEATS_MAX = 3;
 
 /** Requests that change nothing, or nothing further when they are repeated. */
@@ -26,71 +26,72 @@ const HARMLESS =
   /^(ping|server\/discover|.*\/list|resources\/((directory\/)?read|subscribe|unsubscribe)|(prompts|skills|tasks)\/get|completion\/complete|logging\/setLevel|tasks\/result)$/;
 
 /**
- * Whether a request may be sent again although the server may have run it. A call may be if the tool says so in its hints,
- * or if a key lets the server recognise it.
+ * Whether a request may be sent again although the server may have run it. For a tool call, this depends on the hints of the tool, or
+ * on an idempotency key that the server supports.
  *
- * @param tool The tool of a call, if it was listed.
- * @param knowsKeys Whether the server has declared that it recognises keys.
+ * @param tool The called tool, if it was listed.
+ * @param supportsKeys Whether the server has declared support for idempotency keys.
  */
 function isRepeatable(
   method: string,
   params: JsonObject | undefined,
   tool: Pick<Tool, "annotations"> | undefined,
-  knowsKeys: boolean,
+  supportsKeys: boolean,
 ): boolean {
   if (HARMLESS.test(method)) return true;
-  if (knowsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
+  if (supportsKeys && readMeta(params)[IDEMPOTENCY_KEY] !== undefined) return true;
   const { readOnlyHint, idempotentHint } = tool?.annotations ?? {};
   return method === "tools/call" && (readOnlyHint === true || idempotentHint === true);
 }
 
-/** Whether a request failed because the connection broke, or because the server was not there for a moment. */
+/** Whether a request failed because the connection broke, or because the server was temporarily unavailable. */
 export function isInterruption(error: unknown): error is ClientError {
   if (!ClientError.is(error)) return false;
   if (error.code === "http-status") return [502, 503, 504].includes(error.response?.status ?? 0);
   return error.code === "unreachable" || error.code === "stream-lost";
 }
 
-/** Whether the server refused a call because its `Mcp-Param-*` headers are wrong. */
+/** Whether the server refused a call because of wrong `Mcp-Param-*` headers. */
 function isHeaderMismatch(error: unknown): boolean {
   return McpError.is(error) && error.code === ErrorCode.HeaderMismatch;
 }
 
-/** Whether a failure shows by itself that the server has not run the request. */
+/** Whether the error shows that the server has not run the request. */
 function wasRefused(error: unknown): boolean {
   if (ClientError.is(error)) return !error.mayHaveRun;
   return McpError.is(error) && error.code === ErrorCode.UnsupportedProtocolVersion;
 }
 
-/** Codes with which servers answer the requests of the other era. SDKs of the handshake versions use -32000. */
+/** Codes with which servers refuse requests of the other era. The official SDKs of legacy versions use -32000. */
 const OTHER_ERA: readonly number[] = [-32_000, ErrorCode.UnsupportedProtocolVersion];
-/** What servers say that use the code of every invalid request. A limit that is reached has this code too. */
-const SAYS_OTHER_ERA = /version|session|initiali/i;
+/** Matches the message with which other servers refuse such requests. Their code is the code of all invalid requests. */
+const OTHER_ERA_MESSAGE = /version|session|initiali/i;
 
-/** Whether a failure suggests that the server was replaced by one of the other era while this client was connected. */
+/** Whether an error suggests that the server was replaced by a server of the other era while this client was connected. */
 function suggestsOtherEra(error: unknown): boolean {
   if (McpError.is(error)) {
     const { code, message } = error;
-    return code === ErrorCode.InvalidRequest ? SAYS_OTHER_ERA.test(message) : OTHER_ERA.includes(code);
+    return code === ErrorCode.InvalidRequest ? OTHER_ERA_MESSAGE.test(message) : OTHER_ERA.includes(code);
   }
   const status = ClientError.is(error) && error.code === "http-status" ? error.response?.status : undefined;
   return status === 400 || status === 404 || status === 405;
 }
 
-/** Whether a failure can mean that the server is of another era than assumed. */
+/** Whether an error can mean that the server is not of the assumed era. */
 export function mayBeOtherEra(error: unknown): boolean {
   return McpError.is(error) || (ClientError.is(error) && error.code === "http-status" && !error.mayHaveRun);
 }
 
 /** A request that failed. */
-export interface Failed {
-  readonly request: Sending;
+export interface FailedRequest {
+  readonly request: RequestInProgress;
   /** The params of the round. */
   readonly params: JsonObject | undefined;
-  /** The link that it was sent on. */
+  /** The link on which the request was sent. */
   readonly link: Link;
-  /** The assumption about the era, if no answer had confirmed it. */
-  readonly remembered: RememberedServer | undefined;
+  /** The assumed facts about the server, if no response had confirmed them. */
+  readonly assumed: AssumedServer | undefined;
+  /** The number of times that the round was already sent again. */
   readonly repeats: number;
 }
 
@@ -99,7 +100,7 @@ export interface RecoveryParts {
   /** Whether a channel that has closed can be opened again. */
   readonly canReconnect: boolean;
   facts(): ServerFacts;
-  /** The link that is in use. */
+  /** Returns the current link. */
   link(): Link;
   report(event: ClientEvent): void;
   /** Opens a new session or channel in place of a lost one. */
@@ -108,39 +109,39 @@ export interface RecoveryParts {
   detect(): Promise<boolean>;
 }
 
-/** How long, in milliseconds, the era is not detected again after it was. */
+/** The minimum time between two detections of the era, in milliseconds. */
 const DETECTION_MS = 30_000;
 
-/** Removes the causes of failures. */
+/** Removes the causes of failures, and decides whether failed requests are sent again. */
 export class Recovery {
   readonly #parts: RecoveryParts;
-  /** The time at which the era was detected again. */
+  /** The time of the last detection of the era. */
   #detectedAtMs = 0;
-  /** The detection that is going on. */
+  /** The running detection. */
   #detection: Promise<void> | undefined;
-  /** The era before that detection, which changes the rules of a pipe while it tries them. */
+  /** The era before the running detection, which temporarily changes the rules of a pipe. */
   #eraBefore: Era | undefined;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
   }
 
-  /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
-  async cure(error: unknown, failed: Failed): Promise<boolean> {
-    const { request, params, link, remembered, repeats } = failed;
+  /** Removes the cause of a failure, if possible. Returns whether to send the request again. */
+  async recover(error: unknown, failed: FailedRequest): Promise<boolean> {
+    const { request, params, link, assumed, repeats } = failed;
     const { method, parts, deadline } = request;
-    // A legacy server has no such code, so there it is the answer of a tool.
+    // The legacy protocol does not define this code, so a legacy server uses it for something else.
     if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
       await parts.refresh();
       return true;
     }
-    const knowsKeys = declaresKeys(this.#parts.facts().capabilities);
-    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.(), knowsKeys);
-    if (remembered) {
+    const supportsKeys = declaresKeys(this.#parts.facts().capabilities);
+    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.(), supportsKeys);
+    if (assumed) {
       if (!mayBeOtherEra(error)) return false;
-      const isOther = remembered.disprove();
+      const isOther = assumed.detectAgain();
       if (isSafe) return isOther;
-      // What the server answered to a call that ran matters more than a failure to detect the era.
+      // The error of a request that may have run is thrown, even if the detection fails.
       await isOther.catch(() => undefined);
       return false;
     }
@@ -152,7 +153,7 @@ export class Recovery {
       this.#parts.report({ type: "request-repeated", method, error });
       return true;
     }
-    if (!isSafe || repeats >= REPEATS_MAX || !this.#comesBack(error)) return false;
+    if (!isSafe || repeats >= REPEATS_MAX || !this.#mayReconnect(error)) return false;
     await pause(backoffMs(repeats + 1, undefined), deadline.signal);
     deadline.signal.throwIfAborted();
     this.#parts.report({ type: "request-repeated", method, error });
@@ -160,15 +161,15 @@ export class Recovery {
   }
 
   /**
-   * Whether the server was replaced by one of the other era, so that it has not run the request. Called if the answer on a link looks
-   * like that of such a server. Requests that fail while the era is being detected wait for it.
+   * Whether the server was replaced by a server of the other era, which has not run the request. Called if an error suggests that.
+   * Requests that fail while the era is being detected wait for the detection.
    */
   async #isOtherEra(link: Link): Promise<boolean> {
     const isCurrent = link === this.#parts.link();
     const era = this.#detection && isCurrent ? this.#eraBefore : link.rules?.era;
     if (!isCurrent && this.#parts.link().rules?.era !== era) return true;
     if (!this.#detection) {
-      // An ordinary error must not cost a detection each time.
+      // Ordinary errors can look the same, so they must not start a detection each time.
       if (Date.now() - this.#detectedAtMs < DETECTION_MS) return false;
       this.#detectedAtMs = Date.now();
       this.#eraBefore = era;
@@ -185,8 +186,8 @@ export class Recovery {
     this.#detection = undefined;
   }
 
-  /** Whether the connection of a request that failed comes back. */
-  #comesBack(error: ClientError): boolean {
+  /** Whether the connection of a failed request can be opened again. */
+  #mayReconnect(error: ClientError): boolean {
     return this.#parts.canReconnect && (error.code === "closed" || isInterruption(error));
   }
 }

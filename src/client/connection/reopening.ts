@@ -1,7 +1,7 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { EventHook } from "../events.ts";
+import { ClientError, toText } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import { backoffMs, LASTING_MS } from "../transports/backoff.ts";
 import type { Link } from "../transports/link.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -17,12 +17,12 @@ export interface ReopeningParts {
 }
 
 /**
- * Opens a new session in place of one that the server no longer knows, and a new channel in place of one that has closed.
- * Loaded on demand.
+ * Opens a new session when the server no longer knows the current one, and a new channel when the current one has closed. Loaded on
+ * demand.
  */
 export class Reopening {
   readonly #parts: ReopeningParts;
-  /** Attempts since a channel lasted: a server that always ends at once must not be started forever. */
+  /** The number of attempts since a channel lasted. A server that always ends at once must not be started forever. */
   #attempts = 0;
   #openedAtMs = 0;
 
@@ -30,14 +30,14 @@ export class Reopening {
     this.#parts = parts;
   }
 
-  /** @throws {ClientError} if nothing can be opened: `session-lost`, or `closed` with the last failure. */
+  /** @throws {ClientError} `session-lost` if no session can be opened; `closed` if no channel can be opened. */
   async run(link: Link, lost: unknown): Promise<void> {
     if (!ClientError.is(lost) || lost.code !== "session-lost") return this.#reconnect(link, lost);
     try {
       await this.#open(link, "session-reopened");
     } catch (cause) {
       const { code, message, mayHaveRun, response } = lost;
-      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
+      throw new ClientError(code, `${message} A new session could not be opened.`, { mayHaveRun, response, cause });
     }
   }
 
@@ -60,35 +60,35 @@ export class Reopening {
       }
     }
     const reason = failure === undefined ? "" : ` ${toText(failure)}`;
-    const text = `The connection has closed, and ${this.#attempts} attempts to open it again did not last (reconnectsMax).`;
+    const text = `The connection has closed, and ${this.#attempts} attempts to open it again failed or did not last (reconnectsMax).`;
     throw new ClientError("closed", text + reason, { cause: failure });
   }
 
   /** Detects the era of a server that has refused to open a session. */
-  async #negotiateAnew(refusal: unknown): Promise<boolean> {
+  async #detectEra(refusal: unknown): Promise<boolean> {
     const isAnswer = McpError.is(refusal) || (ClientError.is(refusal) && refusal.response?.status === 400);
     if (!isAnswer) throw refusal;
     await this.#parts.negotiate(false);
     return false;
   }
 
-  /** Opens a connection and brings the subscriptions and the log level into it. */
+  /** Opens a connection, and restores the subscriptions and the log level. */
   async #open(old: Link, type: "session-reopened" | "reconnected"): Promise<void> {
     const { subscriptions, report, negotiate } = this.#parts;
     const isLegacy = old.rules?.era === "legacy";
-    // A server that was updated meanwhile may have another era.
+    // The server may have been replaced by a server of the other era.
     const isStillLegacy =
       isLegacy &&
       (await negotiate(true).then(
         () => true,
-        (error) => this.#negotiateAnew(error),
+        (error) => this.#detectEra(error),
       ));
     if (!isLegacy) await negotiate(false);
     old.retire();
     report({ type });
     subscriptions.start();
     if (isStillLegacy) await subscriptions.restore();
-    // The old connection may have been told of changes that never arrived.
+    // Notifications of changes may have been lost with the old connection.
     subscriptions.assumeChanges();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Sends requests over a link in the form of the negotiated version, and passes on what arrives.
+ * Sends requests over a link in the form of the negotiated version, and passes received messages on.
  *
  * @module
  */
@@ -10,54 +10,55 @@ import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from 
 import { META, readMeta } from "../../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ClientEvent, EventHook } from "../events.ts";
-import type { Answers } from "../questions/lazy-answering.ts";
-import { type Deadline, untilAborted } from "../requests/deadline.ts";
+import { type Deadline, untilAborted } from "../basics/deadline.ts";
+import type { ClientEvent, EventHook } from "../basics/events.ts";
+import type { LazyAnswering } from "../questions/lazy-answering.ts";
 import type { Progress } from "../requests/results.ts";
-import type { Answer, Link, SendOptions } from "../transports/link.ts";
+import type { JSONRPCResponse, Link, SendOptions } from "../transports/link.ts";
 
-/** How one request is sent. */
-export interface AskOptions {
+/** The options with which one request is sent. */
+export interface SentRequestOptions {
   readonly deadline: Deadline;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The progress token, or true to choose one. Without it the server reports no progress. */
+  /** The progress token, or true to use the id of the request. Without it the server does not report progress. */
   readonly progressToken?: string | number | true | undefined;
   readonly resetTimeoutOnProgress?: boolean | undefined;
   /** Receives the acknowledgement of a `subscriptions/listen` request. */
   readonly onAcknowledged?: ((params: JsonObject) => void) | undefined;
-  /** Receives the id of each event from which the answer can be awaited again, and the id of the request. */
+  /** Receives the id of each event from which the stream can be resumed, and the id of the request. */
   readonly onEventId?: ((eventId: string, id: RequestId) => void) | undefined;
-  /** The request of another connection whose answer is awaited here, in place of a new one. */
+  /** The request of another connection whose stream is resumed. If present, no request is sent. */
   readonly resume?: { readonly id: RequestId; readonly lastEventId: string } | undefined;
-  /** The link to use while a connection is being opened; the current one by default. */
+  /** The link to use. @default the current link */
   readonly link?: Link | undefined;
 }
 
-/** The author's side of a connection. */
+/** The parts of the connection that the sender uses. */
 export interface SenderHandlers {
   readonly info: Implementation;
-  readonly answers: Answers;
-  /** Receives a notification other than progress and cancellation. */
+  readonly answering: LazyAnswering;
+  /** Receives each notification except cancellations and the progress of open requests. */
   notification(method: string, params: JsonObject): void;
   closed(link: Link, error: Error | undefined): void;
   report: EventHook;
 }
 
-interface Call {
+/** A request without a response. */
+interface OpenRequest {
   readonly id: RequestId;
   /** The progress token. */
   readonly token: string | number | undefined;
   readonly link: Link;
-  readonly options: AskOptions;
+  readonly options: SentRequestOptions;
 }
 
 export class RequestSender {
-  /** The level that modern requests ask log messages for. */
+  /** The minimum level of log messages that modern requests ask for. */
   logLevel: LoggingLevel | undefined;
   readonly #handlers: SenderHandlers;
-  /** The open requests. Ids and progress tokens are unique on each link. */
-  readonly #calls = new Set<Call>();
+  /** The open requests. Their ids and progress tokens are unique on each link. */
+  readonly #open = new Set<OpenRequest>();
   #link: Link | undefined;
   #lastId = 0;
 
@@ -70,12 +71,12 @@ export class RequestSender {
     return this.#link as Link;
   }
 
-  /** The rules of the version, once it is negotiated. */
+  /** The rules of the negotiated version. */
   get rules(): SpokenVersion | undefined {
     return this.#link?.rules;
   }
 
-  /** Opens a link, unless it is in use already. The first one is used at once. */
+  /** Opens a link, unless it is already in use. The first link is used at once. */
   async start(link: Link): Promise<void> {
     if (this.#link === link) return;
     this.#link ??= link;
@@ -86,31 +87,31 @@ export class RequestSender {
     });
   }
 
-  /** Uses an open link for everything that follows. Pending requests continue on the link that they were sent on. */
+  /** Uses an open link for all later requests. Pending requests continue on their own link. */
   use(link: Link): void {
     this.#link = link;
   }
 
   /** Closes a link on which no connection could be opened. */
   drop(link: Link): void {
-    // The reason of the failure is more useful than a second failure while closing.
+    // The error of the connection is more useful than an error while closing.
     if (link !== this.#link) link.close().catch(() => undefined);
   }
 
   async close(reason: unknown): Promise<void> {
-    this.#handlers.answers.end(reason);
-    const links = new Set([this.#link, ...[...this.#calls].map(({ link }) => link)]);
+    this.#handlers.answering.end(reason);
+    const links = new Set([this.#link, ...[...this.#open].map(({ link }) => link)]);
     await Promise.all([...links].map((link) => link?.close()));
   }
 
   /**
-   * Sends one request.
+   * Sends one request, and returns its result.
    *
-   * @throws {McpError} the error that the server answered with.
-   * @throws {ClientError} if there is no valid answer.
+   * @throws {McpError} if the response is an error.
+   * @throws {ClientError} if there is no valid response.
    * @throws {unknown} the reason of the deadline's signal.
    */
-  async ask(method: string, params: JsonObject | undefined, options: AskOptions): Promise<JsonObject> {
+  async request(method: string, params: JsonObject | undefined, options: SentRequestOptions): Promise<JsonObject> {
     const { link = this.link, deadline, headers, onEventId, resume } = options;
     const { signal } = deadline;
     signal.throwIfAborted();
@@ -119,25 +120,25 @@ export class RequestSender {
     const token = options.progressToken === true ? id : options.progressToken;
     const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(link, params, token) };
     if (token !== undefined && this.#find(link, "token", token)) {
-      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
+      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} is used by another open request.`);
     }
-    const call: Call = { id, token, link, options };
-    this.#calls.add(call);
+    const call: OpenRequest = { id, token, link, options };
+    this.#open.add(call);
     try {
       const send: SendOptions = { signal, headers, onEventId: onEventId && ((eventId) => onEventId(eventId, id)) };
       const sent = resume ? link.resume?.(request, resume.lastEventId, send) : link.request(request, send);
-      // Only a link that can resume has given the id of an event.
-      const answer = await untilAborted(sent as Promise<Answer>, signal);
-      if ("result" in answer) return answer.result;
-      const { code, message, data } = answer.error;
+      // Never undefined, because only a link with resume() has passed on the id of an event.
+      const response = await untilAborted(sent as Promise<JSONRPCResponse>, signal);
+      if ("result" in response) return response.result;
+      const { code, message, data } = response.error;
       throw new McpError(code, message, data);
     } finally {
-      this.#calls.delete(call);
+      this.#open.delete(call);
     }
   }
 
-  #find(link: Link, by: "id" | "token", value: unknown): Call | undefined {
-    return [...this.#calls].find((call) => call.link === link && call[by] === value);
+  #find(link: Link, by: "id" | "token", value: unknown): OpenRequest | undefined {
+    return [...this.#open].find((call) => call.link === link && call[by] === value);
   }
 
   /** Sends a notification. */
@@ -146,12 +147,12 @@ export class RequestSender {
   }
 
   /**
-   * Stops the limits of the open calls, or of one of them, until the returned function is called.
+   * Pauses the limits of open requests until the returned function is called.
    *
-   * @param during The call. @default all
+   * @param during The id of one request. @default all requests
    */
   hold(during?: RequestId): () => void {
-    const calls = [...this.#calls].filter(({ id }) => during === undefined || id === during);
+    const calls = [...this.#open].filter(({ id }) => during === undefined || id === during);
     const releases = calls.map(({ options }) => options.deadline.hold());
     return () => {
       for (const release of releases) release();
@@ -164,23 +165,23 @@ export class RequestSender {
     during: RequestId | undefined,
   ): Promise<void> | undefined {
     const { method, params = {} } = message;
-    const { answers } = this.#handlers;
+    const { answering } = this.#handlers;
     if ("id" in message) {
       const call = this.#find(link, "id", during);
       const hold = () => this.hold(during);
-      return answers.answering.then((answering) =>
-        answering.answerRequest({ link, request: message as JSONRPCRequest, call, hold }),
-      );
+      return answering
+        .load()
+        .then((loaded) => loaded.answerRequest({ link, request: message as JSONRPCRequest, call, hold }));
     }
     if (method === "notifications/progress") this.#progress(link, params);
-    else if (method === "notifications/cancelled") answers.end(undefined, params);
+    else if (method === "notifications/cancelled") answering.end(undefined, params);
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(link, params);
     else this.#handlers.notification(method, params);
     return undefined;
   }
 
   #closed(link: Link, error: Error | undefined): void {
-    this.#handlers.answers.end(error);
+    this.#handlers.answering.end(error);
     this.#handlers.closed(link, error);
   }
 
@@ -188,7 +189,7 @@ export class RequestSender {
     this.#handlers.report(event);
   };
 
-  /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
+  /** Returns the member `params` of a message, with the members of `_meta` that the version and the request need. */
   #withMeta(link: Link, params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
     const meta = readMeta(params);
     const whole: JsonObject = {
@@ -200,14 +201,14 @@ export class RequestSender {
     return params ? { params } : {};
   }
 
-  /** The fields that each modern message has. */
+  /** Returns the members of `_meta` that each modern message has. */
   #envelope({ rules }: Link): JsonObject {
     const { logLevel } = this;
     if (rules?.era !== "modern") return {};
     return {
       [META.protocolVersion]: rules.version,
       [META.clientInfo]: pick(this.#handlers.info, rules.implementationFields),
-      [META.clientCapabilities]: this.#handlers.answers.capabilities("modern"),
+      [META.clientCapabilities]: this.#handlers.answering.capabilities("modern"),
       ...(logLevel === undefined ? {} : { [META.logLevel]: logLevel }),
     };
   }
@@ -215,7 +216,7 @@ export class RequestSender {
   #progress(link: Link, params: JsonObject): void {
     const { progressToken, progress, total, message } = params;
     const call = progressToken === undefined ? undefined : this.#find(link, "token", progressToken);
-    // Progress of a task, or late progress of a request that is answered or was given up.
+    // Progress of a task, or of a request that has ended.
     if (!call) this.#handlers.notification("notifications/progress", params);
     if (!call || typeof progress !== "number") return;
     const { deadline, onProgress, resetTimeoutOnProgress = true } = call.options;
@@ -225,7 +226,7 @@ export class RequestSender {
       ...(typeof total === "number" ? { total } : {}),
       ...(typeof message === "string" ? { message } : {}),
     };
-    this.guard("onProgress", () => onProgress?.(update));
+    this.callHandler("onProgress", () => onProgress?.(update));
   }
 
   #acknowledged(link: Link, params: JsonObject): void {
@@ -233,8 +234,8 @@ export class RequestSender {
     this.#find(link, "id", id)?.options.onAcknowledged?.(params);
   }
 
-  /** Calls a handler of the author. What it throws is reported, and does not disturb the connection. */
-  guard(handler: string, run: () => unknown): void {
+  /** Calls a handler from the options. If it throws or rejects, the error is reported. */
+  callHandler(handler: string, run: () => unknown): void {
     try {
       const returned = run();
       if (returned instanceof Promise) {

@@ -1,8 +1,8 @@
 /**
- * Waits for the answer to a request that another connection has sent. Loaded on demand.
+ * Waits for the response to a request that another connection has sent. Loaded on demand.
  *
- * A token is the JSON text of a list, in base64: the URL of the server, the protocol version, the session, the id and the method of the
- * request, and the id of the last event that was received.
+ * A token is a JSON array in base64: the URL of the server, the protocol version, the session id, the id and the method of the request,
+ * and the id of the last received event.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
@@ -10,22 +10,23 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isRequestId, type JsonObject, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { Amounts } from "../options.ts";
-import { Deadline } from "../requests/deadline.ts";
+import type { ClientLimits } from "../api/options.ts";
+import { Deadline } from "../basics/deadline.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { HttpLink } from "../transports/http-link.ts";
 import type { Link } from "../transports/link.ts";
-import type { ConnectTarget } from "../transports/open-link.ts";
+import type { ConnectTarget } from "./open-link.ts";
 import type { RequestSender } from "./request-sender.ts";
 
 export interface ResumeParts {
   readonly target: ConnectTarget;
   readonly sender: RequestSender;
-  readonly amounts: Amounts;
+  readonly limits: ClientLimits;
   open(): Promise<Link>;
 }
 
-interface Interrupted {
+/** The contents of a token. */
+interface InterruptedRequest {
   readonly rules: SpokenVersion;
   readonly sessionId: string | undefined;
   readonly id: RequestId;
@@ -34,27 +35,29 @@ interface Interrupted {
 }
 
 /**
- * @throws {KitError} `options-invalid` if the token is not one of this server.
- * @throws {ClientError} `stream-lost` if the server no longer has the events; `session-lost` if it no longer knows the session.
+ * Resumes the stream of a request, and returns its result.
+ *
+ * @throws {KitError} `options-invalid` if the token is invalid or for another server.
+ * @throws {ClientError} `stream-lost` if the server no longer has the events; `session-lost` if the session no longer exists.
  */
 export async function resumeRequest(
   token: string,
   options: RequestOptions,
-  { target, sender, amounts, open }: ResumeParts,
+  { target, sender, limits, open }: ResumeParts,
 ): Promise<JsonObject> {
   const { rules, sessionId, id, method, lastEventId } = readToken(token, target);
-  // Only a client of a URL has made a token.
+  // The cast is safe because only clients of a URL create tokens.
   const link = (await open()) as HttpLink;
   await sender.start(link);
   link.rules = rules;
   link.sessionId = sessionId;
   const { signal, onProgress, resetTimeoutOnProgress } = options;
-  const { timeoutMs = amounts.timeoutMs, totalTimeoutMs = amounts.totalTimeoutMs } = options;
+  const { timeoutMs = limits.timeoutMs, totalTimeoutMs = limits.totalTimeoutMs } = options;
   const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
   try {
     const resume = { id, lastEventId };
-    // The request itself has chosen its id as the token of its progress.
-    return await sender.ask(method, undefined, {
+    // The progress token of the request was its id.
+    return await sender.request(method, undefined, {
       link,
       deadline,
       resume,
@@ -67,8 +70,8 @@ export async function resumeRequest(
   }
 }
 
-/** @throws {KitError} `options-invalid`. The text does not contain the token, with which anyone could read the answer. */
-function readToken(token: string, target: ConnectTarget): Interrupted {
+/** Reads a token. @throws {KitError} `options-invalid`. The message does not contain the token, which is a secret. */
+function readToken(token: string, target: ConnectTarget): InterruptedRequest {
   const [url, version, sessionId, id, method, lastEventId] = parse(token);
   const rules = SPOKEN_VERSIONS.find((each) => each.version === version && each.era === "legacy");
   const isToken =
@@ -78,7 +81,7 @@ function readToken(token: string, target: ConnectTarget): Interrupted {
     isHeaderValue(method) &&
     isHeaderValue(lastEventId) &&
     (sessionId === null || isHeaderValue(sessionId));
-  if (!isToken) throw new KitError("options-invalid", "resume(): this is not a token that onResumeToken has received.");
+  if (!isToken) throw new KitError("options-invalid", "resume(): this is not a token from onResumeToken.");
   if (url !== String(target)) {
     throw new KitError("options-invalid", `resume(): the token is for ${url}. Connect to this server.`);
   }

@@ -1,22 +1,22 @@
 /**
- * The changes that a client is told of. A legacy server sends them on the session's stream, a modern one on a
- * `subscriptions/listen` stream.
+ * The notifications of changes that a client receives. A legacy server sends them on the stream of the session, and a modern server on
+ * a `subscriptions/listen` stream.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError } from "../errors.ts";
-import type { EventHook } from "../events.ts";
-import type { ExtensionHooks } from "../extensions.ts";
-import type { ClientOptions } from "../options.ts";
-import type { LogMessage } from "../questions/questions.ts";
-import { Deadline } from "../requests/deadline.ts";
+import type { ExtensionHooks } from "../api/extensions.ts";
+import type { ClientOptions } from "../api/options.ts";
+import type { LogMessage } from "../api/questions.ts";
+import { Deadline } from "../basics/deadline.ts";
+import { ClientError } from "../basics/errors.ts";
+import type { EventHook } from "../basics/events.ts";
 import type { ServerCapabilities } from "../requests/results.ts";
 import type { ListenStream } from "./listen-stream.ts";
 import type { RequestSender } from "./request-sender.ts";
 
-/** The lists, with the option that is called and the member of the filter. */
+/** The lists, each with the option that receives its changes and its member of the filter. */
 const LISTS = [
   ["tools", "onToolsChanged", "toolsListChanged"],
   ["prompts", "onPromptsChanged", "promptsListChanged"],
@@ -28,12 +28,12 @@ const LISTEN = "subscriptions/listen";
 export interface SubscriptionsParts {
   readonly sender: RequestSender;
   readonly options: ClientOptions;
-  /** The time in which the server has to acknowledge a stream. */
+  /** How long the server may take to acknowledge a stream, in milliseconds. */
   readonly timeoutMs: number;
   readonly reconnectsMax: number;
   capabilities(): ServerCapabilities;
   extensions(): readonly ExtensionHooks[];
-  /** Passes a notification on as if the server had sent it. */
+  /** Delivers a notification as if the server had sent it. */
   notification(method: string, params: JsonObject): void;
   report: EventHook;
 }
@@ -48,23 +48,19 @@ export class Subscriptions {
     this.#parts = parts;
   }
 
-  get uris(): ReadonlySet<string> {
-    return this.#uris;
-  }
-
-  /** Whether the author has a handler for something that arrives outside requests. */
-  get isWanted(): boolean {
+  /** Whether there is a handler for messages that belong to no request. */
+  get #hasHandlers(): boolean {
     const { options, extensions } = this.#parts;
-    // Every handler is called on, and all but onEvent are for what arrives. Roots are asked for.
+    // The names of all handlers begin with "on". onEvent receives no messages. With roots, the server may ask for them.
     const isHandler = ([name, value]: [string, unknown]) => /^(on(?!Event$)|roots$)/.test(name) && value !== undefined;
     return Object.entries(options).some(isHandler) || extensions().some((each) => each.onNotification);
   }
 
-  /** Starts to listen after the connection was opened, if there is a handler for what arrives. */
+  /** Opens the stream of changes after the connection was opened, if there is a handler for them. */
   start(): void {
     const { sender, report } = this.#parts;
     if (sender.rules?.era === "legacy") {
-      if (this.isWanted) sender.link.listen();
+      if (this.#hasHandlers) sender.link.listen();
     } else if (Object.keys(this.#filter()).length > 0) {
       this.#open()
         .then((stream) => stream.start())
@@ -72,7 +68,7 @@ export class Subscriptions {
     }
   }
 
-  /** Opens the stream of a modern server with the present filter, and resolves with what the server agreed to. */
+  /** Opens the stream of a modern server with the current filter. Resolves with the filter that the server has accepted. */
   async refresh(): Promise<JsonObject> {
     return (await this.#open()).replace();
   }
@@ -96,25 +92,25 @@ export class Subscriptions {
     if (this.#uris.delete(uri)) await this.refresh();
   }
 
-  /** Remembers a subscription of a legacy session. */
-  note(uri: string): void {
+  /** Stores a subscription of a legacy session, and opens the stream. */
+  record(uri: string): void {
     this.#uris.add(uri);
     this.#parts.sender.link.listen();
   }
 
-  /** Forgets a subscription of a legacy session. */
-  forget(uri: string): void {
+  /** Removes a subscription of a legacy session. */
+  discard(uri: string): void {
     this.#uris.delete(uri);
   }
 
-  /** Brings the subscriptions and the log level into a new session. What the server refuses is reported and forgotten. */
+  /** Restores the subscriptions and the log level in a new session. Refused subscriptions are reported and removed. */
   async restore(): Promise<void> {
     const { sender, report } = this.#parts;
     const { logLevel: level } = sender;
     if (this.#uris.size === 0 && !level) return;
     const { restoreSession } = await import("../on-demand.ts");
-    const ask = (method: string, params: JsonObject) => this.#ask(method, params);
-    await restoreSession({ uris: this.#uris, level, ask, report });
+    const request = (method: string, params: JsonObject) => this.#request(method, params);
+    await restoreSession({ uris: this.#uris, level, request, report });
     if (this.#uris.size > 0) sender.link.listen();
   }
 
@@ -122,22 +118,22 @@ export class Subscriptions {
     this.#stopping.abort();
   }
 
-  /** Passes a notification to its handler. Returns false if there is none for it. */
-  take(method: string, params: JsonObject): boolean {
+  /** Passes a notification to its handler. Returns false if no option is for this method. */
+  deliver(method: string, params: JsonObject): boolean {
     const { sender, options } = this.#parts;
     const list = LISTS.find(([name]) => method === `notifications/${name}/list_changed`);
-    if (list) sender.guard(list[1], () => options[list[1]]?.());
+    if (list) sender.callHandler(list[1], () => options[list[1]]?.());
     else if (method === "notifications/resources/updated") {
-      sender.guard("onResourceUpdated", () => options.onResourceUpdated?.(String(params.uri)));
+      sender.callHandler("onResourceUpdated", () => options.onResourceUpdated?.(String(params.uri)));
     } else if (method === "notifications/message") {
-      sender.guard("onLog", () => options.onLog?.(params as unknown as LogMessage));
+      sender.callHandler("onLog", () => options.onLog?.(params as unknown as LogMessage));
     } else if (method === "notifications/elicitation/complete") {
-      sender.guard("onElicitationComplete", () => options.onElicitationComplete?.(String(params.elicitationId)));
+      sender.callHandler("onElicitationComplete", () => options.onElicitationComplete?.(String(params.elicitationId)));
     } else return false;
     return true;
   }
 
-  /** Calls the handlers of everything listened to, because changes may have been missed. */
+  /** Calls the handlers as if everything had changed, because notifications may have been missed. */
   assumeChanges(): void {
     const { notification } = this.#parts;
     for (const [list] of LISTS) if (this.#hasListChanges(list)) notification(`notifications/${list}/list_changed`, {});
@@ -149,7 +145,7 @@ export class Subscriptions {
     return isObject(declared) && declared.listChanged === true;
   }
 
-  /** What the client wants to be told of, as far as the server has declared it. */
+  /** Returns the filter for the handlers and subscriptions, limited to the changes that the server has declared. */
   #filter(): JsonObject {
     const { options, extensions } = this.#parts;
     const lists = LISTS.filter(([list, handler]) => {
@@ -171,26 +167,26 @@ export class Subscriptions {
           report,
           signal,
           filter: () => this.#filter(),
-          ask: (notifications, ...asked) => this.#ask(LISTEN, { notifications }, ...asked),
+          listen: (notifications, ...rest) => this.#request(LISTEN, { notifications }, ...rest),
           assumeChanges: () => this.assumeChanges(),
         }),
     );
     return this.#stream;
   }
 
-  async #ask(
+  async #request(
     method: string,
     params: JsonObject,
     signal?: AbortSignal,
-    agree?: (agreed: JsonObject) => void,
+    onAccepted?: (accepted: JsonObject) => void,
   ): Promise<void> {
     const { sender, timeoutMs } = this.#parts;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs: 0, signal });
-    const onAcknowledged = (agreed: JsonObject): void => {
-      // From now on silence is normal.
+    const onAcknowledged = (accepted: JsonObject): void => {
+      // The limit without progress ends, because the server may now be silent for any time.
       deadline.hold();
-      agree?.(agreed);
+      onAccepted?.(accepted);
     };
-    await sender.ask(method, params, { deadline, onAcknowledged }).finally(() => deadline.stop());
+    await sender.request(method, params, { deadline, onAcknowledged }).finally(() => deadline.stop());
   }
 }

@@ -1,11 +1,11 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import { connect } from "../connect.ts";
-import type { ClientOptions } from "../options.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientOptions } from "../api/options.ts";
+import { connect } from "../connection/connect.ts";
+import type { ConnectTarget } from "../connection/open-link.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { CallToolResult, Tool } from "../requests/results.ts";
-import type { ConnectTarget } from "../transports/open-link.ts";
 import {
   type CommandServer,
   type ConfiguredServer,
@@ -13,35 +13,35 @@ import {
   listServers,
   readServer,
 } from "./server-config.ts";
-import { nameFor } from "./tool-names.ts";
+import { createToolName } from "./tool-names.ts";
 
 /** Options of {@link openHost}. */
 export interface HostOptions {
   /** The options of every client: its name and version, and the handlers of questions. */
   readonly client: ClientOptions;
-  /** Further options of one server's client. They replace those of `client`. */
+  /** Returns additional options for the client of one server. They override the options in `client`. */
   readonly optionsFor?: (server: string) => Partial<ClientOptions>;
-  /** Starts a server that has a command: `stdio` of `mcp-edge/node`. Without it, such a server fails. */
+  /** Creates the transport to a server with a command: `stdio` of `mcp-edge/node`. Without it, such a server cannot be opened. */
   readonly stdio?: (server: CommandServer) => ConnectTarget;
-  /** The values of variables in the configuration, such as `${API_KEY}`. @default none */
+  /** Returns the values of variables in the configuration, such as `${API_KEY}`. @default there are no variables */
   readonly variables?: ConfigVariables;
-  /** Called with each failure of one server. The others are not affected. @default it is in `failures` only */
+  /** Called with each failure of a server, which does not affect the other servers. @default failures are only in `failures` */
   readonly onFailure?: (server: string, error: unknown) => void;
 }
 
 /** A tool of one of the servers. */
 export interface HostTool {
-  /** The name for a model. It differs from those of all other tools of the host. */
+  /** The name of the tool for the model. It is unique among all tools of the host. */
   readonly name: string;
   /** The name of the server. */
   readonly server: string;
-  /** The tool, as its server lists it. */
+  /** The tool as its server lists it. */
   readonly tool: Tool;
 }
 
 /**
- * Opens the servers of a configuration in the format of Claude, Cursor and VS Code, each with a client of its own. A server that
- * fails does not affect the others.
+ * Opens the servers of a configuration in the format of Claude, Cursor and VS Code, each with its own client. A server that fails does
+ * not affect the other servers.
  *
  * @param config The parsed configuration: `{ mcpServers: { name: { command, args, env } | { url, headers } } }`.
  * @throws {KitError} `options-invalid` if the configuration has no servers.
@@ -59,7 +59,7 @@ export async function openHost(config: unknown, options: HostOptions): Promise<H
       return undefined;
     }
   });
-  // In the order of the configuration, whichever answers first.
+  // In the order of the configuration, not in the order in which the servers were opened.
   for (const opened of await Promise.all(opening)) if (opened) clients.set(...opened);
   return new Host(clients, failures, options);
 }
@@ -85,7 +85,7 @@ function report({ onFailure }: HostOptions, server: string, error: unknown): voi
   try {
     onFailure?.(server, error);
   } catch {
-    // The hook for failures has failed itself, so there is nowhere left to report to.
+    // The hook that receives failures has failed itself.
   }
 }
 
@@ -93,12 +93,12 @@ function report({ onFailure }: HostOptions, server: string, error: unknown): voi
 export class Host {
   readonly #options: HostOptions;
   readonly #tools = new Map<string, HostTool>();
-  /** The clients of the servers that were opened, in the order of the configuration. */
+  /** The clients by the names of their servers, in the order of the configuration. */
   readonly clients: ReadonlyMap<string, Client>;
-  /** Why the other servers could not be opened. */
+  /** The errors of the servers that could not be opened, by the names of the servers. */
   readonly failures: ReadonlyMap<string, unknown>;
 
-  /** Use {@link openHost}. */
+  /** Created by {@link openHost}. @internal */
   constructor(clients: ReadonlyMap<string, Client>, failures: ReadonlyMap<string, unknown>, options: HostOptions) {
     this.clients = clients;
     this.failures = failures;
@@ -106,7 +106,7 @@ export class Host {
   }
 
   /**
-   * Lists the tools of all servers, as they are now. Those of a server that fails are missing, and `onFailure` is told. With
+   * Lists the current tools of all servers. If a server fails, its tools are missing, and `onFailure` receives the error. With
    * `cache()` in `use`, unchanged lists are not read again.
    */
   async tools(options: RequestOptions = {}): Promise<readonly HostTool[]> {
@@ -124,7 +124,7 @@ export class Host {
     this.#tools.clear();
     for (const { server, tools } of listed) {
       for (const tool of tools) {
-        const name = nameFor(server, tool.name, this.#tools);
+        const name = createToolName(server, tool.name, this.#tools);
         this.#tools.set(name, { name, server, tool });
       }
     }
@@ -134,8 +134,8 @@ export class Host {
   /**
    * Calls a tool by its name in the host.
    *
-   * @throws {KitError} `options-invalid` if no server has such a tool.
-   * @throws {unknown} what `callTool` of the client throws.
+   * @throws {KitError} `options-invalid` if no server has a tool with this name.
+   * @throws {unknown} the error of `callTool` of the client.
    */
   async callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult> {
     if (!this.#tools.has(name)) await this.tools();
@@ -145,7 +145,7 @@ export class Host {
     return client.callTool(found.tool, args, options);
   }
 
-  /** Closes all clients, and resolves when all are closed. Failures go to `onFailure`. */
+  /** Closes all clients. Resolves when all are closed. Errors are passed to `onFailure`. */
   async close(): Promise<void> {
     const closing = [...this.clients].map(([server, client]) =>
       client.close().catch((error: unknown) => report(this.#options, server, error)),

@@ -1,6 +1,6 @@
 /**
- * The configuration of servers that Claude, Cursor and VS Code share: names under `mcpServers` (in VS Code `servers`), each
- * with a command or a URL.
+ * The configuration format for servers that Claude, Cursor and VS Code share: `mcpServers` (in VS Code `servers`) maps the name of each
+ * server to a command or a URL.
  *
  * @module
  */
@@ -13,9 +13,9 @@ export interface CommandServer {
   readonly command: string;
   /** Its arguments. */
   readonly args: readonly string[];
-  /** Further environment variables. */
+  /** Additional environment variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** The working directory. @default that of the host */
+  /** The working directory. @default the working directory of the host */
   readonly cwd?: string;
 }
 
@@ -27,20 +27,20 @@ export interface UrlServer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One server of a configuration. */
+/** A server in a configuration. */
 export type ConfiguredServer = CommandServer | UrlServer;
 
 /**
- * Returns the value of a variable in a configuration: `HOME` for `${HOME}` and `${env:HOME}`, `input:key` for
- * `${input:key}`, `workspaceFolder` for `${workspaceFolder}`. Undefined if there is none.
+ * Returns the value of a variable in a configuration, or undefined if there is none. The name is `HOME` for `${HOME}` and
+ * `${env:HOME}`, `input:key` for `${input:key}`, and `workspaceFolder` for `${workspaceFolder}`.
  */
 export type ConfigVariables = (name: string) => string | undefined;
 
-/** `${NAME}`, `${kind:NAME}` and `${NAME:-default}`. */
+/** Matches `${NAME}`, `${kind:NAME}` and `${NAME:-default}`. */
 const VARIABLE = /\$\{([^}:]+(?::(?!-)[^}]*?)?)(?::-([^}]*))?\}/g;
 
 /**
- * Returns the entries of a configuration by the name of their server, without those that are disabled.
+ * Returns the entries of a configuration by the names of their servers, without disabled entries.
  *
  * @throws {KitError} `options-invalid` if it has neither `mcpServers` nor `servers`.
  */
@@ -53,33 +53,33 @@ export function listServers(config: unknown): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(servers).filter(([, entry]) => !isDisabled(entry)));
 }
 
-/** Whether the entry of a server says that the server is not used. */
+/** Whether the entry of a server is disabled. */
 export function isDisabled(entry: unknown): boolean {
   return isObject(entry) && (entry.disabled === true || entry.enabled === false);
 }
 
 /**
- * Reads the entry of one server, with its variables filled in.
+ * Reads the entry of one server, and substitutes its variables.
  *
- * @throws {KitError} `options-invalid` naming the server and the member that is wrong, or a variable without a value.
+ * @throws {KitError} `options-invalid` with the server and the invalid member, or the variable without a value.
  */
 export function readServer(name: string, entry: unknown, variables: ConfigVariables): ConfiguredServer {
   return fillServer(name, parseServer(name, entry), variables);
 }
 
 /**
- * Reads the entry of one server, with its variables as they are written.
+ * Reads the entry of one server without substituting its variables.
  *
- * @throws {KitError} `options-invalid` naming the server and the member that is wrong.
+ * @throws {KitError} `options-invalid` with the server and the invalid member.
  */
 export function parseServer(name: string, entry: unknown): ConfiguredServer {
-  if (!isObject(entry)) throw wrong(name, "is not described by an object");
-  // Zed once wrote the command as an object.
+  if (!isObject(entry)) throw wrong(name, "is not an object");
+  // In older configurations of Zed, the command is an object.
   const whole = isObject(entry.command) ? { ...entry, ...entry.command, command: entry.command.path } : entry;
   const text = (value: unknown, member: string): string => {
-    // A port, for example, may be written as a number.
+    // Accept numbers and booleans, because a port may be written as a number.
     if (["string", "number", "boolean"].includes(typeof value)) return String(value);
-    throw wrong(name, `has a member ${member} that is not text`);
+    throw wrong(name, `has a member ${member} that is not a string`);
   };
   const texts = (member: string): Record<string, string> => {
     const values = whole[member] ?? {};
@@ -90,9 +90,9 @@ export function parseServer(name: string, entry: unknown): ConfiguredServer {
   const { command, cwd, url = whole.httpUrl ?? whole.serverUrl } = whole;
   if (url !== undefined) return { url: text(url, "url"), headers: texts("headers") };
   if (command === undefined || command === "") throw wrong(name, "has neither a command nor a url");
-  if (typeof command !== "string") throw wrong(name, "has a member command that is not text");
+  if (typeof command !== "string") throw wrong(name, "has a member command that is not a string");
   const args = whole.args ?? [];
-  if (!Array.isArray(args)) throw wrong(name, "has a member args that is not a list");
+  if (!Array.isArray(args)) throw wrong(name, "has a member args that is not an array");
   return {
     command,
     args: args.map((arg, index) => text(arg, `args[${index}]`)),
@@ -102,12 +102,12 @@ export function parseServer(name: string, entry: unknown): ConfiguredServer {
 }
 
 /**
- * Returns a server with the values of its variables.
+ * Substitutes the variables of a server.
  *
- * @throws {KitError} `options-invalid` naming a variable without a value.
+ * @throws {KitError} `options-invalid` with the variable, if it has no value.
  */
 export function fillServer(name: string, server: ConfiguredServer, variables: ConfigVariables): ConfiguredServer {
-  return mapTexts(server, (text, member) =>
+  return mapStrings(server, (text, member) =>
     text.replace(VARIABLE, (_, variable: string, preset: string | undefined) => {
       const found = variables(variable.replace(/^env:/, "")) ?? preset;
       if (found !== undefined) return found;
@@ -116,17 +116,17 @@ export function fillServer(name: string, server: ConfiguredServer, variables: Co
   );
 }
 
-/** Returns the names of the variables of a server, as {@link ConfigVariables} gets them. */
+/** Returns the names of the variables of a server, as they are passed to {@link ConfigVariables}. */
 export function variablesIn(server: ConfiguredServer): readonly string[] {
   const names = new Set<string>();
-  mapTexts(server, (text) => {
+  mapStrings(server, (text) => {
     for (const [, variable = ""] of text.matchAll(VARIABLE)) names.add(variable.replace(/^env:/, ""));
     return text;
   });
   return [...names];
 }
 
-function mapTexts(server: ConfiguredServer, map: (text: string, member: string) => string): ConfiguredServer {
+function mapStrings(server: ConfiguredServer, map: (text: string, member: string) => string): ConfiguredServer {
   const mapAll = (values: Readonly<Record<string, string>>, member: string) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value, `${member}.${key}`)]));
   if ("url" in server) return { url: map(server.url, "url"), headers: mapAll(server.headers, "headers") };

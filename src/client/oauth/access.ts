@@ -1,26 +1,26 @@
 /**
- * Sends the requests to one MCP server with a token. All of them share one token, and those that need another token share
- * one renewal.
+ * Sends the requests to one MCP server with a token. All requests share one token and, when they need a new token, one renewal.
  *
- * - A request without a token is sent first; the challenge of its refusal says where to sign in.
+ * - Without a stored token, the first request is sent without a token. The challenge in its refusal says where to sign in.
  * - A token that is due is renewed before it is used, and a refused token is renewed after the refusal. While the authorization server
- *   is down, a token that is due is used until it expires.
- * - Renewals take turns under the lock of the store. A client that gets the lock first reads the store again, and uses a
- *   token that another has put there meanwhile.
- * - A refused refresh writes nothing, so it cannot destroy the token of another client.
+ *   is unavailable, a token that is due is used until it expires.
+ * - Renewals take turns under the lock of the store. A client that gets the lock reads the store again, and uses a token that another
+ *   client has stored meanwhile.
+ * - A refused refresh does not change the store, so it cannot remove the token of another client.
  *
  * @module
  */
-import type { AuthContext } from "../auth.ts";
-import { untilAborted } from "../requests/deadline.ts";
+
+import { untilAborted } from "../basics/deadline.ts";
+import type { AuthContext } from "../transports/auth.ts";
 import { readChallenge } from "./challenge.ts";
 import { OAuthError } from "./errors.ts";
 import { type Renewal, type RenewalReason, renew, type ServerSignIn } from "./renewal.ts";
 import { isDue, isStillValid, type TokenRecord } from "./tokens.ts";
 
-/** The number of times that one request asks for further scopes. */
+/** The maximum number of times that one request asks for additional scopes. */
 const STEP_UPS_MAX = 2;
-/** The number of times that one request is repeated after a refusal: with a refreshed token, and after a new sign-in. */
+/** The maximum number of times that one request is repeated after a refusal: with a refreshed token, and after a new sign-in. */
 const REFUSALS_MAX = 2;
 
 /** A running renewal, and the number of requests that wait for it. */
@@ -30,14 +30,14 @@ interface RunningRenewal {
   waiting: number;
 }
 
-/** A request to send, and the context of the client that sends it. */
-interface OutgoingRequest {
+/** An HTTP request to send, and the context of the client that sends it. */
+interface HttpRequest {
   readonly context: AuthContext;
   readonly url: string;
   readonly init: RequestInit;
 }
 
-/** Whether the authorization server could not be reached, or answered with a status of 500 or above. */
+/** Whether the authorization server was unreachable, or responded with a status of 500 or above. */
 function isOutage(error: unknown): boolean {
   return error instanceof OAuthError && (error.reason === "unreachable" || (error.status ?? 0) >= 500);
 }
@@ -52,19 +52,19 @@ export class ServerAccess {
     this.#serverSignIn = serverSignIn;
   }
 
-  /** Forgets the token in memory. */
-  forget(): void {
+  /** Removes the token from memory. */
+  clear(): void {
     this.#record = undefined;
   }
 
   /**
-   * Sends a request with a token, and again after a refusal that a new token may remove.
+   * Sends a request with a token, and sends it again with a new token if the server refuses the first one.
    *
    * @throws {OAuthError} if no token can be obtained.
    */
-  async send(outgoing: OutgoingRequest): Promise<Response> {
+  async send(outgoing: HttpRequest): Promise<Response> {
     const { method, signal } = outgoing.init;
-    // DELETE ends a session, for which no user should have to sign in.
+    // DELETE ends a session. The user should not have to sign in for that.
     const mayRenew = method !== "DELETE";
     let used = await this.#current(outgoing, mayRenew);
     let refusals = 0;
@@ -89,8 +89,8 @@ export class ServerAccess {
     }
   }
 
-  /** Returns the token in memory or in the store. If it is due, it is renewed, unless that needs the user. */
-  async #current(outgoing: OutgoingRequest, mayRenew: boolean): Promise<TokenRecord | undefined> {
+  /** Returns the token from memory or from the store. A token that is due is renewed, unless the user would have to sign in. */
+  async #current(outgoing: HttpRequest, mayRenew: boolean): Promise<TokenRecord | undefined> {
     this.#record ??= await this.#serverSignIn.load();
     const record = this.#record;
     if (!record || !isDue(record) || !mayRenew) return record;
@@ -103,7 +103,7 @@ export class ServerAccess {
     }
   }
 
-  #transmit(record: TokenRecord | undefined, { context, url, init }: OutgoingRequest): Promise<Response> {
+  #transmit(record: TokenRecord | undefined, { context, url, init }: HttpRequest): Promise<Response> {
     const { fetch } = context;
     if (!record) return fetch(url, init);
     const headers = new Headers(init.headers);
@@ -113,8 +113,8 @@ export class ServerAccess {
     return fetch(url, { ...init, headers: Object.fromEntries(headers) });
   }
 
-  /** Waits for the running renewal, or for a new one. Returns undefined if no other token can be obtained. */
-  async #renew(need: RenewalReason, { context, init }: OutgoingRequest): Promise<Renewal | undefined> {
+  /** Waits for the running renewal, or starts one. Returns undefined if no other token can be obtained. */
+  async #renew(need: RenewalReason, { context, init }: HttpRequest): Promise<Renewal | undefined> {
     const before = need.used?.accessToken;
     const release = context.hold();
     try {
@@ -157,7 +157,7 @@ export class ServerAccess {
     } finally {
       running.waiting -= 1;
       if (running.waiting === 0) {
-        running.controller.abort(new OAuthError("expired", "No request waits for the sign-in any more."));
+        running.controller.abort(new OAuthError("expired", "No request waits for the sign-in."));
         this.#end(running);
       }
     }

@@ -1,10 +1,10 @@
-/** One challenge of a `WWW-Authenticate` header, with its parameters. Their names are in lower case. */
+/** A challenge in a `WWW-Authenticate` header. The names of its parameters are in lower case. */
 export interface Challenge {
   readonly scheme: string;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Matches a parameter with its value, or the name of a scheme. Some servers send URLs without the required quotes. */
+/** Matches a parameter with its value, or the name of a scheme. Values may lack quotes, because some servers omit them. */
 const PART = /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
 
 /** Parses a `WWW-Authenticate` header. Invalid parts are ignored. @see RFC 9110, section 11.6.1 */
@@ -21,7 +21,7 @@ export function parseChallenges(header: string | null): Challenge[] {
   return challenges;
 }
 
-/** Returns the parameters of the challenge in a refusal, or undefined if a new token would not help. */
+/** Returns the parameters of the challenge in a response; undefined if it is not a refusal that a new token could remove. */
 export function readChallenge({ status, headers }: Response): Readonly<Record<string, string>> | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const challenges = parseChallenges(headers.get("www-authenticate"));

@@ -1,5 +1,5 @@
 /**
- * How a client proves its identity at the token endpoint.
+ * The authentication of clients at token endpoints.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import type { JsonKey, WebKey } from "./keys.ts";
 /** A function that adds the credentials of a client to a token request. Returned by {@link privateKeyJwt}. */
 export type ClientAuthentication = ClientAuth;
 
-/** A client that an authorization server knows. */
+/** A client that is registered at an authorization server. */
 export interface OAuthClient {
   /** The client id. */
   readonly id: string;
-  /** The client secret, if there is one. */
+  /** The client secret, if the client has one. */
   readonly secret?: string | undefined;
   /**
    * How the client sends its secret.
@@ -37,8 +37,8 @@ export function createAuthentication(server: AuthorizationServer, client: OAuthC
 }
 
 /**
- * Returns Basic authentication. That of the library encodes more characters than forms do, such as "-", so a server that
- * does not decode them would read another secret.
+ * Returns Basic authentication. The implementation in the library also encodes characters such as "-", and some servers do not decode
+ * them.
  *
  * @see RFC 6749, section 2.3.1 and appendix B
  */
@@ -53,17 +53,17 @@ function basic(secret: string): ClientAuthentication {
 export interface ClientKey {
   /** The key: PKCS #8 as PEM, a JWK, or an imported key of Web Crypto. */
   readonly key: string | JsonKey | WebKey;
-  /** The algorithm of its signatures, such as `RS256`. Ignored for an imported key. @default "ES256" */
+  /** The signature algorithm, such as `RS256`. Ignored for an imported key. @default "ES256" */
   readonly algorithm?: string | undefined;
-  /** The `kid` of the key, if the authorization server needs it. */
+  /** The `kid` of the key, if the authorization server requires it. */
   readonly keyId?: string | undefined;
 }
 
 /**
- * Returns authentication with a JWT that the client's private key signs (`private_key_jwt`). The audience of the JWT is the
- * issuer.
+ * Returns authentication with a JWT that is signed with the private key of the client (`private_key_jwt`). The audience of the JWT is
+ * the issuer.
  *
- * The key is imported at the first token request, which rejects with the reason `client-missing` if the algorithm is unknown.
+ * The key is imported with the first token request, which rejects with the reason `client-missing` if the algorithm is unknown.
  *
  * @see RFC 7523, section 2.2
  */
@@ -100,7 +100,7 @@ function getParameters(algorithm: string): { name: string; hash?: string; namedC
     default:
       throw new OAuthError(
         "client-missing",
-        `The algorithm "${algorithm}" is not known. Use ES256, PS256, RS256 or EdDSA.`,
+        `The algorithm "${algorithm}" is not supported. Use ES256, PS256, RS256 or EdDSA.`,
       );
   }
 }

@@ -1,9 +1,8 @@
 import type { Grant } from "./grant.ts";
 
 /**
- * Returns a grant that obtains tokens for the client itself, without a user. Pass the client that is registered at the
- * authorization server to `oauth()` as `client`, with its `issuer`, and with its `secret` or
- * `authentication: privateKeyJwt(...)`.
+ * Returns a grant that obtains tokens for the client itself, without a user. Pass the registered client to `oauth()` as `client`, with
+ * its `issuer` and its `secret` or `authentication: privateKeyJwt(...)`.
  *
  * @see the MCP extension io.modelcontextprotocol/oauth-client-credentials
  */
@@ -13,7 +12,7 @@ export function clientCredentials(): Grant {
     async run(request) {
       const client = await request.client();
       const { scope, resource } = request;
-      return { client, answer: await request.token(client, "client_credentials", { scope, resource }) };
+      return { client, response: await request.token(client, "client_credentials", { scope, resource }) };
     },
   };
 }

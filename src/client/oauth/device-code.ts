@@ -2,37 +2,37 @@ import { pause } from "../../core/basics/pause.ts";
 import { OAuthError } from "./errors.ts";
 import type { Grant, Granted, GrantRequest } from "./grant.ts";
 import { checkAddress, findObject, request as send } from "./guard.ts";
-import { given, toFailure } from "./token-request.ts";
+import { omitEmpty, toFailure } from "./token-request.ts";
 
-/** The page to open on another device, and the code to enter there. */
+/** The URL to open on another device, and the code to enter there. */
 export interface DevicePrompt {
-  /** The URL of the page to open. It begins with https://, or leads to this machine. */
+  /** The URL to open. It begins with https://, or leads to this machine. */
   readonly url: string;
   /** The code to enter there: at most 64 visible characters. */
   readonly code: string;
-  /** The URL of the page with the code filled in, for a QR code for example. Undefined if the server has none. */
+  /** The URL with the code filled in, for example for a QR code. Undefined if the server does not provide it. */
   readonly completeUrl: string | undefined;
-  /** The time until the code expires, in milliseconds. At most 30 minutes. */
+  /** The lifetime of the code, in milliseconds. At most 30 minutes. */
   readonly expiresInMs: number;
 }
 
 const DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code";
-/** The default time between two token requests, and the time added for each `slow_down` (RFC 8628, section 3.5). */
+/** The default time between two token requests, and the time that each `slow_down` adds to it (RFC 8628, section 3.5). */
 const INTERVAL_MS = 5_000;
-/** The limits of the times that a server may set. They prevent a flood of requests, and an endless wait. */
+/** The bounds of the times from the server. They prevent a flood of requests and an endless wait. */
 const [INTERVAL_MIN_MS, INTERVAL_MAX_MS] = [1_000, 60_000];
 const EXPIRES_MAX_MS = 30 * 60_000;
-/** The lifetime of a code, if the server does not set it. */
+/** The default lifetime of a code. */
 const EXPIRES_MS = 10 * 60_000;
-/** The longest code that is shown. Servers in use have about ten characters. */
+/** The maximum length of a code. The codes of existing servers have about ten characters. */
 const CODE_CHARACTERS_MAX = 64;
-/** Matches the characters of a code that are removed: all but letters, digits, punctuation, symbols and the space. */
+/** Matches the characters that are removed from a code: all but letters, digits, punctuation, symbols and spaces. */
 const NOT_SHOWN = /[^\p{L}\p{N}\p{P}\p{S} ]|\p{Default_Ignorable_Code_Point}/gu;
 
 /**
  * Returns a grant with which the user signs in on another device, for programs without a browser.
  *
- * @param show Shows the URL and the code to the user. The grant waits for it before the first token request.
+ * @param show Shows the URL and the code to the user. The first token request is sent when it has resolved.
  * @see RFC 8628
  */
 export function deviceCode(show: (prompt: DevicePrompt) => void | Promise<void>): Grant {
@@ -42,12 +42,12 @@ export function deviceCode(show: (prompt: DevicePrompt) => void | Promise<void>)
       const client = await request.client(undefined, DEVICE_CODE);
       const { deviceCode: code, intervalMs, ...prompt } = await authorize(request, client.id);
       await show(prompt);
-      return { client, answer: await poll(request, client, code, intervalMs, prompt.expiresInMs) };
+      return { client, response: await poll(request, client, code, intervalMs, prompt.expiresInMs) };
     },
   };
 }
 
-/** Returns the times of an answer in milliseconds, within the limits. @see RFC 8628, section 3.2 */
+/** Returns the times in a response in milliseconds, within the bounds. @see RFC 8628, section 3.2 */
 export function readTimes({ expires_in: expiresIn, interval }: Readonly<Record<string, unknown>>) {
   const expiresInMs = typeof expiresIn === "number" ? expiresIn * 1_000 : EXPIRES_MS;
   const intervalMs = typeof interval === "number" ? interval * 1_000 : INTERVAL_MS;
@@ -62,13 +62,13 @@ async function authorize({ net, server, resource, scope }: GrantRequest, clientI
   const response = await send(net, what, server.device_authorization_endpoint, {
     method: "POST",
     headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams(given({ client_id: clientId, resource, scope })).toString(),
+    body: new URLSearchParams(omitEmpty({ client_id: clientId, resource, scope })).toString(),
   });
   const found = (await findObject(response)) ?? {};
   const { device_code: deviceCode, user_code: code, verification_uri: url } = found;
   if (typeof deviceCode !== "string" || typeof code !== "string" || typeof url !== "string") {
     const error = typeof found.error === "string" ? found.error : undefined;
-    const text = `${server.issuer} gave no device code: ${response.status} ${error ?? ""}.`;
+    const text = `${server.issuer} issued no device code: ${response.status} ${error ?? ""}.`;
     throw new OAuthError("token-refused", text, { error, status: response.status });
   }
   const complete = found.verification_uri_complete;
@@ -92,7 +92,7 @@ async function poll(
   device_code: string,
   firstIntervalMs: number,
   expiresInMs: number,
-): Promise<Granted["answer"]> {
+): Promise<Granted["response"]> {
   const endsAtMs = Date.now() + expiresInMs;
   let intervalMs = firstIntervalMs;
   while (Date.now() < endsAtMs) {

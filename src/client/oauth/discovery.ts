@@ -8,15 +8,15 @@ import type { AuthorizationServer } from "oauth4webapi";
 import { OAuthError } from "./errors.ts";
 import { findObject, type Net, request } from "./guard.ts";
 
-/** The metadata of an MCP server that concerns its authorization. */
+/** The metadata of an MCP server about its authorization. */
 export interface ProtectedServer {
-  /** The value of the `resource` parameter, exactly as the server writes it. */
+  /** The value of the `resource` parameter, exactly as the server spells it. */
   readonly resource: string;
   /** The issuers of its authorization servers. At least one. */
   readonly issuers: readonly string[];
-  /** The scopes that it supports, separated by spaces. */
+  /** The supported scopes, separated by spaces. */
   readonly scopes: string | undefined;
-  /** Whether it names no issuer, as servers of MCP 2025-03-26 do not. It is then its own authorization server. */
+  /** Whether the server names no issuer, like servers of MCP 2025-03-26. It is then its own authorization server. */
   readonly isSilent: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function discoverResource(net: Net, announced: string | undefined):
 /**
  * Reads the metadata of an authorization server.
  *
- * @param isSilent Whether the MCP server names no issuer. Then default endpoints are used if there is no metadata.
+ * @param isSilent Whether the MCP server names no issuer. If true, default endpoints are used if there is no metadata.
  * @throws {OAuthError} `issuer-mismatch` if the metadata names another issuer; `discovery-failed`, `unreachable`,
  *   `address-refused`.
  */
@@ -69,7 +69,7 @@ export async function discoverIssuer(net: Net, issuer: string, isSilent: boolean
   const places = path ? [...inserted, `${origin}${path}${OPENID}`] : inserted;
   const found = await fetchFirst(net, "The metadata of the authorization server", places);
   if (found) {
-    // Compared as text, because two issuers can differ only in a slash.
+    // Compared as strings, because two issuers can differ only in a slash.
     const isExpected = found.issuer === issuer || (isSilent && found.issuer === `${issuer}/`);
     if (isExpected) return found as unknown as AuthorizationServer;
     const text = `The metadata of ${issuer} names another issuer: ${JSON.stringify(found.issuer)}.`;
@@ -91,7 +91,7 @@ export async function discoverIssuer(net: Net, issuer: string, isSilent: boolean
   };
 }
 
-/** Returns the first JSON object at one of the URLs. The first failure is thrown only if none of them has an object. */
+/** Returns the first JSON object at one of the URLs. If there is none, the first failure is thrown. */
 async function fetchFirst(net: Net, what: string, places: readonly string[]): Promise<Json | undefined> {
   let failure: unknown;
   for (const place of places) {
@@ -110,7 +110,7 @@ async function fetchFirst(net: Net, what: string, places: readonly string[]): Pr
   return undefined;
 }
 
-/** Whether a resource identifier includes a server: it has the same origin, and the same path or one above it. */
+/** Whether a resource identifier covers a server: it has the same origin, and the same path or a parent of it. */
 function covers(resource: string, server: URL): boolean {
   if (!URL.canParse(resource)) return false;
   const { origin, pathname, search, hash } = new URL(resource);

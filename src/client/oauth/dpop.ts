@@ -1,5 +1,5 @@
 /**
- * Tokens that are bound to a key (DPoP). Without the key, a stolen token is worthless.
+ * Keys that tokens are bound to (DPoP). A stolen token is useless without its key.
  *
  * @module
  * @see RFC 9449
@@ -14,15 +14,15 @@ import {
   WWWAuthenticateChallengeError,
 } from "oauth4webapi";
 import type { FetchFunction } from "../transports/fetch-options.ts";
-import type { Proof, ProofKeys } from "./grant.ts";
+import type { DpopKey, DpopKeys } from "./grant.ts";
 import type { WebKeyPair } from "./keys.ts";
 
 /** The options of {@link dpopKeys}. */
 export interface DpopKeysOptions {
   /**
-   * An ES256 key pair, such as one that cannot be exported. It is used for all tokens, and it is not stored.
+   * An ES256 key pair for all tokens, which may be non-extractable. It is not stored.
    *
-   * @default a new pair for each sign-in, stored with the tokens
+   * @default a new key pair for each sign-in, which is stored with the tokens
    */
   readonly keyPair?: WebKeyPair | undefined;
 }
@@ -31,14 +31,14 @@ const ALGORITHM = "ES256";
 const PARAMETERS = { name: "ECDSA", namedCurve: "P-256" };
 
 /**
- * Returns the option `dpop` of `oauth()`. Tokens are bound to a key if the authorization server advertises DPoP with ES256.
+ * Returns the value of the option `dpop` of `oauth()`. Tokens are bound to a key if the authorization server supports DPoP with ES256.
  *
  * @see RFC 9449
  */
-export function dpopKeys({ keyPair }: DpopKeysOptions = {}): ProofKeys {
-  // Each key keeps the nonces that servers have sent.
-  const known = new Map<string, Promise<Proof>>();
-  const own = keyPair && createProof(keyPair, "");
+export function dpopKeys({ keyPair }: DpopKeysOptions = {}): DpopKeys {
+  // The keys are kept in memory because they contain the nonces that servers have sent.
+  const known = new Map<string, Promise<DpopKey>>();
+  const own = keyPair && createKey(keyPair, "");
   return {
     algorithm: ALGORITHM,
     async key(stored) {
@@ -46,21 +46,21 @@ export function dpopKeys({ keyPair }: DpopKeysOptions = {}): ProofKeys {
       if (stored === undefined) {
         const pair = await generateKeyPair(ALGORITHM, { extractable: true });
         const text = JSON.stringify(await crypto.subtle.exportKey("jwk", pair.privateKey));
-        const made = createProof(pair, text);
-        known.set(text, Promise.resolve(made));
-        return made;
+        const created = createKey(pair, text);
+        known.set(text, Promise.resolve(created));
+        return created;
       }
-      const found = known.get(stored) ?? imported(stored);
+      const found = known.get(stored) ?? importKey(stored);
       known.set(stored, found);
       return found;
     },
   };
 }
 
-async function imported(stored: string): Promise<Proof> {
+async function importKey(stored: string): Promise<DpopKey> {
   const { d, ...point } = JSON.parse(stored) as JsonWebKey;
   const publicJwk = { ...point, key_ops: ["verify"] };
-  return createProof(
+  return createKey(
     {
       privateKey: await crypto.subtle.importKey("jwk", { ...point, d: d ?? "" }, PARAMETERS, false, ["sign"]),
       publicKey: await crypto.subtle.importKey("jwk", publicJwk, PARAMETERS, true, ["verify"]),
@@ -69,7 +69,7 @@ async function imported(stored: string): Promise<Proof> {
   );
 }
 
-function createProof(pair: WebKeyPair, stored: string): Proof {
+function createKey(pair: WebKeyPair, stored: string): DpopKey {
   const handle = DPoP({}, pair);
   return {
     handle,
@@ -80,7 +80,7 @@ function createProof(pair: WebKeyPair, stored: string): Proof {
           return await once(accessToken, url, init, fetch);
         } catch (error) {
           if (!(error instanceof WWWAuthenticateChallengeError)) throw error;
-          // The handle has kept the nonce of the refusal for the next proof.
+          // The handle has stored the nonce of the refusal for the next proof.
           if (isRepeat || !isDPoPNonceError(error)) return error.response;
           await error.response.body?.cancel();
         }
@@ -89,7 +89,7 @@ function createProof(pair: WebKeyPair, stored: string): Proof {
   };
 
   function once(accessToken: string, url: string, init: RequestInit, fetch: FetchFunction): Promise<Response> {
-    // The library adds the token and the proof, and remembers the nonce of the answer.
+    // The library adds the token and the proof, and stores the nonce of the response.
     return protectedResourceRequest(accessToken, init.method ?? "GET", new URL(url), new Headers(init.headers), null, {
       DPoP: handle,
       [allowInsecureRequests]: true,

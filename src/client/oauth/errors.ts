@@ -1,24 +1,24 @@
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 
 /**
- * Why no access token could be obtained:
+ * The reason why no access token could be obtained:
  *
- * - `insecure`: credentials would travel over plain HTTP beyond this machine.
- * - `address-refused`: a server named a URL that must not be requested, such as one in a private network.
- * - `unreachable`: a server did not answer in time, or not at all.
+ * - `insecure`: credentials would be sent to another machine without TLS.
+ * - `address-refused`: a server named a URL that must not be requested, such as a URL in a private network.
+ * - `unreachable`: a server did not respond, or did not respond in time.
  * - `discovery-failed`: the metadata of the server or of its authorization server is missing or invalid.
  * - `resource-mismatch`: the metadata of the MCP server describes another server.
  * - `issuer-mismatch`: the authorization server is not the one that was expected.
- * - `pkce-missing`: the authorization server does not advertise PKCE with S256.
- * - `client-missing`: there is no way to get a client id. See `client` and `clientMetadataUrl`.
+ * - `pkce-missing`: the authorization server does not support PKCE with S256.
+ * - `client-missing`: no client id could be obtained. See `client` and `clientMetadataUrl`.
  * - `registration-failed`: the authorization server refused to register the client.
- * - `redirect-needed`: the user has to open `url`, and `finish()` then ends the sign-in.
- * - `redirect-failed`: the redirect handler could not show the page, or threw. See `cause`.
- * - `answer-invalid`: the answer to the authorization request does not belong to it.
- * - `access-denied`: the authorization server answered the authorization request with an error. See `error`.
+ * - `redirect-needed`: the user has to open `url`. `finish()` then completes the sign-in.
+ * - `redirect-failed`: the redirect handler threw. See `cause`.
+ * - `answer-invalid`: the authorization response is invalid, or does not belong to an open sign-in.
+ * - `access-denied`: the authorization response is an error. See `error`.
  * - `token-refused`: the token endpoint refused the request. See `error`.
- * - `token-invalid`: the token endpoint did not answer with a usable token.
- * - `expired`: the sign-in took too long, or no request waits for it any more.
+ * - `token-invalid`: the response of the token endpoint contains no usable token.
+ * - `expired`: the sign-in took too long, or no request waits for it.
  * - `store-failed`: the lock of the store could not be obtained.
  */
 export type OAuthReason =
@@ -40,35 +40,35 @@ export type OAuthReason =
   | "expired"
   | "store-failed";
 
-/** The details of an {@link OAuthError}. */
+/** Details of an {@link OAuthError}. */
 export interface OAuthErrorFacts {
   /** The URL that the user has to open, for `redirect-needed`. */
   readonly url?: string | undefined;
   /** The error code of the authorization server, such as `invalid_grant`. */
   readonly error?: string | undefined;
-  /** The HTTP status of the refusal by the authorization server. */
+  /** The HTTP status with which the authorization server refused the request. */
   readonly status?: number | undefined;
   /** The error that caused this one. It never contains a token. */
   readonly cause?: unknown;
 }
 
 /**
- * Thrown when no access token can be obtained. Its `code` is `sign-in-failed`, and its `reason` says why. The request to the
- * MCP server was not sent, or was refused.
+ * Thrown when no access token can be obtained. The `code` is `sign-in-failed`, and the `reason` says why. The request to the MCP server
+ * was not sent, or was refused.
  */
 export class OAuthError extends ClientError {
   /** The class of the error. */
   override readonly name: string = "OAuthError";
-  /** Why no access token could be obtained, for programs. */
+  /** The reason why no access token could be obtained. */
   readonly reason: OAuthReason;
   /** The URL that the user has to open, for `redirect-needed`. */
   readonly url: string | undefined;
   /** The error code of the authorization server, such as `invalid_grant`. */
   readonly error: string | undefined;
-  /** The HTTP status of the refusal by the authorization server. */
+  /** The HTTP status with which the authorization server refused the request. */
   readonly status: number | undefined;
 
-  /** Creates an error. A redirect handler, a grant or a store of your own can throw it, too. */
+  /** Creates an error, for a redirect handler, a grant or a store of your own. */
   constructor(reason: OAuthReason, message: string, facts: OAuthErrorFacts = {}) {
     super("sign-in-failed", message, { cause: facts.cause });
     this.reason = reason;

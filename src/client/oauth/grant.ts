@@ -1,5 +1,5 @@
 /**
- * The interfaces between each grant and the steps that all grants share.
+ * The interfaces of grants, and of the keys that tokens are bound to.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { FetchFunction } from "../transports/fetch-options.ts";
 import type { OAuthClient } from "./client-authentication.ts";
 import type { Net } from "./guard.ts";
 
-/** The request for tokens that a {@link Grant} carries out. */
+/** The request for tokens that is passed to a {@link Grant}. */
 export interface GrantRequest {
   /** The metadata of the authorization server, with its `issuer`. */
   readonly server: AuthorizationServer;
@@ -16,9 +16,9 @@ export interface GrantRequest {
   readonly resource: string;
   /** The scopes to request, separated by spaces. */
   readonly scope: string | undefined;
-  /** How the grant makes requests of its own. */
+  /** Sends other requests of the grant. */
   readonly net: Net;
-  /** Aborts when no request waits for the tokens any more. */
+  /** Aborts when no request waits for the tokens. */
   readonly signal: AbortSignal;
   /**
    * Returns the client to use at the authorization server. Without either argument, the client does not register itself.
@@ -29,7 +29,7 @@ export interface GrantRequest {
    */
   client(redirectUrl?: string, grantType?: string): Promise<OAuthClient>;
   /**
-   * Requests tokens at the token endpoint for a client, with its credentials. Parameters that are undefined are left out.
+   * Requests tokens at the token endpoint with the credentials of a client. Undefined parameters are omitted.
    *
    * @throws {OAuthError} `token-refused`, `token-invalid`, `unreachable`, or `address-refused`.
    */
@@ -42,34 +42,34 @@ export interface GrantRequest {
 
 /** The outcome of a grant. */
 export interface Granted {
-  /** The client that the tokens belong to. */
+  /** The client to which the tokens were issued. */
   readonly client: OAuthClient;
-  /** The answer of the token endpoint. */
-  readonly answer: TokenEndpointResponse;
+  /** The response of the token endpoint. */
+  readonly response: TokenEndpointResponse;
 }
 
 /** A way to obtain tokens without a redirect: `clientCredentials()`, `jwtBearer()`, `enterpriseManaged()`, `deviceCode()`. */
 export interface Grant {
-  /** Whether it involves a user. Then only calls of the program start it, not requests that the client makes by itself. */
+  /** Whether the grant involves a user. If true, only calls of the program start it, not requests that the client sends by itself. */
   readonly isInteractive: boolean;
   /** Obtains tokens. @throws {OAuthError} if that fails. */
   run(request: GrantRequest): Promise<Granted>;
 }
 
 /** A key that tokens are bound to. */
-export interface Proof {
-  /** The key, for requests to token endpoints. */
+export interface DpopKey {
+  /** The key for requests to token endpoints. */
   readonly handle: DPoPHandle;
-  /** The key as text, which is stored with the tokens. Empty if the key is not stored. */
+  /** The serialized key, which is stored with the tokens. Empty if the key is not stored. */
   readonly stored: string;
-  /** Sends a request with a token and a proof. It is repeated once if the server wants a nonce in the proof. */
+  /** Sends a request with a token and a proof. It is repeated once if the server requires a nonce in the proof. */
   send(accessToken: string, url: string, init: RequestInit, fetch: FetchFunction): Promise<Response>;
 }
 
 /** Creates and restores the keys that tokens are bound to. Returned by `dpopKeys()`. */
-export interface ProofKeys {
+export interface DpopKeys {
   /** The signature algorithm of the proofs, such as `ES256`. */
   readonly algorithm: string;
-  /** Returns a new key, or the key that was stored. @param stored The text of the stored key. */
-  key(stored?: string): Promise<Proof>;
+  /** Returns a stored key, or a new key. @param stored The serialized key. */
+  key(stored?: string): Promise<DpopKey>;
 }

@@ -15,7 +15,7 @@ export type { EnterpriseOptions } from "./enterprise-managed.ts";
 export { enterpriseManaged } from "./enterprise-managed.ts";
 export type { OAuthErrorFacts, OAuthReason } from "./errors.ts";
 export { OAuthError } from "./errors.ts";
-export type { Grant, Granted, GrantRequest, Proof, ProofKeys } from "./grant.ts";
+export type { DpopKey, DpopKeys, Grant, Granted, GrantRequest } from "./grant.ts";
 export type { Net, ResolveFunction } from "./guard.ts";
 export type { AssertionPurpose } from "./jwt-bearer.ts";
 export { jwtBearer } from "./jwt-bearer.ts";

@@ -1,11 +1,11 @@
-/** A key of Web Crypto. Its type has other names in other runtimes, so it is derived from a function that all have. */
+/** A key of Web Crypto. The type is derived from a function, because its name differs between runtimes. */
 export type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** A pair of keys of Web Crypto. */
+/** A key pair of Web Crypto. */
 export interface WebKeyPair {
-  /** The public key, with which others check signatures. */
+  /** The public key, which verifies signatures. */
   readonly publicKey: WebKey;
-  /** The private key, which signs. */
+  /** The private key, which creates signatures. */
   readonly privateKey: WebKey;
 }
 

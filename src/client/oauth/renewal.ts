@@ -4,16 +4,16 @@
  * @module
  */
 import type { AuthorizationServer } from "oauth4webapi";
-import type { AuthContext } from "../auth.ts";
+import type { AuthContext } from "../transports/auth.ts";
 import type { FetchFunction } from "../transports/fetch-options.ts";
-import { type Pending, redeem, showing, signIn } from "./authorization-code.ts";
+import { callHandler, type Pending, redeem, signIn } from "./authorization-code.ts";
 import { type ClientAuthentication, createAuthentication, type OAuthClient } from "./client-authentication.ts";
 import { discoverIssuer, discoverResource } from "./discovery.ts";
 import { OAuthError } from "./errors.ts";
-import type { Grant, GrantRequest, Proof, ProofKeys } from "./grant.ts";
+import type { DpopKey, DpopKeys, Grant, GrantRequest } from "./grant.ts";
 import type { Net, ResolveFunction } from "./guard.ts";
 import type { RedirectHandler } from "./redirect.ts";
-import { type ClientChoice, chooseClient, forgetRegistration, registeredRedirect } from "./registration.ts";
+import { type ClientChoice, chooseClient, findRegisteredRedirect, removeRegistration } from "./registration.ts";
 import type { OAuthStore } from "./store.ts";
 import { requestToken } from "./token-request.ts";
 import { isDue, joinScopes, readStored, TOKEN, type TokenRecord, type TokenSource, toRecord } from "./tokens.ts";
@@ -25,14 +25,14 @@ export interface Settings extends ClientChoice {
   readonly grant: Grant | RedirectHandler;
   readonly scope: string | undefined;
   readonly issuer: string | undefined;
-  readonly proof: ProofKeys | undefined;
+  readonly dpopKeys: DpopKeys | undefined;
   readonly timeoutMs: number;
   readonly signInTimeoutMs: number;
   readonly resolve: ResolveFunction | undefined;
   readonly fetch: FetchFunction | undefined;
 }
 
-/** The reason why another token is needed, and the ways in which it may be obtained. */
+/** The reason why another token is needed, and how it may be obtained. */
 export interface RenewalReason {
   /** The token that was refused, or is due. */
   readonly used: TokenRecord | undefined;
@@ -49,11 +49,11 @@ export interface RenewalReason {
 /** The token that replaces the used one. */
 export interface Renewal {
   readonly record: TokenRecord;
-  /** Whether a grant has just issued it. If it is refused, another attempt would not help. */
+  /** Whether a grant has just issued the token. If the server refuses it, another attempt would not help. */
   readonly isGranted: boolean;
 }
 
-/** A deferred sign-in, as it is stored for `finish()`. */
+/** A deferred sign-in, which is stored for `finish()`. */
 export interface Deferred {
   readonly pending: Pending;
   readonly source: TokenSource;
@@ -62,16 +62,16 @@ export interface Deferred {
   readonly createdAtMs: number;
 }
 
-/** The number of deferred sign-ins that are kept for each account. */
+/** The maximum number of deferred sign-ins that are stored for each account. */
 const DEFERRED_MAX = 8;
 
-/** The settings for one server, and what is stored for it. */
+/** The settings and the stored tokens for one MCP server. */
 export class ServerSignIn {
   readonly server: URL;
   readonly settings: Settings;
   /** The key of the tokens in the store, and of their lock. */
   readonly key: string;
-  /** Sets of scopes that were granted after a refusal. Asking for them again would not help. */
+  /** Sets of scopes that were granted after a refusal. Requesting them again would not help. */
   readonly steppedUp = new Set<string>();
   /** Refresh tokens that were refused. */
   readonly refused = new Set<string>();
@@ -98,16 +98,16 @@ export class ServerSignIn {
   }
 
   async sendBound(record: TokenRecord, url: string, init: RequestInit, fetch: FetchFunction): Promise<Response> {
-    const { proof } = this.settings;
-    if (!proof) throw new OAuthError("token-invalid", "The stored token is bound to a key: pass dpop as before.");
-    return (await proof.key(record.key)).send(record.accessToken, url, init, fetch);
+    const { dpopKeys } = this.settings;
+    if (!dpopKeys) throw new OAuthError("token-invalid", "The stored token is bound to a key: pass dpop as before.");
+    return (await dpopKeys.key(record.key)).send(record.accessToken, url, init, fetch);
   }
 }
 
 /**
- * Obtains another token, while no other client that shares the store does.
+ * Obtains another token, under the lock of the store.
  *
- * @param signal Aborts a sign-in of the user. A token request is not aborted, because it may have spent the refresh token.
+ * @param signal Aborts a sign-in of the user. Token requests are not aborted, because they may have spent the refresh token.
  * @returns Undefined if another token cannot be obtained in the ways that `need` permits.
  */
 export async function renew(
@@ -127,12 +127,12 @@ export async function renew(
   return serverSignIn.settings.store.exclusive(serverSignIn.key, work, signal);
 }
 
-/** Ends a deferred sign-in. @param answer The URL that the browser was sent back to. */
+/** Completes a deferred sign-in. @param redirect The redirect URL to which the browser returned, with its query. */
 export async function complete(
   serverSignIn: ServerSignIn,
   deferred: Deferred,
   fetch: FetchFunction,
-  answer: string,
+  redirect: string,
 ): Promise<void> {
   const need: RenewalReason = {
     used: undefined,
@@ -143,7 +143,7 @@ export async function complete(
   };
   const signal = new AbortController().signal;
   const attempt = new Attempt(serverSignIn, need, { fetch, name: "" }, undefined, signal);
-  await serverSignIn.settings.store.exclusive(serverSignIn.key, () => attempt.finish(deferred, answer));
+  await serverSignIn.settings.store.exclusive(serverSignIn.key, () => attempt.finish(deferred, redirect));
 }
 
 /** One attempt to obtain a token, under the lock of the store. */
@@ -187,17 +187,17 @@ class Attempt {
     return { record, isGranted: true };
   }
 
-  async finish({ source, pending }: Deferred, answer: string): Promise<void> {
+  async finish({ source, pending }: Deferred, redirect: string): Promise<void> {
     const server = await discoverIssuer(this.#net, source.issuer, source.isSilent);
-    const proof = source.key === undefined ? undefined : await this.#serverSignIn.settings.proof?.key(source.key);
-    const granted = await redeem(this.#request(server, source, proof), pending, answer);
+    const key = source.key === undefined ? undefined : await this.#serverSignIn.settings.dpopKeys?.key(source.key);
+    const granted = await redeem(this.#request(server, source, key), pending, redirect);
     await this.#serverSignIn.save(toRecord(source, granted));
   }
 
-  /** Returns where to request tokens. Its `requested` has the scopes that the MCP server names. */
+  /** Returns where to request tokens. `requested` contains the scopes that the MCP server names. */
   async #target(): Promise<TokenSource> {
     const { challenge } = this.#need;
-    // A token that is due is renewed at its issuer. After a refusal, the MCP server may have another authorization server.
+    // A token that is due is renewed at its issuer. After a refusal, the MCP server may name another authorization server.
     if (!challenge && this.#stored) return this.#stored;
     const found = await discoverResource(this.#net, challenge?.resource_metadata);
     const { issuer: preferred } = this.#serverSignIn.settings;
@@ -216,61 +216,61 @@ class Attempt {
     // A refresh token is sent only to the authorization server that issued it.
     if (stored.issuer !== target.issuer || stored.resource !== target.resource) return undefined;
     const { client, refreshToken: refresh_token, resource } = stored;
-    const proof = stored.key === undefined ? undefined : await settings.proof?.key(stored.key);
+    const key = stored.key === undefined ? undefined : await settings.dpopKeys?.key(stored.key);
     try {
-      const request = this.#request(server, stored, proof);
-      const answer = await request.token(client, "refresh_token", { refresh_token, resource });
-      const record = toRecord(stored, { client, answer }, stored);
+      const request = this.#request(server, stored, key);
+      const response = await request.token(client, "refresh_token", { refresh_token, resource });
+      const record = toRecord(stored, { client, response }, stored);
       await this.#serverSignIn.save(record);
       return record;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // If the lock was lost, another client may have spent the refresh token, and stored better ones.
+      // If the lock was lost, another client may have spent the refresh token and stored new tokens.
       const now = await this.#serverSignIn.load();
       if (now && now.accessToken !== stored.accessToken) return now;
       refused.add(stored.refreshToken);
-      await this.#forgetClient(error, server);
+      await this.#removeUnknownClient(error, server);
       return undefined;
     }
   }
 
   async #grant(server: AuthorizationServer, target: TokenSource): Promise<TokenRecord> {
-    const { proof: keys, grant } = this.#serverSignIn.settings;
-    const isBound = keys !== undefined && server.dpop_signing_alg_values_supported?.includes(keys.algorithm);
-    const proof = isBound ? await keys.key() : undefined;
-    const source: TokenSource = { ...target, key: proof?.stored };
-    const request = this.#request(server, source, proof);
-    const granted = "run" in grant ? await grant.run(request) : await this.#signIn(request, grant, source, proof);
+    const { dpopKeys, grant } = this.#serverSignIn.settings;
+    const isBound = dpopKeys !== undefined && server.dpop_signing_alg_values_supported?.includes(dpopKeys.algorithm);
+    const key = isBound ? await dpopKeys.key() : undefined;
+    const source: TokenSource = { ...target, key: key?.stored };
+    const request = this.#request(server, source, key);
+    const granted = "run" in grant ? await grant.run(request) : await this.#signIn(request, grant, source, key);
     const record = toRecord(source, granted);
     await this.#serverSignIn.save(record);
     return record;
   }
 
-  async #signIn(request: GrantRequest, handler: RedirectHandler, source: TokenSource, proof: Proof | undefined) {
+  async #signIn(request: GrantRequest, handler: RedirectHandler, source: TokenSource, key: DpopKey | undefined) {
     const place = { store: this.#serverSignIn.settings.store, server: request.server };
-    const known = await registeredRedirect(place, handler.url);
-    const redirect = await showing(async () => handler.open(known));
+    const known = await findRegisteredRedirect(place, handler.url);
+    const redirect = await callHandler(async () => handler.open(known));
     try {
       return await signIn(request, {
         redirect,
-        thumbprint: await proof?.handle.calculateThumbprint(),
+        thumbprint: await key?.handle.calculateThumbprint(),
         timeoutMs: this.#serverSignIn.settings.signInTimeoutMs,
         defer: (pending) =>
           this.#defer({ pending, source, target: this.#serverSignIn.server.href, createdAtMs: Date.now() }),
       });
     } catch (error) {
-      await this.#forgetClient(error, request.server);
+      await this.#removeUnknownClient(error, request.server);
       throw error;
     } finally {
       await redirect.close();
     }
   }
 
-  /** If the authorization server no longer knows the client, forgets the registration, so that the client registers again. */
-  async #forgetClient(error: unknown, server: AuthorizationServer): Promise<void> {
+  /** Removes the registration if the authorization server no longer knows the client, so that the client registers again. */
+  async #removeUnknownClient(error: unknown, server: AuthorizationServer): Promise<void> {
     const { store, grant } = this.#serverSignIn.settings;
     const isUnknown = error instanceof OAuthError && error.error === "invalid_client";
-    if (isUnknown && "url" in grant) await forgetRegistration({ store, server }, grant.url);
+    if (isUnknown && "url" in grant) await removeRegistration({ store, server }, grant.url);
   }
 
   async #defer(deferred: Deferred): Promise<void> {
@@ -278,7 +278,7 @@ class Attempt {
     await changeDeferred(store, account, (all) => [...all, deferred].slice(-DEFERRED_MAX));
   }
 
-  /** Returns the scopes to request: those that the server names, and those that the token had before. */
+  /** Returns the scopes to request: the scopes that the server names, and the scopes of the previous token. */
   #scope(server: AuthorizationServer, named: string | undefined): string | undefined {
     const { scope, grant } = this.#serverSignIn.settings;
     const { challenge } = this.#need;
@@ -289,20 +289,20 @@ class Attempt {
     return all !== undefined && hasOffline ? joinScopes(all, "offline_access") : all;
   }
 
-  #request(server: AuthorizationServer, source: TokenSource, proof: Proof | undefined): GrantRequest {
+  #request(server: AuthorizationServer, source: TokenSource, key: DpopKey | undefined): GrantRequest {
     const { settings } = this.#serverSignIn;
     const net = this.#net;
-    const applicant = { net, store: settings.store, server, options: settings, name: this.#name };
+    const clientRequest = { net, store: settings.store, server, options: settings, name: this.#name };
     return {
       server,
       resource: source.resource,
       scope: source.requested,
       net,
       signal: this.#signal,
-      client: (redirectUrl, grantType) => chooseClient({ ...applicant, redirectUrl, grantType }),
+      client: (redirectUrl, grantType) => chooseClient({ ...clientRequest, redirectUrl, grantType }),
       token: (client, grantType, parameters) => {
         const authentication = authenticationFor(settings, server, client);
-        const endpoint = { net, server, clientId: client.id, authentication, dpop: proof?.handle };
+        const endpoint = { net, server, clientId: client.id, authentication, dpop: key?.handle };
         return requestToken(endpoint, grantType, parameters);
       },
     };
@@ -310,8 +310,8 @@ class Attempt {
 }
 
 /**
- * Returns how a client authenticates. The credentials in the options are not stored; they belong to one id at one issuer.
- * The id alone would not suffice, because another authorization server could choose the same one in a registration.
+ * Returns the authentication of a client. The credentials in the options are not stored, and are used only for their id at their
+ * issuer. The id alone would not suffice, because another authorization server could assign the same id in a registration.
  */
 export function authenticationFor(
   { client: given }: Pick<Settings, "client">,
@@ -322,12 +322,12 @@ export function authenticationFor(
   return given.authentication ?? createAuthentication(server, given);
 }
 
-/** Whether the authorization server refused a token request, and did not fail by a fault of its own. */
+/** Whether the authorization server refused a token request. If it failed or was unreachable, the tokens may still be valid. */
 function isRefusal(error: unknown): error is OAuthError {
   return error instanceof OAuthError && (error.status === 400 || error.status === 401);
 }
 
-/** Changes the deferred sign-ins of an account, and returns them as they were before. */
+/** Changes the deferred sign-ins of an account, and returns the previous ones. */
 export async function changeDeferred(
   store: OAuthStore,
   account: string,

@@ -1,5 +1,5 @@
 /**
- * The interface of stores, which keep tokens, registrations and open sign-ins, and two simple stores.
+ * The interface of stores of tokens, registrations and open sign-ins, and two simple stores.
  *
  * @module
  */
@@ -7,32 +7,32 @@
 import { Turns } from "../../core/basics/turns.ts";
 
 /**
- * Keeps secrets under keys, for any number of clients and processes.
+ * Stores secrets by key, for any number of clients and processes.
  *
- * All clients that share the stored values must also share the lock of `exclusive`: it makes one of them refresh for all.
+ * All clients that share the stored values must also share the lock of `exclusive`, so that one of them refreshes for all.
  */
 export interface OAuthStore {
   /**
-   * Returns the value of a key, or undefined if there is none. A `set` that has resolved is visible to every process.
+   * Returns the value of a key, or undefined if there is none. Every process sees a value as soon as its `set` has resolved.
    */
   get(key: string): Promise<string | undefined>;
   /**
-   * Replaces the value of a key, or removes it if the value is undefined. When the promise resolves, the value survives the
-   * end of the process.
+   * Replaces the value of a key, or removes it if the value is undefined. When the promise resolves, the value is durable: it survives
+   * the end of the process.
    */
   set(key: string, value: string | undefined): Promise<void>;
   /**
-   * Runs `work` while no other client that shares this store runs work for the same key, and returns its result.
+   * Runs `work` under the lock of a key, so that no other client of this store runs work for the same key, and returns its result.
    *
-   * The work can take minutes, because a user may sign in during it. If the process of the work ends, the lock must become
-   * free by itself. The work calls `get` and `set`, also for the same key, but never `exclusive` for the same key.
+   * The work can take minutes, because a user may sign in during it. If its process ends, the lock must become free. The work calls
+   * `get` and `set`, even for the same key, but never `exclusive` for the same key.
    *
-   * @param signal Aborts when the work is no longer needed. The store then need not start it. A store may ignore the signal.
+   * @param signal Aborts when the work is no longer needed. A store need not start the work then, or may ignore the signal.
    */
   exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Returns a store that forgets everything when the process ends. */
+/** Creates a store in memory, which loses all values when the process ends. */
 export function memoryStore(): OAuthStore {
   const values = new Map<string, string>();
   const turns = new Turns();
@@ -46,7 +46,7 @@ export function memoryStore(): OAuthStore {
   };
 }
 
-/** The part of a Durable Object's storage that {@link storageStore} uses. */
+/** The part of the storage of a Durable Object that {@link storageStore} uses. */
 export interface KeyValueStorage {
   /** Returns the value of a key, or undefined if there is none. */
   get(key: string): Promise<unknown>;
@@ -57,11 +57,11 @@ export interface KeyValueStorage {
 }
 
 /**
- * Returns a store in the storage of a Durable Object, for clients that run in that object. Create one store for each object,
+ * Creates a store in the storage of a Durable Object, for clients that run in the same object. Create one store for each object,
  * because the lock is in memory. For clients in Workers, use `objectStore()`.
  *
  * @param storage The storage of the object: `ctx.storage`.
- * @param prefix The text with which the keys begin. @default "oauth:"
+ * @param prefix The prefix of all keys. @default "oauth:"
  */
 export function storageStore(storage: KeyValueStorage, prefix = "oauth:"): OAuthStore {
   const turns = new Turns();

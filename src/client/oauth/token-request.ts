@@ -14,7 +14,7 @@ import {
   ResponseBodyError,
   type TokenEndpointResponse,
 } from "oauth4webapi";
-import { toText } from "../errors.ts";
+import { toText } from "../basics/errors.ts";
 import type { ClientAuthentication } from "./client-authentication.ts";
 import { OAuthError } from "./errors.ts";
 import { findObject, type Net, request } from "./guard.ts";
@@ -29,15 +29,15 @@ export interface TokenEndpoint {
   readonly dpop?: DPoPHandle | undefined;
 }
 
-/** The number of characters of a server's error description that an error repeats. */
+/** The maximum number of characters of the server's error description in an error. */
 const TEXT_MAX = 200;
 
 /**
- * Requests tokens. The request is repeated once if the server wants a nonce in the DPoP proof. It is never aborted before
- * its time limit, because a refresh token may be spent as soon as the server has read it.
+ * Requests tokens. The request is repeated once if the server requires a nonce in the DPoP proof. It is never aborted before its time
+ * limit, because a refresh token may be spent as soon as the server has read it.
  *
- * @throws {OAuthError} `token-refused` with the server's code, `token-invalid`, `unreachable`, `address-refused`. The
- *   message contains no credential.
+ * @throws {OAuthError} `token-refused` with the server's code, `token-invalid`, `unreachable`, `address-refused`. The message contains
+ *   no credentials.
  */
 export async function requestToken(
   endpoint: TokenEndpoint,
@@ -46,16 +46,16 @@ export async function requestToken(
 ): Promise<TokenEndpointResponse> {
   const { server, clientId, authentication, dpop } = endpoint;
   const client = { client_id: clientId };
-  const body = given(parameters);
+  const body = omitEmpty(parameters);
   const options = {
     [allowInsecureRequests]: true,
-    [customFetch]: sender(endpoint.net),
+    [customFetch]: createTokenFetch(endpoint.net),
     ...(dpop ? { DPoP: dpop } : {}),
   };
   for (let isRepeat = false; ; isRepeat = true) {
     try {
       const response = await genericTokenEndpointRequest(server, client, authentication, grantType, body, options);
-      // "N_A" is the type of an assertion, which is not an access token (RFC 8693, section 2.2.1).
+      // The type of an assertion, which is not an access token, is "N_A" (RFC 8693, section 2.2.1).
       return await processGenericTokenEndpointResponse(server, client, response, {
         recognizedTokenTypes: { n_a: () => undefined },
       });
@@ -66,16 +66,16 @@ export async function requestToken(
   }
 }
 
-/** Returns the members that are neither undefined nor empty. */
-export function given(members: Readonly<Record<string, string | undefined>>): Record<string, string> {
+/** Omits the members that are undefined or empty. */
+export function omitEmpty(members: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(members).filter((member): member is [string, string] => !!member[1]));
 }
 
 /**
- * Returns the function with which the library sends its requests. It applies the limits of `request()`, and corrects
- * answers of known servers that deviate from RFC 6749.
+ * Returns the function with which the library sends its requests. It applies the limits of `request()`, and corrects responses of known
+ * servers that deviate from RFC 6749.
  */
-export function sender(net: Net): (url: string, init: RequestInit) => Promise<Response> {
+export function createTokenFetch(net: Net): (url: string, init: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const response = await request(net, "The authorization server", url, init);
     const { id_token: _, ...members } = (await findObject(response)) ?? {};
@@ -85,21 +85,21 @@ export function sender(net: Net): (url: string, init: RequestInit) => Promise<Re
     if (status >= 500) {
       throw new OAuthError("token-invalid", `The authorization server failed with status ${status}.`, { status });
     }
-    // Some servers refuse with status 200, and some without an error code.
+    // Some servers refuse a request with status 200, and some without an error code.
     if (typeof members.error === "string") status = status < 400 ? 400 : status;
     else if (status === 400 || status === 401) members.error = "invalid_request";
     return new Response(JSON.stringify(members), { status, headers });
   };
 }
 
-/** Returns the error to throw in place of one of the library, whose cause can contain tokens. */
+/** Returns the error to throw instead of an error of the library, whose cause can contain tokens. */
 export function toFailure(error: unknown, issuer: string, secrets: readonly string[]): unknown {
   if (error instanceof OAuthError) return error;
   if (!(error instanceof ResponseBodyError)) {
-    return new OAuthError("token-invalid", `The answer of ${issuer} could not be used: ${toText(error)}.`);
+    return new OAuthError("token-invalid", `The response of ${issuer} could not be used: ${toText(error)}.`);
   }
   let text = String(error.error_description ?? "").slice(0, TEXT_MAX);
-  // Some servers quote the parameters that they refuse.
+  // Some servers quote the refused parameters, which may be secrets.
   for (const secret of secrets) if (secret.length > 7) text = text.replaceAll(secret, "...");
   const detail = text && ` (${text})`;
   const { error: code, status } = error;

@@ -16,13 +16,13 @@ interface Locks {
 }
 
 /**
- * Returns a store for web pages. All tabs of an origin share its tokens and, through the Web Locks API, its lock, so one tab
- * refreshes for all. The tokens survive the navigation to the authorization server; those of `memoryStore()` do not.
+ * Creates a store for web pages. All tabs of an origin share its tokens and, through the Web Locks API, its lock, so that one tab
+ * refreshes for all. Unlike the tokens in `memoryStore()`, its tokens survive the navigation to the authorization server.
  *
- * Every script of the page's origin can read the tokens.
+ * Every script of the origin can read the tokens.
  *
  * @param storage `localStorage`, or `sessionStorage` for tokens that are removed when the tab is closed.
- * @param prefix The text with which the keys begin. @default "mcp-edge-oauth:"
+ * @param prefix The prefix of all keys. @default "mcp-edge-oauth:"
  */
 export function webStore(storage: WebStorage, prefix = "mcp-edge-oauth:"): OAuthStore {
   const { locks } = navigator as unknown as { readonly locks: Locks };

@@ -1,14 +1,15 @@
-import type { EventHook } from "../events.ts";
-import type { ExtensionHooks } from "../extensions.ts";
-import type { ClientOptions } from "../options.ts";
-import type { Root } from "./questions.ts";
+import type { Root } from "../../core/protocol/root.ts";
+import type { ExtensionHooks } from "../api/extensions.ts";
+import type { ClientOptions } from "../api/options.ts";
+import type { EventHook } from "../basics/events.ts";
 
+/** The parts of the client that answering uses. */
 export interface AnsweringParts {
   readonly options: ClientOptions;
-  /** The time, in milliseconds, in which the server has to accept an answer. */
+  /** How long the server may take to accept a response, in milliseconds. */
   readonly timeoutMs: number;
   extensions(): readonly ExtensionHooks[];
-  /** The current roots; undefined if the client has no roots. */
+  /** The current roots; undefined if the client does not declare roots. */
   roots(): readonly Root[] | undefined;
   readonly report: EventHook;
 }

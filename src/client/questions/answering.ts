@@ -1,7 +1,7 @@
 /**
- * Answers the questions of a server with the handlers of the author. Loaded on demand, because many servers ask nothing.
+ * Answers the questions of a server with the handlers from the options. Loaded on demand, because many servers ask no questions.
  *
- * A server may ask without end, so few questions are answered at the same time: of one call, and of the whole connection.
+ * The number of questions that are answered at the same time is limited, for each call and for the connection.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr; MCP 2025-11-25, client/elicitation, client/sampling, client/roots
@@ -16,40 +16,40 @@ import {
   type RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import { toCall } from "../../core/protocol/methods.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
-import { wrap } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
-import { Lanes } from "../requests/lanes.ts";
-import type { IncomingRequest } from "../requests/passing-on.ts";
-import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
-import type { Answer, Link } from "../transports/link.ts";
-import type { AnsweringParts } from "./answering-parts.ts";
+import { wrap } from "../api/extensions.ts";
 import type {
   CreateMessageRequestParams,
+  ElicitAnswer,
   ElicitRequestFormParams,
   ElicitRequestURLParams,
-  ElicitResult,
   QuestionContext,
-} from "./questions.ts";
+} from "../api/questions.ts";
+import type { IncomingRequest } from "../api/wrapped-requests.ts";
+import { ConcurrencyLimit } from "../basics/concurrency-limit.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
+import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
+import type { JSONRPCResponse, Link } from "../transports/link.ts";
+import type { AnsweringParts } from "./answering-parts.ts";
 
-/** How many questions of all calls together are answered at the same time, or of those that belong to no call. */
+/** The maximum number of questions of a connection that are answered at the same time. */
 const CONNECTION_MAX = 64;
-/** How many questions are remembered until they are answered. */
-const REMEMBERED_MAX = 10_000;
+/** The maximum number of questions that wait for their answers. More are ignored, with one warning. */
+const OPEN_MAX = 10_000;
 
 const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 
-/** A request of a legacy server. */
-export interface Question {
+/** A question of a legacy server, which is a request. */
+export interface LegacyQuestion {
   readonly link: Link;
   readonly request: JSONRPCRequest;
   /** The call during which the server asks, if it is known. */
   readonly call: object | undefined;
-  /** Stops the limits of the calls that may have led to the question, until the returned function is called. */
+  /** Pauses the limits of the calls to which the question may belong, until the returned function is called. */
   hold(): () => void;
 }
 
-/** A question that is being answered, or waits for it. */
+/** A question that is waiting or being answered. */
 interface OpenQuestion {
   readonly id: RequestId;
   readonly abort: AbortController;
@@ -57,13 +57,14 @@ interface OpenQuestion {
 
 export class Answering {
   readonly #parts: AnsweringParts;
-  readonly #handlers = new Lanes(CONNECTION_MAX);
-  readonly #sending = new Lanes(CONNECTION_MAX);
-  /** Questions that belong to no call. */
-  readonly #others = new Lanes(CONNECTION_MAX);
-  readonly #calls = new WeakMap<object, Lanes>();
+  readonly #handlers = new ConcurrencyLimit(CONNECTION_MAX);
+  readonly #sending = new ConcurrencyLimit(CONNECTION_MAX);
+  /** The limit of the questions that belong to no call. */
+  readonly #withoutCall = new ConcurrencyLimit(CONNECTION_MAX);
+  /** The limits of the questions of each call. */
+  readonly #calls = new WeakMap<object, ConcurrencyLimit>();
   readonly #open = new Set<OpenQuestion>();
-  /** Whether the questions beyond the limit were reported. */
+  /** Whether the warning about too many questions was reported. */
   #isIgnoring = false;
 
   constructor(parts: AnsweringParts) {
@@ -73,8 +74,8 @@ export class Answering {
   /**
    * Answers one question, through the extensions.
    *
-   * @throws {McpError} -32601 if there is no handler for it, -32602 if its params are invalid.
-   * @throws {unknown} what the handler throws.
+   * @throws {McpError} -32601 if there is no handler for the question, -32602 if its params are invalid.
+   * @throws {unknown} the error that the handler throws.
    */
   answer(method: string, params: JsonObject, context: QuestionContext): Promise<JsonObject> {
     return this.#handlers.run(async () => {
@@ -83,25 +84,24 @@ export class Answering {
     });
   }
 
-  /** Answers a request of a legacy server. Resolves when the answer was sent, or there is none. Never rejects. */
-  async answerRequest({ link, request, call, hold }: Question): Promise<void> {
+  /** Answers a question of a legacy server. Resolves when the response was sent or none is needed. Never rejects. */
+  async answerRequest({ link, request, call, hold }: LegacyQuestion): Promise<void> {
     const { id, method, params = {} } = request;
     const { rules } = link;
     if (rules?.era === "modern") return this.#ignore(`${rules.version} does not allow the request ${method}`);
-    if (this.#open.size >= REMEMBERED_MAX) {
-      if (!this.#isIgnoring) this.#ignore(`${REMEMBERED_MAX} earlier questions are not answered yet`);
+    if (this.#open.size >= OPEN_MAX) {
+      if (!this.#isIgnoring) this.#ignore(`${OPEN_MAX} earlier questions are not answered yet`);
       this.#isIgnoring = true;
       return;
     }
     const question: OpenQuestion = { id, abort: new AbortController() };
     this.#open.add(question);
     const { signal } = question.abort;
-    await this.#lanesOf(call).run(async () => {
-      // Not earlier: what waits here waits for handlers, which stop the limits, or for the server to read.
+    await this.#findLimit(call).run(async () => {
+      // Not earlier: a waiting question waits for handlers, which pause the limits themselves, or for the server to read responses.
       const release = hold();
-      // A question that the server withdrew is not answered.
-      const answer = signal.aborted ? undefined : await this.#outcomeOf(method, params, signal);
-      // The call waits for the server again.
+      // A question that the server has cancelled is not answered.
+      const answer = signal.aborted ? undefined : await this.#settle(method, params, signal);
       release();
       if (answer && !signal.aborted) await this.#send(link, method, { jsonrpc: "2.0", id, ...answer }, signal);
     });
@@ -110,29 +110,28 @@ export class Answering {
   }
 
   /**
-   * Aborts the handlers that are running. What waits is not answered.
+   * Aborts the running handlers. Waiting questions are not answered.
    *
-   * @param withdrawn The params of the notification with which the server withdraws one question. @default all questions
+   * @param cancelled The params of the notification with which the server cancels one question. @default all questions
    */
-  end(reason: unknown, withdrawn?: JsonObject): void {
-    const text = `The server withdrew its request${typeof withdrawn?.reason === "string" ? `: ${withdrawn.reason}` : "."}`;
+  end(reason: unknown, cancelled?: JsonObject): void {
+    const text = `The server cancelled its request${typeof cancelled?.reason === "string" ? `: ${cancelled.reason}` : "."}`;
     for (const { id, abort } of this.#open) {
-      if (!withdrawn) abort.abort(reason);
-      else if (id === withdrawn.requestId) abort.abort(new Error(text));
+      if (!cancelled) abort.abort(reason);
+      else if (id === cancelled.requestId) abort.abort(new Error(text));
     }
   }
 
   /**
-   * Answers the questions of an `input_required` result and returns the members for the next request.
+   * Answers the questions in an `input_required` result, and returns the members to add to the next request. Meanwhile the limit
+   * without progress is paused.
    *
-   * The limit without progress stands still meanwhile.
-   *
-   * @throws {ClientError} `answer-invalid` if the server must not ask like this; `question-failed` if a handler throws.
+   * @throws {ClientError} `answer-invalid` if the result is invalid or not allowed here; `question-failed` if a handler throws.
    */
   async answerRound(method: string, result: JsonObject, deadline: Deadline): Promise<JsonObject> {
     const { inputRequests, requestState } = result;
     const state = typeof requestState === "string" ? { requestState } : {};
-    if (toCall(method).length === 0) throw invalidAnswer(method, "this request must not be answered with questions");
+    if (toCall(method).length === 0) throw invalidAnswer(method, "the server must not ask during this request");
     if (inputRequests === undefined && requestState === undefined) {
       throw invalidAnswer(method, "it has neither inputRequests nor requestState");
     }
@@ -140,13 +139,12 @@ export class Answering {
       throw invalidAnswer(method, "inputRequests is not an object");
     const questions = Object.entries(inputRequests ?? {});
     const { length } = questions;
-    if (length > REMEMBERED_MAX)
-      throw invalidAnswer(method, `it asks ${length} questions, and at most ${REMEMBERED_MAX} are answered`);
+    if (length > OPEN_MAX) throw invalidAnswer(method, `it has ${length} questions, of at most ${OPEN_MAX}`);
     const release = deadline.hold();
     try {
       const { signal } = deadline;
-      const lanes = new Lanes(QUESTIONS_PER_CALL);
-      const answered = questions.map(([, question]) => lanes.run(() => this.#answerOne(method, question, signal)));
+      const limit = new ConcurrencyLimit(QUESTIONS_PER_CALL);
+      const answered = questions.map(([, question]) => limit.run(() => this.#answerOne(method, question, signal)));
       const values = await untilAborted(Promise.all(answered), signal);
       const inputResponses = Object.fromEntries(questions.map(([key], index) => [key, values[index]]));
       return inputRequests === undefined ? state : { inputResponses, ...state };
@@ -155,34 +153,35 @@ export class Answering {
     }
   }
 
-  #lanesOf(call: object | undefined): Lanes {
-    if (!call) return this.#others;
-    const lanes = this.#calls.get(call) ?? new Lanes(QUESTIONS_PER_CALL);
-    this.#calls.set(call, lanes);
-    return lanes;
+  #findLimit(call: object | undefined): ConcurrencyLimit {
+    if (!call) return this.#withoutCall;
+    const limit = this.#calls.get(call) ?? new ConcurrencyLimit(QUESTIONS_PER_CALL);
+    this.#calls.set(call, limit);
+    return limit;
   }
 
   #ignore(reason: string): void {
     this.#parts.report({ type: "warning", message: `A message of the server was ignored: ${reason}.` });
   }
 
-  #send(link: Link, method: string, answer: Answer, over?: AbortSignal): Promise<void> {
+  #send(link: Link, method: string, response: JSONRPCResponse, cancelled: AbortSignal): Promise<void> {
     const { timeoutMs, report } = this.#parts;
     return this.#sending.run(async () => {
-      const deadline = new Deadline({ what: "The message", timeoutMs, totalTimeoutMs: 0 });
+      const deadline = new Deadline({ what: "Sending", timeoutMs, totalTimeoutMs: 0 });
       try {
-        await link.send(answer, deadline.signal);
+        await link.send(response, deadline.signal);
       } catch (error) {
-        // Nobody waits for an answer after the client was closed.
-        if (!over?.aborted)
-          report({ type: "warning", message: `The answer to ${method} could not be sent: ${toText(error)}` });
+        // The server no longer needs a response to a cancelled question.
+        if (!cancelled.aborted)
+          report({ type: "warning", message: `The response to ${method} could not be sent: ${toText(error)}` });
       } finally {
         deadline.stop();
       }
     });
   }
 
-  async #outcomeOf(
+  /** Answers a question of a legacy server, and returns the result or the error to send. Never rejects. */
+  async #settle(
     method: string,
     params: JsonObject,
     signal: AbortSignal,
@@ -193,7 +192,7 @@ export class Answering {
     } catch (error) {
       if (!McpError.is(error)) {
         if (!signal.aborted) this.#parts.report({ type: "handler-failed", handler: method, error });
-        // The text may contain details of the user's machine.
+        // Its message may contain details of the user's machine, so it is not sent.
         return { error: internalError() };
       }
       const { code, message, data } = error;
@@ -208,10 +207,10 @@ export class Answering {
       return await this.answer(question.method, isObject(question.params) ? question.params : {}, { signal });
     } catch (cause) {
       signal.throwIfAborted();
-      // A modern answer cannot say that it failed, so the request ends here.
+      // The modern protocol has no answer for a failed handler, so the request fails.
       throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${toText(cause)}`, {
         cause,
-        // The handler of the server has run up to its question.
+        // The server has run its handler up to the question.
         mayHaveRun: true,
       });
     }
@@ -238,14 +237,14 @@ export class Answering {
     const { mode = "form" } = params;
     if (mode === "url" && onElicitUrl) {
       const { action } = await onElicitUrl(params as unknown as ElicitRequestURLParams, context);
-      return { action: checkedAction(action) };
+      return { action: checkAction(action) };
     }
     if (mode !== "form" || !onElicit) {
       throw invalidParams(`This client has not declared elicitation.${String(mode)}.`, { field: "mode" });
     }
     const form = params as unknown as ElicitRequestFormParams;
     const { action, content } = await onElicit(form, context);
-    return action === "accept" ? { action, content: withDefaults(form, content) } : { action: checkedAction(action) };
+    return action === "accept" ? { action, content: withDefaults(form, content) } : { action: checkAction(action) };
   }
 }
 
@@ -253,8 +252,8 @@ function internalError(): JSONRPCErrorObject {
   return { code: ErrorCode.InternalError, message: "The client failed to answer." };
 }
 
-/** Adds the defaults of the fields that the user left out. @see MCP 2025-11-25, client/elicitation, "Requested Schema" */
-function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitResult["content"]): JsonObject {
+/** Adds the default values of the fields that the user has left empty. @see MCP 2025-11-25, client/elicitation, "Requested Schema" */
+function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitAnswer["content"]): JsonObject {
   const properties = isObject(requestedSchema?.properties) ? requestedSchema.properties : {};
   const defaults = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
     isObject(schema) && schema.default !== undefined ? [[name, schema.default]] : [],
@@ -263,8 +262,8 @@ function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: Eli
   return Object.fromEntries([...defaults, ...given]);
 }
 
-/** @throws {TypeError} for an action that the protocol lacks, so that a mistake is not taken for an answer. */
-function checkedAction(action: unknown): unknown {
+/** Returns the action of a handler. @throws {TypeError} if the protocol does not define the action. */
+function checkAction(action: unknown): unknown {
   if (ACTIONS.includes(action)) return action;
-  throw new TypeError(`The action of an elicitation is ${ACTIONS.join(", ")}, not ${JSON.stringify(action)}.`);
+  throw new TypeError(`The action of an elicitation must be ${ACTIONS.join(", ")}, not ${JSON.stringify(action)}.`);
 }

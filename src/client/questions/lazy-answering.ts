@@ -1,15 +1,15 @@
 import type { ClientCapabilities } from "../../core/protocol/client-capabilities.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Root } from "../../core/protocol/root.ts";
 import type { Era } from "../../core/protocol/versions.ts";
 import type { Answering } from "./answering.ts";
 import type { AnsweringParts } from "./answering-parts.ts";
-import type { Root } from "./questions.ts";
 
-/** What the client declares about its answers, and where it gets them. */
-export class Answers {
+/** Declares the capabilities of the client, and loads the code that answers questions with the first question. */
+export class LazyAnswering {
   readonly #parts: Omit<AnsweringParts, "roots">;
   #answering: Promise<Answering> | undefined;
-  /** The current roots; undefined if the client has no roots. */
+  /** The current roots; undefined if the client does not declare roots. */
   roots: readonly Root[] | undefined;
 
   constructor(parts: Omit<AnsweringParts, "roots">) {
@@ -17,19 +17,19 @@ export class Answers {
     this.roots = parts.options.roots;
   }
 
-  /** Returns what answers questions. Loaded with the first question. */
-  get answering(): Promise<Answering> {
+  /** Loads the code that answers questions. */
+  load(): Promise<Answering> {
     const parts = { ...this.#parts, roots: () => this.roots };
     this.#answering ??= import("../on-demand.ts").then(({ Answering }) => new Answering(parts));
     return this.#answering;
   }
 
-  /** Aborts the handlers that are running: all, or that of the question which a notification of the server withdraws. */
-  end(reason: unknown, withdrawn?: JsonObject): void {
-    void this.#answering?.then((answering) => answering.end(reason, withdrawn));
+  /** Aborts running handlers, as {@link Answering.end} does. */
+  end(reason: unknown, cancelled?: JsonObject): void {
+    void this.#answering?.then((answering) => answering.end(reason, cancelled));
   }
 
-  /** The capabilities to declare: those of the handlers, and those that the author and the extensions add. */
+  /** Returns the capabilities to declare, from the handlers, the option `capabilities` and the extensions. */
   capabilities(era: Era): ClientCapabilities {
     const { onElicit, onElicitUrl, onSample, samplesWithTools, capabilities } = this.#parts.options;
     const elicitation = { ...(onElicit ? { form: {} } : {}), ...(onElicitUrl ? { url: {} } : {}) };
@@ -45,7 +45,7 @@ export class Answers {
   }
 }
 
-/** Adds capabilities. Those that both have, such as `extensions`, get the members of both. */
+/** Merges capabilities. A member that both have, such as `extensions`, gets the members of both. */
 function merge(one: ClientCapabilities, other: ClientCapabilities = {}): ClientCapabilities {
   const both = Object.entries(other).map(([name, value]) => {
     const present = one[name];

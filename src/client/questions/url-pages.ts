@@ -1,23 +1,23 @@
 /**
- * The error -32042 of 2025-11-25: the server runs a request only after the user has visited pages.
+ * The error -32042 of 2025-11-25, with which a server refuses a request until the user has visited pages.
  *
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { tooManyRounds } from "../connection/refused-requests.ts";
-import { afterOtherAttempt, ClientError, toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
-import type { ElicitRequestURLParams } from "./questions.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import type { ElicitRequestURLParams } from "../api/questions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, markMayHaveRun, toText } from "../basics/errors.ts";
+import { tooManyRounds } from "../requests/refused-requests.ts";
 
 /**
  * The error of a server that runs a request only after the user has visited pages. Send the request again after the visit, or
  * use {@link visitPages}.
  */
-export interface UrlElicitationRequiredError extends McpError {
+export interface UrlElicitationError extends McpError {
   /** The pages. */
   readonly data: {
     /** The pages. Show their addresses to the user, and do not fetch them. */
@@ -26,7 +26,7 @@ export interface UrlElicitationRequiredError extends McpError {
 }
 
 /** Whether a request was rejected because the user has to visit pages first. */
-export function isUrlElicitationRequired(error: unknown): error is UrlElicitationRequiredError {
+export function isUrlElicitationRequired(error: unknown): error is UrlElicitationError {
   if (!McpError.is(error) || error.code !== ErrorCode.UrlElicitationRequired) return false;
   const { elicitations } = isObject(error.data) ? error.data : {};
   return Array.isArray(elicitations) && elicitations.length > 0 && elicitations.every(isPage);
@@ -38,14 +38,14 @@ function isPage(page: unknown): boolean {
 
 /** The options of {@link visitPages}. */
 export interface VisitPagesOptions {
-  /** How often one request may need pages. @default 16 */
+  /** The maximum number of times that a request is sent again after its pages were visited. @default 16 */
   readonly roundsMax?: number;
 }
 
 /**
- * Lets the user visit the pages that a server of 2025-11-25 requires with the error -32042, and sends the request again. Each page
- * goes to `onElicitUrl`; after its consent the client waits until the server reports the end of the visit, or until the handler
- * calls `finish` of its context. A request whose pages the user refuses rejects with the error.
+ * Lets the user visit the pages that a server of 2025-11-25 requires with the error -32042, and then sends the request again. Each
+ * page is passed to `onElicitUrl`. If the user agrees, the client waits until the server reports that the user has finished, or until
+ * the handler calls `finish` of its context. If the user refuses a page, the request rejects with the error.
  *
  * ```ts
  * import { connect, visitPages } from "mcp-edge/client";
@@ -60,7 +60,7 @@ export interface VisitPagesOptions {
  */
 export function visitPages({ roundsMax = 16 }: VisitPagesOptions = {}): ClientExtension {
   return (context) => {
-    /** What ends the visit of a page, by the id of its elicitation. */
+    /** Functions that end the visit of a page, by the id of the elicitation. */
     const finishes = new Map<unknown, () => void>();
     return {
       onRequest: (request, next) => send(request, next, context, finishes, roundsMax),
@@ -85,7 +85,7 @@ async function send(
     try {
       return await next(request);
     } catch (error) {
-      if (!isUrlElicitationRequired(error)) throw rounds > 0 ? afterOtherAttempt(error) : error;
+      if (!isUrlElicitationRequired(error)) throw rounds > 0 ? markMayHaveRun(error) : error;
       if (rounds >= roundsMax) throw tooManyRounds(method, rounds);
       const deadline = new Deadline({ what: method, timeoutMs: 0, totalTimeoutMs, signal });
       const ending = new AbortController();
@@ -101,7 +101,7 @@ async function send(
   }
 }
 
-/** Asks the user to visit a page, and resolves when the visit has ended. @throws {McpError} `required` if the user refuses. */
+/** Asks the user to visit a page. Resolves when the user has finished. @throws {McpError} `required` if the user refuses. */
 async function visit(
   { url, message, elicitationId }: ElicitRequestURLParams,
   required: McpError,
@@ -119,7 +119,7 @@ async function visit(
     const page = { mode: "url", url, message, elicitationId };
     answered = await answer("elicitation/create", page, { signal, finish });
   } catch (cause) {
-    // Without a handler, the caller needs the addresses.
+    // Without a handler, the caller needs the error, which has the URLs.
     if (McpError.is(cause)) throw required;
     const text = `A request needs a visit to ${url}, and onElicitUrl failed: ${toText(cause)}`;
     throw new ClientError("question-failed", text, { cause, mayHaveRun: true });

@@ -1,25 +1,25 @@
-/** A page of a list, whatever it lists. */
+/** A page of a list. */
 export interface ListedPage<T> {
   /** The items of the page. */
   readonly items: readonly T[];
-  /** The cursor of the next page; undefined on the last one. */
+  /** The cursor of the next page; undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
-/** The limits of the client that a listing keeps. */
+/** The limits of a listing. */
 export interface ListingLimits {
   /** The maximum number of pages. */
   readonly pagesMax: number;
-  /** The maximum number of characters of JSON that all pages have together. */
+  /** The maximum number of characters of all pages together, as JSON. */
   readonly messageBytesMax: number;
 }
 
-/** The limits by default. */
+/** The default limits. */
 export const LISTING_LIMITS: ListingLimits = { pagesMax: 1_000, messageBytesMax: 32 * 1024 * 1024 };
 
 /**
- * The items of a list, read page by page while they are consumed: `for await (const tool of client.tools())`. It ends
- * with a warning when the server returns a cursor twice, after `pagesMax` pages, or when its pages exceed
+ * The items of a list, read page by page while they are consumed: `for await (const tool of client.tools())`. The iteration ends
+ * with a warning when the server returns the same cursor twice, after `pagesMax` pages, or when all pages together exceed
  * `messageBytesMax`.
  */
 export class Listing<T> implements AsyncIterable<T> {
@@ -27,7 +27,7 @@ export class Listing<T> implements AsyncIterable<T> {
   readonly #limits: ListingLimits;
   readonly #warn: (message: string) => void;
 
-  /** Use the methods of the client, such as `tools()`. */
+  /** Created by methods of the client, such as `tools()`. @internal */
   constructor(
     read: (cursor: string | undefined) => Promise<ListedPage<T>>,
     limits: ListingLimits,
@@ -38,7 +38,7 @@ export class Listing<T> implements AsyncIterable<T> {
     this.#warn = warn;
   }
 
-  /** Reads the list from its first page on. */
+  /** Reads the list, beginning with its first page. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void> {
     const { pagesMax, messageBytesMax: sizeMax } = this.#limits;
     const seen = new Set<string>();
@@ -47,13 +47,13 @@ export class Listing<T> implements AsyncIterable<T> {
     for (let page = 1; ; page += 1) {
       const { items, nextCursor } = await this.#read(cursor);
       yield* items;
-      // Some servers end a list with null.
+      // Some servers send null on the last page.
       if (typeof nextCursor !== "string") return;
-      if (seen.has(nextCursor)) return this.#warn("A list was not read further: the server returned a cursor twice.");
+      if (seen.has(nextCursor)) return this.#warn("A list was cut off: the server returned a cursor twice.");
       size += JSON.stringify([items, nextCursor]).length;
       const limit =
         size > sizeMax ? `${sizeMax} bytes (messageBytesMax)` : page >= pagesMax && `${pagesMax} pages (pagesMax)`;
-      if (limit) return this.#warn(`A list was not read further: it has more than ${limit}.`);
+      if (limit) return this.#warn(`A list was cut off: it has more than ${limit}.`);
       seen.add(nextCursor);
       cursor = nextCursor;
     }

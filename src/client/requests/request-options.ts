@@ -3,7 +3,7 @@ import type { Progress } from "./results.ts";
 
 /** The options of one request. */
 export interface RequestOptions {
-  /** Cancels the request. The promise rejects with the reason of the signal, and the server is told. */
+  /** Cancels the request, also at the server. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   /** See `timeoutMs` of the client. */
   readonly timeoutMs?: number;
@@ -13,22 +13,22 @@ export interface RequestOptions {
   readonly resetTimeoutOnProgress?: boolean;
   /** Receives the progress of the request. */
   readonly onProgress?: (progress: Progress) => void;
-  /** The progress token to send. It must differ from those of all open requests. @default a unique token */
+  /** The progress token to send. It must differ from the tokens of all open requests. @default a unique token */
   readonly progressToken?: string | number;
-  /** Whether the server is asked although a cache has the result. See `mcp-edge/client`. @default false */
+  /** Whether the request is sent even if `cache()` has a fresh result. @default false */
   readonly fresh?: boolean;
   /**
-   * A key by which the server recognises a call that is repeated, so that it runs once: at most 256 visible ASCII characters that
-   * nobody can guess, one for each payment, order or the like. Store it before the call, and pass the same key when you call again.
-   * A server that knows keys declares `mcp-edge/idempotencyKey`; others ignore them.
+   * A key by which the server recognises a repeated call, so that it runs once: at most 256 visible ASCII characters that cannot be
+   * guessed. Use one key for each payment, order or similar operation. Store it before the call, and pass the same key when you call
+   * again. A server that supports keys declares `mcp-edge/idempotencyKey`; other servers ignore them.
    *
-   * @default a random key for each call, if the server knows keys and the tool does not say that it changes nothing
+   * @default a random key for each call, if the server supports keys and the tool does not have `readOnlyHint`
    */
   readonly idempotencyKey?: string;
   /**
-   * Receives a token with which `client.resume()` continues to wait for the answer, also in another process, each time that the
-   * server has sent something. Store the last one, as a secret. Called in versions up to 2025-11-25 over Streamable HTTP, if the
-   * server stores its events.
+   * Receives a token with which `client.resume()` can wait for the response, even in another process. Called whenever the server has
+   * sent an event. Store the last token, and treat it as a secret. Called only over Streamable HTTP in versions up to 2025-11-25, if
+   * the server assigns ids to its events.
    */
   readonly onResumeToken?: (token: string) => void;
   /** Members of the request's `_meta`, such as `traceparent`. */

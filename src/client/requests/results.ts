@@ -1,6 +1,6 @@
 /**
- * What servers send: the items of lists and the results of requests. Members that a server leaves out, or that its version
- * lacks, are absent. Results keep members that are not listed here.
+ * The types of what servers send: the items of lists, and the results of requests. Members that a server omits, or that its version
+ * lacks, are absent. Members that are not declared here are kept.
  *
  * @module
  * @see MCP 2026-07-28, schema
@@ -19,45 +19,45 @@ import type {
 } from "../../core/protocol/content.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** A type of `mcp-edge` as it is received: bytes are base64 text. */
+/** A type of `mcp-edge` in the form in which it is received: bytes are base64 strings. */
 export type Received<T> = Omit<T, "data" | "blob"> & { readonly [K in keyof T & ("data" | "blob")]: string };
 
 /** The contents of a resource: text, or bytes as base64. */
 export type ResourceContents = TextResourceContents | Received<BlobResourceContents>;
 
 /** One piece of content: text, an image, sound, a resource or a link to one. Bytes are base64. */
-export type ContentBlock =
+export type ReceivedContentBlock =
   | TextContent
   | Received<ImageContent>
   | Received<AudioContent>
   | (Omit<EmbeddedResource, "resource"> & { readonly resource: ResourceContents })
   | ResourceLink;
 
-/** Members that every listed item has. */
+/** The members that all listed items share. */
 export interface Listed {
-  /** The name, for programs. */
+  /** The name that identifies the item. */
   readonly name: string;
-  /** The name, for people. Sent since 2025-06-18. */
+  /** The human-readable name. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What the item is, for people and models. */
+  /** A description for users and models. */
   readonly description?: string;
-  /** Icons that may be shown for the item. Sent since 2025-11-25. */
+  /** Icons to show for the item. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Metadata of the server. */
+  /** Metadata from the server. */
   readonly _meta?: JsonObject;
 }
 
-/** Hints about what a tool does. They are claims of the server: rely on them only if you trust it. */
+/** Hints about the behavior of a tool. They are claims of the server: rely on them only if you trust the server. */
 export interface ToolHints {
-  /** The name, for people. */
+  /** The human-readable name. */
   readonly title?: string;
-  /** Whether the tool changes nothing. */
+  /** Whether the tool has no side effects. */
   readonly readOnlyHint?: boolean;
-  /** Whether the tool may delete or overwrite something. */
+  /** Whether the tool may delete or overwrite data. */
   readonly destructiveHint?: boolean;
-  /** Whether a repeated call with the same arguments has no further effect. */
+  /** Whether a repeated call with the same arguments has no additional effect. */
   readonly idempotentHint?: boolean;
-  /** Whether the tool reaches beyond its server. */
+  /** Whether the tool interacts with systems outside its server. */
   readonly openWorldHint?: boolean;
 }
 
@@ -65,9 +65,9 @@ export interface ToolHints {
 export interface Tool extends Listed {
   /** The JSON Schema of the arguments. */
   readonly inputSchema: JsonObject;
-  /** The JSON Schema of the structured result. Sent since 2025-06-18. */
+  /** The JSON Schema of `structuredContent`. Sent since 2025-06-18. */
   readonly outputSchema?: JsonObject;
-  /** Hints about what the tool does. Sent since 2025-03-26. */
+  /** Hints about the behavior of the tool. Sent since 2025-03-26. */
   readonly annotations?: ToolHints;
   /** Whether the tool may run as a task. Sent in 2025-11-25. */
   readonly execution?: { readonly taskSupport?: "forbidden" | "optional" | "required" };
@@ -77,11 +77,11 @@ export interface Tool extends Listed {
 export interface PromptParameter {
   /** The name of the argument. */
   readonly name: string;
-  /** The name, for people. */
+  /** The human-readable name. */
   readonly title?: string;
-  /** What the argument is for. */
+  /** A description of the argument. */
   readonly description?: string;
-  /** Whether the prompt needs it. */
+  /** Whether the argument is required. */
   readonly required?: boolean;
 }
 
@@ -93,41 +93,41 @@ export interface Prompt extends Listed {
 
 /** A resource of the server. @see MCP 2026-07-28, server/resources, "Resource" */
 export interface Resource extends Listed {
-  /** The URI to read it by. */
+  /** The URI of the resource. */
   readonly uri: string;
-  /** The media type, where it is known. */
+  /** The media type, if it is known. */
   readonly mimeType?: string;
-  /** The size in bytes, where it is known. */
+  /** The size in bytes, if it is known. */
   readonly size?: number;
   /** Hints about the resource. */
   readonly annotations?: Annotations;
 }
 
-/** A family of resources with parameters in their URI. @see MCP 2026-07-28, server/resources, "Resource Templates" */
+/** A template for the URIs of resources. @see MCP 2026-07-28, server/resources, "Resource Templates" */
 export interface ResourceTemplate extends Listed {
   /** The URI template (RFC 6570). */
   readonly uriTemplate: string;
-  /** The media type, if all resources of the template have the same. */
+  /** The media type, if all resources of the template have the same type. */
   readonly mimeType?: string;
   /** Hints about the resources. */
   readonly annotations?: Annotations;
 }
 
-/** Members that any result may have. */
+/** The members that all results share. */
 export interface Result extends JsonObject {
-  /** Metadata of the server. */
+  /** Metadata from the server. */
   readonly _meta?: JsonObject;
 }
 
-/** The members of a page of a list beside its items. */
+/** The members that the pages of all lists share. */
 export interface Page extends Result {
-  /** The cursor of the next page; absent on the last one. */
+  /** The cursor of the next page; absent on the last page. */
   readonly nextCursor?: string;
 }
 
 /** A page of the tools. */
 export interface ListToolsResult extends Page {
-  /** The tools. Those with an invalid definition are left out, with a warning. */
+  /** The tools. A tool with an invalid definition is left out, with a warning. */
   readonly tools: readonly Tool[];
 }
 
@@ -152,10 +152,10 @@ export interface ListResourceTemplatesResult extends Page {
 /** The result of a tool call. @see MCP 2026-07-28, server/tools, "Tool Result" */
 export interface CallToolResult extends Result {
   /** The content, for the model. */
-  readonly content: readonly ContentBlock[];
+  readonly content: readonly ReceivedContentBlock[];
   /** The result as a JSON value, if the tool has an output schema. */
   readonly structuredContent?: unknown;
-  /** Whether the tool failed. The content then says why, for the model. */
+  /** Whether the tool has failed. The content then gives the reason to the model. */
   readonly isError?: boolean;
 }
 
@@ -166,27 +166,27 @@ export type CheckedToolResult<Output> =
 
 /** The contents of a resource. */
 export interface ReadResourceResult extends Result {
-  /** The contents; several for a folder, for example. */
+  /** The contents. Several, for example, for the files of a folder. */
   readonly contents: readonly ResourceContents[];
 }
 
 /** A message of a prompt. */
 export interface ReceivedPromptMessage {
-  /** Who says it. */
+  /** The role of the author. */
   readonly role: "user" | "assistant";
-  /** What is said. */
-  readonly content: ContentBlock;
+  /** The content of the message. */
+  readonly content: ReceivedContentBlock;
 }
 
 /** A prompt with its arguments filled in. */
 export interface GetPromptResult extends Result {
-  /** What the prompt is for. */
+  /** A description of the prompt. */
   readonly description?: string;
   /** The messages for the model. */
   readonly messages: readonly ReceivedPromptMessage[];
 }
 
-/** What is completed: an argument of a prompt, or a variable of a resource template. */
+/** The prompt or resource template whose argument or variable is completed. */
 export type CompletionReference =
   | { readonly type: "ref/prompt"; readonly name: string }
   | { readonly type: "ref/resource"; readonly uri: string };
@@ -195,7 +195,7 @@ export type CompletionReference =
 export interface Completion {
   /** At most 100 values, the best first. */
   readonly values: readonly string[];
-  /** How many values there are, where it is known. */
+  /** The total number of values, if it is known. */
   readonly total?: number;
   /** Whether there are more values. */
   readonly hasMore?: boolean;
@@ -203,15 +203,15 @@ export interface Completion {
 
 /** Progress of a request. @see MCP 2026-07-28, basic/patterns/progress */
 export interface Progress {
-  /** How far the request is, in any unit. It grows. */
+  /** The progress so far, in any unit. It increases with each notification. */
   readonly progress: number;
-  /** The value of `progress` at the end, where it is known. */
+  /** The value of `progress` at the end, if it is known. */
   readonly total?: number;
-  /** What is being done, for people. */
+  /** A human-readable description of the current step. */
   readonly message?: string;
 }
 
-/** The capabilities of a server. Members that are not listed here are kept. */
+/** The capabilities of a server. Members that are not declared here are kept. */
 export interface ServerCapabilities extends JsonObject {
   /** The server has tools. */
   readonly tools?: { readonly listChanged?: boolean };
@@ -219,7 +219,7 @@ export interface ServerCapabilities extends JsonObject {
   readonly prompts?: { readonly listChanged?: boolean };
   /** The server has resources. */
   readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
-  /** The server completes arguments. */
+  /** The server completes arguments of prompts and variables of resource templates. */
   readonly completions?: JsonObject;
   /** The server sends log messages. */
   readonly logging?: JsonObject;
@@ -229,16 +229,16 @@ export interface ServerCapabilities extends JsonObject {
   readonly extensions?: JsonObject;
 }
 
-/** The facts about a server that were learned when the client connected. Plain JSON, so it can be stored. */
+/** The facts about a server that the client received when it connected. Plain JSON that can be stored. */
 export interface ServerFacts {
   /** The protocol version that is used, such as `2026-07-28`. */
   readonly protocolVersion: string;
   /** The transport: Streamable HTTP, HTTP+SSE (2024-11-05), or a pipe such as stdio. */
   readonly transport: "streamable-http" | "http-sse" | "pipe";
-  /** What the server can do. */
+  /** The capabilities of the server. */
   readonly capabilities: ServerCapabilities;
-  /** Name and version, as the server states them. Not verified: use them for display and logs only. */
+  /** The name and version that the server claims. Use them for display and logs only. */
   readonly info?: Implementation | undefined;
-  /** How to use the server, for the model. */
+  /** Instructions for the model about how to use the server. */
   readonly instructions?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** How many questions of one call, or of one task, are answered at the same time. The others wait. */
+/** The maximum number of questions of one call, or of one task, that are answered at the same time. Other questions wait. */
 export const QUESTIONS_PER_CALL = 16;
 
-/** The results that depend on answers to questions, so that they must not be cached. */
-export const FROM_ROUNDS = new WeakSet<JsonObject>();
+/** The results that must not be cached, because they depend on answers to questions. */
+export const UNCACHEABLE = new WeakSet<JsonObject>();

@@ -6,21 +6,21 @@
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** A `SKILL.md` in its two parts. */
+/** The two parts of a `SKILL.md`. */
 export interface Manifest {
-  /** The YAML between the two lines `---`. */
+  /** The YAML between the two `---` lines. */
   readonly yaml: string;
-  /** The text after them. */
+  /** The text after the frontmatter. */
   readonly body: string;
 }
 
-/** Splits a `SKILL.md`; undefined if it does not begin with frontmatter. */
+/** Splits a `SKILL.md`. Returns undefined if it does not begin with frontmatter. */
 export function splitManifest(text: string): Manifest | undefined {
   const found = /^\uFEFF?---[ \t]*\r?\n((?:[\s\S]*?\r?\n)?)---[ \t]*(?:\r?\n|$)/.exec(text);
   return found ? { yaml: found[1] ?? "", body: text.slice(found[0].length) } : undefined;
 }
 
-/** Returns the name of the first field in which two frontmatters differ, or undefined. */
+/** Returns the name of the first field that differs between two frontmatters, or undefined if they are equal. */
 export function findDifference(one: JsonObject, other: JsonObject): string | undefined {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].find((name) => !isEqual(own(one, name), own(other, name)));

@@ -8,15 +8,16 @@ import { SkillError } from "./errors.ts";
 
 const MANIFEST = "/SKILL.md";
 
-/** Returns the root of a skill, without a slash at the end; undefined if the URI is not that of a `SKILL.md`. */
+/** Returns the URI of the folder of a skill, without a trailing slash; undefined if the URI is not the URI of a `SKILL.md`. */
 export function findRoot(uri: string): string | undefined {
   return /^[a-z][a-z\d+.-]*:\/\/[^/]/i.test(uri) && uri.endsWith(MANIFEST) ? uri.slice(0, -MANIFEST.length) : undefined;
 }
 
 /**
- * Resolves the name of a file, a path below the root or a whole URI, and returns its URI. A fragment is left out.
+ * Returns the URI of a file without its fragment.
  *
- * @throws {SkillError} `unlisted` if the file is outside the skill.
+ * @param file A path in the folder of the skill, or a URI.
+ * @throws {SkillError} `unlisted` if the file is outside the folder of the skill.
  */
 export function resolveFile(skillUri: string, file: string): string {
   const root = findRoot(skillUri) ?? skillUri;
@@ -25,18 +26,18 @@ export function resolveFile(skillUri: string, file: string): string {
   const segments: string[] = [];
   for (const segment of path.split("/")) {
     const decoded = decodeSegment(segment);
-    // A server that decodes an encoded slash or dots would read another folder.
+    // A server that decodes an encoded slash or dots would read a file in another folder.
     const isHidden = decoded !== segment && (decoded === undefined || /^\.{1,2}$|[/\\]/.test(decoded));
     const isAbove = segment === ".." && segments.pop() === undefined;
-    if (isHidden || isAbove) throw outside(skillUri, file);
+    if (isHidden || isAbove) throw outsideError(skillUri, file);
     if (segment !== ".." && segment !== "." && segment !== "") segments.push(segment);
   }
-  // A URI of another skill or server begins with a scheme.
-  if (segments.length === 0 || /^[a-z][a-z\d+.-]*:/i.test(path)) throw outside(skillUri, file);
+  // A path with a scheme is the URI of another skill or server.
+  if (segments.length === 0 || /^[a-z][a-z\d+.-]*:/i.test(path)) throw outsideError(skillUri, file);
   return [root, ...segments].join("/");
 }
 
-/** Returns one form for all spellings of a URI that differ only in percent-encoding. */
+/** Normalizes a URI, so that URIs that differ only in percent-encoding are equal. */
 export function normalize(uri: string): string {
   return uri
     .split("/")
@@ -52,6 +53,6 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-function outside(skillUri: string, file: string): SkillError {
+function outsideError(skillUri: string, file: string): SkillError {
   return new SkillError("unlisted", skillUri, `the file ${JSON.stringify(file)} is not a file of this skill.`);
 }

@@ -1,15 +1,15 @@
 /**
- * The values of single YAML scalars and of collections in brackets.
+ * Reads YAML scalars and flow collections, which are in brackets or braces.
  *
  * @module
  * @see YAML 1.2.2, chapters 7 and 10.3
  */
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** Thrown for text that is not YAML, or is YAML that this reader does not read. */
+/** Thrown for text that is not YAML, or uses YAML features that this reader does not support. */
 export class YamlError extends Error {}
 
-/** Thrown where more text could complete the value, because it goes on in the next line. */
+/** Thrown for an incomplete value, which the next line may complete. */
 export class UnfinishedError extends YamlError {}
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -35,8 +35,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const INTEGER = /^[-+]?\d+$/;
 const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)(e[-+]?\d+)?$/i;
 
-/** Returns the value of a plain scalar by the core schema. @throws {YamlError} for one that JSON cannot express. */
-export function plainValue(text: string): unknown {
+/** Returns the value of a plain scalar in the core schema. @throws {YamlError} for infinity and NaN, which JSON lacks. */
+export function parsePlain(text: string): unknown {
   if (/^(|~|null|Null|NULL)$/.test(text)) return null;
   if (/^(true|True|TRUE)$/.test(text)) return true;
   if (/^(false|False|FALSE)$/.test(text)) return false;
@@ -45,12 +45,12 @@ export function plainValue(text: string): unknown {
   return text;
 }
 
-/** Checks the first character of a plain scalar. @throws {YamlError} for one that has a meaning that is not read here. */
+/** Checks the beginning of a plain scalar. @throws {YamlError} if it is an indicator with another meaning. */
 export function checkPlain(text: string): void {
-  if (/^[&*!|>'"%@`{}[\],#]|^[?:-](\s|$)/.test(text)) throw new YamlError(`${text.slice(0, 20)} is not read here`);
+  if (/^[&*!|>'"%@`{}[\],#]|^[?:-](\s|$)/.test(text)) throw new YamlError(`${text.slice(0, 20)} is not supported`);
 }
 
-/** Reads values from one text, which may have several lines. */
+/** Reads values from a text, which may have several lines. */
 export class FlowReader {
   readonly #text: string;
   #at = 0;
@@ -59,15 +59,15 @@ export class FlowReader {
     this.#text = text;
   }
 
-  /** Reads a quoted scalar or a collection in brackets. Only a comment may follow. */
+  /** Reads a quoted scalar or a flow collection. Only a comment may follow. */
   whole(): unknown {
     const value = this.#value(false);
     const rest = this.#text.slice(this.#at);
     if (/^\s*$|^\s+#/.test(rest)) return value;
-    throw new YamlError(`${rest.trim().slice(0, 20)} is not expected after a value`);
+    throw new YamlError(`${rest.trim().slice(0, 20)} is unexpected after a value`);
   }
 
-  /** Reads a quoted key at the beginning. Returns it with the text after its colon; undefined if there is no colon. */
+  /** Reads a quoted key. Returns the key and the text after its colon, or undefined if there is no colon. */
   key(): { readonly key: string; readonly rest: string } | undefined {
     const key = this.#quoted();
     const after = /^\s*:(?=\s|$)/.exec(this.#text.slice(this.#at));
@@ -80,10 +80,10 @@ export class FlowReader {
     if (first === "{") return this.#map();
     if (first === '"' || first === "'") return this.#quoted();
     if (isInside) return this.#plain();
-    throw new YamlError(`${this.#text.slice(0, 20)} is not read here`);
+    throw new YamlError(`${this.#text.slice(0, 20)} is not supported`);
   }
 
-  /** Returns the next character after white space and comments. @throws {UnfinishedError} at the end. */
+  /** Skips white space and comments, and returns the next character. @throws {UnfinishedError} at the end. */
   #peek(): string {
     const skipped = /^(\s|(?<=\s)#[^\n]*)*/.exec(this.#text.slice(this.#at))?.[0] ?? "";
     this.#at += skipped.length;
@@ -111,10 +111,10 @@ export class FlowReader {
       const key = isQuoted ? this.#quoted() : this.#match(/^[^\s,[\]{}:#&*!|>'"%@`?-][^,[\]{}:#\n]*/).trim();
       if (this.#peek() !== ":") throw new YamlError(`${key} has no value`);
       this.#at += 1;
-      // Without a space it belongs to the key.
+      // Without a space, the text after the colon belongs to the key.
       if (!isQuoted && /^[^\s,[\]{}]/.test(this.#text.slice(this.#at)))
         throw new YamlError(`write a space after ${key}:`);
-      if (map.has(key)) throw new YamlError(`${key} is there twice`);
+      if (map.has(key)) throw new YamlError(`${key} occurs twice`);
       map.set(key, /[,}]/.test(this.#peek()) ? null : this.#value(true));
       this.#separator("}");
     }
@@ -125,30 +125,30 @@ export class FlowReader {
   #separator(end: string): void {
     const next = this.#peek();
     if (next === ",") this.#at += 1;
-    else if (next !== end) throw new YamlError(`${next} is not expected in a collection`);
+    else if (next !== end) throw new YamlError(`${next} is unexpected in a collection`);
   }
 
   #plain(): unknown {
     const text = this.#match(/^(?:[^,[\]{}:#\n]|:(?=[^\s,[\]{}])|(?<=\S)#)+/).trim();
     checkPlain(text);
-    return plainValue(text);
+    return parsePlain(text);
   }
 
   #quoted(): string {
     const isDouble = this.#peek() === '"';
     const text = this.#text.slice(this.#at);
     const found = (isDouble ? /^"((?:[^"\\]|\\[\s\S])*)"/ : /^'((?:[^']|'')*)'/).exec(text);
-    if (!found) throw new UnfinishedError("the quotation does not end");
+    if (!found) throw new UnfinishedError("the quoted text does not end");
     this.#at += found[0].length;
     const inner = found[1] ?? "";
     if (!isDouble) return fold(inner).replaceAll("''", "'");
-    // A backslash at the end of a line joins it with the next without a space.
-    return unescaped(fold(inner.replace(/(?<!\\)((?:\\\\)*)\\\n\s*/g, "$1")));
+    // A backslash at the end of a line joins it with the next line without a space.
+    return unescapeText(fold(inner.replace(/(?<!\\)((?:\\\\)*)\\\n\s*/g, "$1")));
   }
 
   #match(pattern: RegExp): string {
     const found = pattern.exec(this.#text.slice(this.#at))?.[0];
-    if (found === undefined) throw new YamlError(`${this.#text.slice(this.#at, this.#at + 20)} is not read here`);
+    if (found === undefined) throw new YamlError(`${this.#text.slice(this.#at, this.#at + 20)} is not supported`);
     this.#at += found.length;
     return found;
   }
@@ -172,11 +172,11 @@ export function fold(text: string): string {
   return folded + gap + last.trimStart();
 }
 
-function unescaped(text: string): string {
+function unescapeText(text: string): string {
   return text.replace(/\\(x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|[\s\S])/g, (whole, code: string) => {
     if (code.length > 1) return String.fromCodePoint(Number.parseInt(code.slice(1), 16));
     const meaning = ESCAPES[code];
-    if (meaning === undefined) throw new YamlError(`the escape ${whole} is not read here`);
+    if (meaning === undefined) throw new YamlError(`the escape ${whole} is not supported`);
     return meaning;
   });
 }

@@ -1,7 +1,7 @@
 import { decodeBase64, encodeText, toHex } from "../../core/basics/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
+import type { Client } from "../api/client.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
 import { LISTING_LIMITS, Listing } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { Resource, ResourceContents } from "../requests/results.ts";
@@ -18,15 +18,17 @@ type ReadFile = Omit<SkillFile, "isVerified" | "body">;
 /** The options of {@link Skills}. */
 export interface SkillsOptions {
   /**
-   * Parses the YAML of a frontmatter. The default reads the part of YAML 1.2 that frontmatter is usually written in, without
-   * anchors and tags; a skill with other YAML is refused.
+   * Parses the YAML of a frontmatter.
+   *
+   * @default a parser for the part of YAML 1.2 that is common in frontmatter, without anchors and tags. A skill with other YAML is
+   *   refused.
    */
   readonly parseYaml?: (yaml: string) => JsonObject;
-  /** Receives what was left out of a list, and why. @default `console.warn` */
+  /** Receives a message about each entry that was left out of a list. @default `console.warn` */
   readonly onWarning?: (message: string) => void;
 }
 
-/** A file of a skill, as it was read and checked. */
+/** A file of a skill after its checks. */
 export interface SkillFile {
   /** The URI of the file. */
   readonly uri: string;
@@ -34,11 +36,11 @@ export interface SkillFile {
   readonly bytes: Uint8Array;
   /** The content as text, if the server sent it as text. */
   readonly text?: string;
-  /** The media type, where it is known. */
+  /** The media type, if it is known. */
   readonly mimeType?: string;
   /**
-   * Whether size and digest were checked. False for files of `dynamic` skills. A digest comes from the same server, so it
-   * shows that the file is the one that the entry describes, not that it can be trusted.
+   * Whether size and digest were verified. False for files of `dynamic` skills. The digest comes from the same server, so it shows that
+   * the file matches the entry, not that the file can be trusted.
    */
   readonly isVerified: boolean;
   /** For `SKILL.md`: the text after the frontmatter. */
@@ -46,7 +48,7 @@ export interface SkillFile {
 }
 
 /**
- * Reads the skills of a server, and checks every file against the skill's entry. Nothing is read before it is asked for.
+ * Reads the skills of a server, and verifies every file with the entry of its skill. Files are read only when {@link read} is called.
  *
  * ```ts
  * import { connect } from "mcp-edge/client";
@@ -65,7 +67,7 @@ export class Skills {
   readonly #options: SkillsOptions;
 
   /**
-   * Reads the skills of the server that a client is connected to.
+   * Creates a reader of the skills of one server.
    *
    * @param client A connected client, of any protocol version.
    */
@@ -74,25 +76,25 @@ export class Skills {
     this.#options = options;
   }
 
-  /** Whether the server has declared skills. Without that, the other methods throw `capability-missing`. */
+  /** Whether the server has declared skills. If not, the other methods fail with `capability-missing`. */
   get areSupported(): boolean {
     return this.#settings !== undefined;
   }
 
   /**
-   * The skills that the server lists. A server may have others, which {@link get} finds. Invalid entries are left out with a
-   * warning.
+   * Iterates over the skills that the server lists. The server may have other skills, which {@link get} finds. Invalid entries are left
+   * out with a warning.
    */
   list(options?: RequestOptions): Listing<Skill> {
     return this.#listing("skills/list", {}, "skills", options, (entry) => this.#check(entry));
   }
 
   /**
-   * Gets the entry of one skill, listed or not. Get it again if a file has changed; an approval that a user gave for the entry
-   * before no longer holds then.
+   * Gets the entry of one skill, whether or not it is listed. Get it again if a file has changed. A user who approved the old entry must
+   * then approve the new one.
    *
    * @param uri The URI of its `SKILL.md`.
-   * @throws {SkillError} `invalid` if the entry is not what the extension defines.
+   * @throws {SkillError} `invalid` if the entry is invalid.
    * @throws {McpError} -32602 if the server has no such skill.
    */
   async get(uri: string, options?: RequestOptions): Promise<Skill> {
@@ -106,29 +108,29 @@ export class Skills {
   }
 
   /**
-   * Reads a file of a skill and checks it. Treat its text as text from a stranger, and show the user which server it is from.
+   * Reads and verifies a file of a skill. Treat its text as untrusted, and show the user which server it is from.
    *
    * @param skill The entry, from {@link list} or {@link get}.
-   * @param file A path below the folder of the skill, such as `references/FORMS.md`, or a URI.
-   * @throws {SkillError} if a check fails. The content must not be used then.
+   * @param file A path in the folder of the skill, such as `references/FORMS.md`, or a URI.
+   * @throws {SkillError} if a check fails. The content must then not be used.
    */
   async read(skill: Skill, file = "SKILL.md", options?: RequestOptions): Promise<SkillFile> {
     const problem = describeProblem(skill);
     if (problem !== undefined) throw new SkillError("invalid", String(skill?.uri), `${problem}.`);
     const uri = resolveFile(skill.uri, file);
-    const listed = skill.resources === "dynamic" ? undefined : listedAs(skill, skill.resources, uri);
-    const read = await this.#contentOf(listed?.uri ?? uri, options);
+    const listed = skill.resources === "dynamic" ? undefined : findListed(skill, skill.resources, uri);
+    const read = await this.#readContent(listed?.uri ?? uri, options);
     if (listed) await verify(listed, read.bytes);
     const isManifest = normalize(uri) === normalize(skill.uri);
     return { ...read, isVerified: listed !== undefined, ...(isManifest ? this.#manifest(skill, read) : {}) };
   }
 
   /**
-   * The files and folders directly below a folder. For a skill with listed files, its entry is what counts: what only the
-   * folder has, is not part of the skill.
+   * Iterates over the files and folders that a folder directly contains. If the entry of a skill lists its files, other files in the
+   * folder are not part of the skill.
    *
-   * @param uri The URI of the folder, without a slash at the end, such as `skill://git-workflow/templates`.
-   * @throws {ClientError} `capability-missing` if the server does not read folders.
+   * @param uri The URI of the folder, without a trailing slash, such as `skill://git-workflow/templates`.
+   * @throws {ClientError} `capability-missing` if the server has not declared `directoryRead`.
    */
   folder(uri: string, options?: RequestOptions): Listing<Resource> {
     const method = "resources/directory/read";
@@ -185,10 +187,10 @@ export class Skills {
     onWarning(message);
   }
 
-  async #contentOf(uri: string, options: RequestOptions | undefined): Promise<ReadFile> {
+  async #readContent(uri: string, options: RequestOptions | undefined): Promise<ReadFile> {
     const { contents } = await this.#client.readResource(uri, options);
     const found = contents.find((each) => normalize(each.uri) === normalize(uri));
-    if (!found) throw new SkillError("invalid", uri, "the answer does not contain the file.");
+    if (!found) throw new SkillError("invalid", uri, "the result does not contain the file.");
     const { mimeType } = found;
     const text = "text" in found && typeof found.text === "string" ? found.text : undefined;
     return {
@@ -199,11 +201,11 @@ export class Skills {
     };
   }
 
-  /** Compares the frontmatter with that of the entry, and returns the text after it. */
+  /** Compares the frontmatter with the entry, and returns the text after it. */
   #manifest({ frontmatter }: Skill, { uri, bytes, text = decode(bytes) }: ReadFile): { body: string } {
     const manifest = splitManifest(text);
     if (!manifest)
-      throw new SkillError("frontmatter", uri, "it does not begin with frontmatter between two lines ---.");
+      throw new SkillError("frontmatter", uri, "it does not begin with frontmatter between two --- lines.");
     let own: JsonObject;
     try {
       own = (this.#options.parseYaml ?? parseYaml)(manifest.yaml);
@@ -212,12 +214,12 @@ export class Skills {
     }
     const field = findDifference(own, frontmatter);
     if (field === undefined) return { body: manifest.body };
-    throw new SkillError("frontmatter", uri, `its field ${JSON.stringify(field)} differs from that of the entry.`);
+    throw new SkillError("frontmatter", uri, `its field ${JSON.stringify(field)} differs from the entry.`);
   }
 }
 
-/** Finds a file in an entry, however its name is percent-encoded. */
-function listedAs(skill: Skill, resources: readonly SkillResource[], uri: string): SkillResource {
+/** Finds a file in an entry, regardless of the percent-encoding of its URI. @throws {SkillError} `unlisted`. */
+function findListed(skill: Skill, resources: readonly SkillResource[], uri: string): SkillResource {
   const wanted = normalize(uri);
   const found = resources.find((each) => normalize(each.uri) === wanted);
   if (found) return found;
@@ -237,12 +239,12 @@ function toBytes(contents: ResourceContents): Uint8Array {
   }
 }
 
-/** @throws {SkillError} `size` or `digest` if the content is not the one that the entry describes. */
+/** Verifies the content of a file. @throws {SkillError} `size` or `digest` if it does not match the entry. */
 async function verify({ uri, size, digest }: SkillResource, bytes: Uint8Array): Promise<void> {
   if (bytes.length !== size) {
     throw new SkillError("size", uri, `it has ${bytes.length} bytes, but its entry says ${size}.`);
   }
   const hash = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
   if (`sha256:${toHex(new Uint8Array(hash))}` === digest) return;
-  throw new SkillError("digest", uri, "its content does not have the digest of its entry.");
+  throw new SkillError("digest", uri, "its content does not match the digest in its entry.");
 }

@@ -1,19 +1,17 @@
 /**
- * Reads the part of YAML 1.2 that frontmatter is written in: mappings, sequences, scalars of every style and
- * collections in brackets. Anchors, tags, complex keys and several documents are refused, so that no text is understood
- * otherwise than its author meant it.
+ * Reads the part of YAML 1.2 that is common in frontmatter: mappings, sequences, scalars of every style, and flow collections. Anchors,
+ * tags, complex keys, several documents, and text about which YAML parsers disagree are refused, so that nothing is misread.
  *
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { checkPlain, FlowReader, fold, plainValue, UnfinishedError, YamlError } from "./scalars.ts";
+import { checkPlain, FlowReader, fold, parsePlain, UnfinishedError, YamlError } from "./scalars.ts";
 
-/**
- * The deepest nesting, the longest text in characters, and the maximum number of lines of a value in brackets that are
- * read.
- */
+/** The maximum nesting. */
 const DEPTH_MAX = 32;
+/** The maximum length of a frontmatter, in characters. */
 const LENGTH_MAX = 65_536;
+/** The maximum number of lines of a quoted scalar or a flow collection. */
 const FLOW_LINES_MAX = 100;
 
 interface Line {
@@ -22,12 +20,12 @@ interface Line {
   readonly text: string;
 }
 
-/** Parses a YAML mapping. @throws {YamlError} with the number of the line, if the text cannot be read. */
+/** Parses a YAML mapping. @throws {YamlError} with the line number if the text cannot be read. */
 export function parseYaml(text: string): JsonObject {
   if (text.length > LENGTH_MAX) throw new YamlError(`it has more than ${LENGTH_MAX} characters`);
-  // Readers disagree about whether such a line ends a text.
+  // Parsers disagree about whether such a line ends a scalar.
   const tab = text.split("\n").findIndex((line) => /^\t|^ *\t\s*$/.test(line));
-  if (tab !== -1) throw new YamlError(`line ${tab + 1}: a tab indents it`);
+  if (tab !== -1) throw new YamlError(`line ${tab + 1}: it is indented with a tab`);
   const reader = new BlockReader(text.replaceAll("\r\n", "\n").replace(/\n$/, "").split("\n"));
   try {
     const value = reader.document();
@@ -48,7 +46,7 @@ class BlockReader {
     this.#lines = lines;
   }
 
-  /** The number of the line that is being read. */
+  /** The number of the current line. */
   get line(): number {
     return Math.min(this.#at + 1, this.#lines.length);
   }
@@ -57,16 +55,16 @@ class BlockReader {
     const first = this.#next();
     if (!first) return {};
     const value = this.#node(first.indent);
-    if (this.#next()) throw new YamlError("its indentation fits nothing before it");
+    if (this.#next()) throw new YamlError("its indentation does not match a line before it");
     return value;
   }
 
-  /** Returns the next line with content, without reading it. */
+  /** Returns the next line with content, without consuming it. */
   #next(): Line | undefined {
     for (; this.#at < this.#lines.length; this.#at += 1) {
       const line = this.#lines[this.#at] ?? "";
       if (/^\s*(#|$)/.test(line)) continue;
-      if (/^ *\t/.test(line)) throw new YamlError("a tab indents it");
+      if (/^ *\t/.test(line)) throw new YamlError("it is indented with a tab");
       if (/^(---|\.\.\.)(\s|$)/.test(line)) throw new YamlError("a second document begins");
       const indent = line.search(/\S/);
       return { indent, text: line.slice(indent) };
@@ -74,9 +72,9 @@ class BlockReader {
     return undefined;
   }
 
-  /** Reads the mapping or the sequence that begins at the next line. */
+  /** Reads the mapping or sequence that begins with the next line. */
   #node(indent: number): unknown {
-    if (this.#depth >= DEPTH_MAX) throw new YamlError(`it is nested more than ${DEPTH_MAX} times`);
+    if (this.#depth >= DEPTH_MAX) throw new YamlError(`it is nested deeper than ${DEPTH_MAX} levels`);
     this.#depth += 1;
     const isSequence = /^-(\s|$)/.test(this.#next()?.text ?? "");
     const value = isSequence ? this.#sequence(indent) : this.#mapping(indent);
@@ -90,8 +88,8 @@ class BlockReader {
       const rest = line.text.slice(1);
       const content = rest.trimStart();
       const inner = indent + 1 + rest.length - content.length;
-      // A mapping may begin on the line of its dash. It goes on at the indentation of its first key.
-      const isNested = /^-(\s|$)/.test(content) || toKey(content) !== undefined;
+      // A mapping or sequence may begin on the line of its dash. Its other lines have the indentation of its first entry.
+      const isNested = /^-(\s|$)/.test(content) || splitKey(content) !== undefined;
       if (isNested) {
         this.#lines[this.#at] = " ".repeat(inner) + content;
         items.push(this.#node(inner));
@@ -103,19 +101,19 @@ class BlockReader {
   #mapping(indent: number): JsonObject {
     const map = new Map<string, unknown>();
     for (let line = this.#next(); line?.indent === indent; line = this.#next()) {
-      const found = toKey(line.text);
+      const found = splitKey(line.text);
       if (!found) throw new YamlError("it has no key");
-      if (typeof plainValue(found.key) !== "string") throw new YamlError(`the key ${found.key} is not text`);
-      if (map.has(found.key)) throw new YamlError(`${found.key} is there twice`);
+      if (typeof parsePlain(found.key) !== "string") throw new YamlError(`the key ${found.key} is not a string`);
+      if (map.has(found.key)) throw new YamlError(`${found.key} occurs twice`);
       map.set(found.key, this.#value(found.rest.trimStart(), indent, true));
     }
     return Object.fromEntries(map);
   }
 
   /**
-   * Reads the value that begins on the present line, after a key or a dash.
+   * Reads the value that begins on the current line, after a key or a dash.
    *
-   * @param indent The indentation of the key or the dash. The value goes on in lines that are indented further.
+   * @param indent The indentation of the key or the dash. The value continues in lines with a larger indentation.
    */
   #value(content: string, indent: number, isAfterKey: boolean): unknown {
     if (/^[|>]/.test(content)) return this.#blockScalar(content, indent);
@@ -124,12 +122,12 @@ class BlockReader {
     this.#at += 1;
     const line = this.#next();
     if (!line || line.indent < indent) return null;
-    // A sequence may be as far to the left as the key that it belongs to.
+    // A sequence may have the same indentation as its key.
     const isSequence = isAfterKey && /^-(\s|$)/.test(line.text);
     return line.indent > indent || isSequence ? this.#node(line.indent) : null;
   }
 
-  /** Reads quotations and brackets, which may go on in the next lines. */
+  /** Reads a quoted scalar or a flow collection, which may continue in the next lines. */
   #flow(content: string, indent: number): unknown {
     let text = content;
     for (let lines = 1; ; lines += 1) {
@@ -148,7 +146,7 @@ class BlockReader {
     }
   }
 
-  /** Reads a plain scalar with the lines that continue it. */
+  /** Reads a plain scalar, which may continue in the next lines. */
   #plain(content: string, indent: number): unknown {
     checkPlain(content);
     let text = withoutComment(content);
@@ -157,20 +155,20 @@ class BlockReader {
     for (; isOpen; this.#at += 1) {
       const line = this.#lines[this.#at];
       if (line === undefined || /^\s*#/.test(line) || (line.trim() !== "" && line.search(/\S/) <= indent)) break;
-      if (/^ *\t\s*\S/.test(line)) throw new YamlError("a tab indents it");
+      if (/^ *\t\s*\S/.test(line)) throw new YamlError("it is indented with a tab");
       const part = withoutComment(line.trim());
       isOpen = part === line.trim();
       text += `\n${part}`;
     }
     const folded = fold(text.trim());
-    if (/:(\s|$)/.test(folded)) throw new YamlError("a colon in it could begin a value; quote the text");
-    return plainValue(folded);
+    if (/:(\s|$)/.test(folded)) throw new YamlError("a colon in it could begin a value; quote the string");
+    return parsePlain(folded);
   }
 
-  /** Reads a scalar of `|` or `>`. */
+  /** Reads a block scalar, which begins with `|` or `>`. */
   #blockScalar(content: string, indent: number): string {
     const header = /^([|>])(?:([1-9])([-+])?|([-+])([1-9])?)?\s*(?:\s#.*)?$/.exec(content);
-    if (!header) throw new YamlError(`${content} is not the beginning of a text`);
+    if (!header) throw new YamlError(`${content} does not begin a block scalar`);
     const [, style, firstDigit, firstSign, secondSign, secondDigit] = header;
     const digit = firstDigit ?? secondDigit;
     const chomping = firstSign ?? secondSign;
@@ -183,12 +181,12 @@ class BlockReader {
     const scalar = end === -1 ? rest : rest.slice(0, end);
     const isEmpty = first === -1 || end === first;
     if (!isEmpty && scalar.slice(0, first).some((line) => line.length > own)) {
-      throw new YamlError("the empty lines before a text are indented further than it");
+      throw new YamlError("the empty lines before a block scalar are indented more than the scalar");
     }
-    // Readers disagree about such lines: whether their spaces belong to the text.
+    // Parsers disagree about whether the spaces of such lines belong to the scalar.
     const isUnclear = (line: string) =>
       line.trim() === "" && line !== "" && ((line.length > own && !isEmpty) || chomping === "+");
-    if (scalar.some(isUnclear)) throw new YamlError("a line of a text has nothing but spaces");
+    if (scalar.some(isUnclear)) throw new YamlError("a line of a block scalar consists of spaces");
     const lines = scalar.map((line) => (isEmpty ? "" : line.slice(own)));
     this.#at += lines.length;
     const text = (style === "|" ? lines.join("\n") : foldBlock(lines)).replace(/\n*$/, "");
@@ -199,8 +197,8 @@ class BlockReader {
   }
 }
 
-/** Splits a line into its key and the text after the colon; undefined if it is not an entry of a mapping. */
-function toKey(text: string): { readonly key: string; readonly rest: string } | undefined {
+/** Splits a line into its key and the text after the colon. Returns undefined if the line is not an entry of a mapping. */
+function splitKey(text: string): { readonly key: string; readonly rest: string } | undefined {
   if (/^["']/.test(text)) return new FlowReader(text).key();
   const at = text.search(/:(\s|$)/);
   if (at < 1 || !/^[^\s&*!|>'"%@`{}[\],#?:-]|^[?:-]\S/.test(text)) return undefined;
@@ -213,7 +211,7 @@ function withoutComment(text: string): string {
   return (at === -1 ? text : text.slice(0, at)).trimEnd();
 }
 
-/** Joins the lines of a folded text. Lines that are indented further, and empty ones, keep their breaks. */
+/** Joins the lines of a folded block scalar. Empty lines, and lines with a larger indentation, keep their line breaks. */
 function foldBlock(lines: readonly string[]): string {
   let text = "";
   let isOpen = false;

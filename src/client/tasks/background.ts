@@ -1,5 +1,5 @@
 /**
- * The tasks of one client: which calls become tasks, and how the server reports changes.
+ * The tasks of one client: sends calls as tasks, and listens to the changes of awaited tasks.
  *
  * @module
  */
@@ -7,25 +7,25 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { readMeta } from "../../core/protocol/lifecycle.ts";
-import { afterOtherAttempt, ClientError, invalidAnswer } from "../errors.ts";
-import type { ExtensionContext, ExtensionHooks } from "../extensions.ts";
+import type { ExtensionContext, ExtensionHooks } from "../api/extensions.ts";
+import type { Next, OutgoingRequest } from "../api/wrapped-requests.ts";
+import { ClientError, invalidAnswer, markMayHaveRun } from "../basics/errors.ts";
 import { randomKey } from "../requests/idempotency-keys.ts";
 import { LISTING_LIMITS, Listing } from "../requests/listing.ts";
-import type { Next, OutgoingRequest } from "../requests/passing-on.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { Progress } from "../requests/results.ts";
 import { type DriverParts, TaskDriver } from "./driver.ts";
 import { declaresTasks, EXTENSION, hasExtension, takesTaskRequests } from "./support.ts";
 import { createdTask, type ListedTask, readTask, type SeenTask } from "./task-state.ts";
 
-/** The member of `_meta` by which messages of 2025-11-25 name the task that they belong to. */
+/** The member of `_meta` with which a message of 2025-11-25 names its task. */
 const RELATED = "io.modelcontextprotocol/related-task";
-/** A task that takes longer is listened to, in milliseconds: for a shorter one the stream is not worth its request. */
+/** How long a task is only polled before the client opens a stream for it, in milliseconds. Many tasks end before that. */
 const LISTEN_AFTER_MS = 2_000;
-/** The maximum number of tasks that are listened to. The others are polled. */
+/** The maximum number of tasks on the stream. Other tasks are only polled. */
 const LISTENED_MAX = 100;
 
-/** Marks a call that is to become a task. The function receives the task. */
+/** The option of a call that should become a task: a function that receives the task. */
 const START = Symbol("start");
 type Receive = (driver: TaskDriver) => void;
 
@@ -38,10 +38,10 @@ export class Background {
   readonly #context: ExtensionContext;
   readonly #options: BackgroundOptions;
   readonly #hooks: { -readonly [K in keyof ExtensionHooks]: ExtensionHooks[K] };
-  /** What the tools of a server of 2025-11-25 say about tasks, by name. */
+  /** The `taskSupport` of each listed tool of a server of 2025-11-25, by name. */
   readonly #support = new Map<string, string>();
   readonly #drivers = new Map<string, TaskDriver>();
-  /** The tasks that the client asks the server to report. */
+  /** The tasks whose changes the client listens to. */
   readonly #listened = new Set<TaskDriver>();
   readonly #parts: DriverParts;
 
@@ -54,7 +54,7 @@ export class Background {
       answer,
       report,
       signal,
-      onAwaited: (driver, isAwaited) => (isAwaited ? void this.#listenTo(driver) : this.#forget(driver)),
+      onAwaited: (driver, isAwaited) => (isAwaited ? void this.#listenTo(driver) : this.#stopListening(driver)),
     };
     this.#hooks = {
       capabilities: (era) => (era === "modern" ? { extensions: { [EXTENSION]: {} } } : {}),
@@ -73,7 +73,7 @@ export class Background {
     return this.#hooks;
   }
 
-  /** Calls a tool as a task. Resolves with the task, or with the result of a call that did not become one. */
+  /** Calls a tool as a task. Resolves with the task, or with the result if the call did not become a task. */
   async start(
     options: RequestOptions,
     call: (options: RequestOptions) => Promise<JsonObject>,
@@ -98,7 +98,7 @@ export class Background {
     return driver;
   }
 
-  /** The tasks that the server lists. */
+  /** Lists the tasks of the server. */
   list(options: RequestOptions): Listing<ListedTask> {
     const { client, report } = this.#context;
     const method = "tasks/list";
@@ -115,7 +115,7 @@ export class Background {
     return new Listing(read, LISTING_LIMITS, (message) => report({ type: "warning", message }));
   }
 
-  /** Whether the server's version has the tasks of the extension. */
+  /** Whether the protocol version uses the tasks extension. */
   get isModern(): boolean {
     return hasExtension(this.#context.client.server);
   }
@@ -146,25 +146,25 @@ export class Background {
     };
     receive?.(driver);
     this.#announce(driver);
-    // A started task is awaited by its handle. Extensions around this one see from the type that it is not a result.
+    // The result of a started task is awaited through its handle. The result type shows outer extensions that this is not the result.
     return receive ? { resultType: "task" } : this.#complete(driver, options, startedMs);
   }
 
-  /** Sends a call, as a task if it has to be one or is wanted as one. A modern server decides by itself. */
-  async #send(request: OutgoingRequest, next: Next<OutgoingRequest>, isWanted: boolean): Promise<JsonObject> {
+  /** Sends a call, as a task if the tool requires it, or supports it and the caller asks for it. A modern server decides by itself. */
+  async #send(request: OutgoingRequest, next: Next<OutgoingRequest>, isRequested: boolean): Promise<JsonObject> {
     if (!takesTaskRequests(this.#context.client.server)) return next(request);
     const name = String(request.params?.name);
     const { signal } = request.options;
     const { ttlMs } = this.#options;
     const asTask = { ...request, params: { ...request.params, task: ttlMs === undefined ? {} : { ttl: ttlMs } } };
-    // A tool that was not listed is looked up first: servers differ in how they refuse a call that has to be a task.
+    // A tool that was not listed is looked up first, because servers differ in how they refuse a call that must be a task.
     if (!this.#support.has(name)) {
       this.#support.set(name, "forbidden");
-      // The list passes through this extension.
+      // The list passes through this extension, which stores the support of each tool.
       await this.#context.client.tools({ ...(signal ? { signal } : {}) }).all();
     }
     const support = this.#support.get(name);
-    return next(support === "required" || (isWanted && support === "optional") ? asTask : request);
+    return next(support === "required" || (isRequested && support === "optional") ? asTask : request);
   }
 
   #announce(driver: TaskDriver): void {
@@ -181,16 +181,16 @@ export class Background {
     try {
       return await driver.outcome(signal, leftMs);
     } catch (error) {
-      // Nobody has a handle, so the work would be in vain. After a lost connection it may still be of use.
+      // The caller has no handle, so no one could get the result. A task whose connection was lost may still be useful.
       const isGivenUp = ClientError.is(error) && (error.code === "total-timeout" || error.code === "question-failed");
       if (signal?.aborted || isGivenUp) this.#cancel(driver);
-      throw afterOtherAttempt(error);
+      throw markMayHaveRun(error);
     }
   }
 
   #cancel(driver: TaskDriver): void {
     driver.cancel().catch((error: unknown) => {
-      const message = `The task ${driver.task.id} was given up, but could not be cancelled: ${String(error)}`;
+      const message = `The task ${driver.task.id} is no longer awaited, and could not be cancelled: ${String(error)}`;
       this.#context.report({ type: "warning", message });
     });
   }
@@ -203,11 +203,11 @@ export class Background {
     }
   }
 
-  /** Follows the reports about a task that is awaited. */
+  /** Receives the notifications about an awaited task, and listens to its changes if it takes long. */
   async #listenTo(driver: TaskDriver): Promise<void> {
     const { id } = driver.task;
     this.#drivers.set(id, driver);
-    // Set only now: a client that listens to notifications opens a stream in legacy sessions.
+    // Set only now, because a client with this hook opens a stream in legacy sessions.
     this.#hooks.onNotification ??= (method, params) => this.#onNotification(method, params);
     if (!driver.isModern) return;
     await pause(LISTEN_AFTER_MS, this.#context.signal);
@@ -217,15 +217,15 @@ export class Background {
       const { taskIds } = await this.#context.listen();
       driver.isListening = Array.isArray(taskIds) && taskIds.includes(id);
     } catch {
-      // Polling goes on.
+      // The task continues to be polled.
     }
     if (!driver.isListening) this.#listened.delete(driver);
   }
 
-  #forget(driver: TaskDriver): void {
+  #stopListening(driver: TaskDriver): void {
     driver.isListening = false;
     this.#drivers.delete(driver.task.id);
-    // The other tasks keep the stream. Without any, it is closed.
+    // The stream is closed with the last task. Otherwise it stays open, and the id of this task remains in its filter.
     const isLast = this.#listened.delete(driver) && this.#listened.size === 0;
     if (isLast && !this.#context.signal.aborted) this.#context.listen().catch(() => undefined);
   }
@@ -234,7 +234,7 @@ export class Background {
     if (method === "notifications/progress") {
       for (const driver of this.#drivers.values()) driver.onProgress?.(params);
     } else if (method === "notifications/tasks" || method === "notifications/tasks/status") {
-      this.#drivers.get(String(params.taskId))?.hear(readTask(method, params));
+      this.#drivers.get(String(params.taskId))?.takeNotification(readTask(method, params));
     }
   }
 }

@@ -1,36 +1,36 @@
 import { pause } from "../../core/basics/pause.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { ExtensionContext } from "../api/extensions.ts";
+import { Deadline, untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer } from "../basics/errors.ts";
 import { isInterruption } from "../connection/recovery.ts";
-import { ClientError, invalidAnswer } from "../errors.ts";
-import type { ExtensionContext } from "../extensions.ts";
-import { Deadline, untilAborted } from "../requests/deadline.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import { backoffMs } from "../transports/backoff.ts";
 import { TaskError } from "./errors.ts";
 import { TaskQuestions } from "./questions.ts";
 import { isOver, isStale, readTask, type SeenTask } from "./task-state.ts";
 
-/** The time between two requests for the status, in milliseconds, if the server says nothing, and its bounds. */
+/** The default time between two requests for the status, in milliseconds, and its bounds. */
 const POLL_MS = 1_000;
 const POLL_MIN_MS = 20;
 const POLL_MAX_MS = 60_000;
-/** The same while the server reports changes: a report may be lost. */
+/** The minimum time between two requests while the server reports changes, in milliseconds. A report may be lost, so polling continues. */
 const LISTENING_POLL_MS = 30_000;
-/** How often in a row a request may fail before the wait ends. That takes about half a minute. */
+/** The maximum number of consecutive failures of a request, which take about half a minute. */
 const FAILURES_MAX = 8;
-/** The time, in milliseconds, for which a task is followed after it should have been deleted. */
+/** How long a task is polled after its TTL, in milliseconds. */
 const GRACE_MS = 60_000;
 
-/** What several tasks of one client share. */
+/** The parts of the client that all its tasks share. */
 export interface DriverParts extends Pick<ExtensionContext, "client" | "answer" | "report"> {
   /** Aborts when the client closes. */
   readonly signal: AbortSignal;
-  /** Called when a task begins or ceases to be awaited. */
+  /** Called when the first caller starts to wait for a task, and when the last caller has stopped. */
   onAwaited(driver: TaskDriver, isAwaited: boolean): void;
 }
 
-/** Follows one task to its end: asks for its status, answers its questions, and gets its result. */
+/** Polls one task until its end, answers its questions, and gets its result. */
 export class TaskDriver {
   readonly isModern: boolean;
   /** Whether the server reports changes of the task. */
@@ -69,21 +69,21 @@ export class TaskDriver {
     if (task.status !== "working") this.#sleep.abort();
   }
 
-  /** Takes what the server reports by itself. A report of the end without the result only leads to a question for it. */
-  hear(task: SeenTask): void {
+  /** Takes a state from a notification. If the task has ended and the notification lacks the result, the task is polled at once. */
+  takeNotification(task: SeenTask): void {
     const hasEnd =
       !this.isModern || task.status === "cancelled" || task.result !== undefined || task.error !== undefined;
     if (isOver(task) && !hasEnd) this.#sleep.abort();
     else this.take(task);
   }
 
-  /** Asks for the status. @throws {TaskError} `gone` if the server does not know the task. */
+  /** Requests the status. @throws {TaskError} `gone` if the server does not know the task. */
   async refresh(options?: RequestOptions): Promise<SeenTask> {
     this.take(readTask("tasks/get", await this.#request("tasks/get", {}, options)));
     return this.#task;
   }
 
-  /** Asks the server to cancel the task. A task that has ended stays as it is. Requests at the same time are one. */
+  /** Asks the server to cancel the task. Has no effect if the task has ended. Concurrent calls share one request. */
   cancel(options?: RequestOptions): Promise<void> {
     this.#cancelling ??= this.#cancel(options).finally(() => {
       this.#cancelling = undefined;
@@ -93,9 +93,9 @@ export class TaskDriver {
 
   async #cancel(options?: RequestOptions): Promise<void> {
     try {
-      const answer = await this.#request("tasks/cancel", {}, options);
-      // A server of 2025-11-25 answers with the task.
-      if (answer.taskId !== undefined) this.take(readTask("tasks/cancel", answer));
+      const result = await this.#request("tasks/cancel", {}, options);
+      // A server of 2025-11-25 returns the task.
+      if (result.taskId !== undefined) this.take(readTask("tasks/cancel", result));
     } catch (error) {
       if (!(error instanceof TaskError)) throw error;
     }
@@ -105,12 +105,17 @@ export class TaskDriver {
   /**
    * Waits for the result.
    *
-   * @param totalTimeoutMs The time to wait; 0 means no limit.
-   * @throws {McpError} the error of the call.
-   * @throws {TaskError} if there is none.
+   * @param totalTimeoutMs How long to wait, in milliseconds. 0 means no limit.
+   * @throws {McpError} if the call failed with an error.
+   * @throws {TaskError} if the task has no result.
    */
   async outcome(signal: AbortSignal | undefined, totalTimeoutMs: number): Promise<JsonObject> {
-    const deadline = new Deadline({ what: `The task ${this.#task.id}`, timeoutMs: 0, totalTimeoutMs, signal });
+    const deadline = new Deadline({
+      what: `Waiting for the task ${this.#task.id}`,
+      timeoutMs: 0,
+      totalTimeoutMs,
+      signal,
+    });
     this.#waiters += 1;
     this.#run ??= this.#start();
     const { outcome, abort } = this.#run;
@@ -121,7 +126,7 @@ export class TaskDriver {
       this.#waiters -= 1;
       if (this.#waiters === 0) {
         this.#run = undefined;
-        abort.abort(new ClientError("closed", "Nobody waits for the task any more."));
+        abort.abort(new ClientError("closed", "The task is no longer awaited."));
       }
     }
   }
@@ -134,7 +139,7 @@ export class TaskDriver {
       this.#questions.stop();
       this.#parts.onAwaited(this, false);
     });
-    // Those who wait may have left.
+    // All callers may have stopped waiting.
     outcome.catch(() => undefined);
     return { outcome, abort };
   }
@@ -154,14 +159,14 @@ export class TaskDriver {
     }
   }
 
-  /** A server may forget to end a task. @throws {TaskError} `gone` if it should have been deleted. */
+  /** @throws {TaskError} `gone` if the task has not ended although its TTL is over. */
   #checkExpiry(): void {
     const { id, ttlMs } = this.#task;
     if (isOver(this.#task) || typeof ttlMs !== "number" || Date.now() - this.#seenAtMs <= ttlMs + GRACE_MS) return;
     throw new TaskError("gone", id, `The task ${id} has not ended within its ${ttlMs} ms (ttlMs).`);
   }
 
-  /** Answers the questions of a modern task. Polling goes on meanwhile, because the server may withdraw a question. */
+  /** Answers the questions of a modern task. Polling continues meanwhile, because the server may withdraw a question. */
   async #answer(signal: AbortSignal): Promise<void> {
     this.#questions.take(this.#task.status === "input_required" ? this.#task.inputRequests : {});
     const inputResponses = this.#questions.answers();
@@ -171,7 +176,7 @@ export class TaskDriver {
     this.#sleep.abort();
   }
 
-  /** Opens the stream on which a server of 2025-11-25 asks. It may break or end with an error; then it is opened again. */
+  /** Opens the stream on which a server of 2025-11-25 asks its questions. If it breaks, the next poll opens it again. */
   #receiveQuestions(signal: AbortSignal): void {
     if (this.#isReceiving) return;
     this.#isReceiving = true;
@@ -180,7 +185,7 @@ export class TaskDriver {
         this.#result = result;
         this.#sleep.abort();
       })
-      // Whether the task itself has failed, its status says.
+      // The status of the task shows whether the task has failed.
       .catch(() => undefined)
       .finally(() => {
         this.#isReceiving = false;
@@ -201,14 +206,14 @@ export class TaskDriver {
     throw invalidAnswer("tasks/get", `the task ${id} is ${status} without a result or an error`);
   }
 
-  /** The time until the next request for the status. */
+  /** The time until the next request for the status, in milliseconds. */
   get #pollMs(): number {
     const { pollIntervalMs = POLL_MS } = this.#task;
-    const wished = Math.min(Math.max(pollIntervalMs || POLL_MS, POLL_MIN_MS), POLL_MAX_MS);
-    return this.isListening ? Math.max(wished, LISTENING_POLL_MS) : wished;
+    const intervalMs = Math.min(Math.max(pollIntervalMs || POLL_MS, POLL_MIN_MS), POLL_MAX_MS);
+    return this.isListening ? Math.max(intervalMs, LISTENING_POLL_MS) : intervalMs;
   }
 
-  /** Repeats a request as long as its failure may pass: the task goes on while the connection is broken. */
+  /** Repeats a request while its failure may be temporary, because the task continues without a connection. */
   async #persist<T>(method: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     for (let failures = 1; ; failures += 1) {
       signal.throwIfAborted();
@@ -216,7 +221,7 @@ export class TaskDriver {
         return await run();
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayPass(error) || failures >= FAILURES_MAX) throw error;
+        if (!isTemporary(error) || failures >= FAILURES_MAX) throw error;
         this.#parts.report({ type: "request-repeated", method, error });
         await rest(Math.max(backoffMs(failures, undefined), retryAfterMs(error)), signal);
       }
@@ -248,14 +253,14 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await pause(ms, signal);
 }
 
-function mayPass(error: unknown): error is ClientError {
+function isTemporary(error: unknown): error is ClientError {
   if (!ClientError.is(error)) return false;
   const { code, response } = error;
   const isBusy = code === "http-status" && response?.status === 429;
   return isBusy || code === "timeout" || code === "session-lost" || isInterruption(error);
 }
 
-/** Returns the time that the server wishes to pass, at most a minute. */
+/** Returns the pause that the server asks for, in milliseconds, at most a minute. */
 function retryAfterMs({ response }: ClientError): number {
   const seconds = Number(response?.headers.get("retry-after") ?? 0);
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0) * 1_000, POLL_MAX_MS) : 0;

@@ -1,11 +1,11 @@
-/** Why there is no result of a task. */
+/** The reason why a task has no result. */
 export type TaskErrorCode = "cancelled" | "gone";
 
 /**
  * Thrown when a task has no result:
  *
- * - `cancelled`: it was cancelled, by this client or by another.
- * - `gone`: the server does not know it: it has expired, never existed, or belongs to another user.
+ * - `cancelled`: the task was cancelled, by this client or another client.
+ * - `gone`: the server does not know the task. It has expired, never existed, or belongs to another user.
  *
  * A task whose call failed with an error rejects with that `McpError` instead.
  */
@@ -17,7 +17,7 @@ export class TaskError extends Error {
   /** The id of the task. */
   readonly taskId: string;
 
-  /** Creates an error. The client does this; tests may create their own. */
+  /** Created by the client. @internal */
   constructor(code: TaskErrorCode, taskId: string, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;

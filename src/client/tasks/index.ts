@@ -1,5 +1,5 @@
 /**
- * mcp-edge/client/tasks: tool calls that run in the background, of 2026-07-28 (`io.modelcontextprotocol/tasks`) and 2025-11-25.
+ * mcp-edge/client/tasks: tool calls that run in the background as tasks, in 2026-07-28 (`io.modelcontextprotocol/tasks`) and 2025-11-25.
  *
  * @example
  * ```ts
@@ -15,5 +15,5 @@
 export type { TaskErrorCode } from "./errors.ts";
 export { TaskError } from "./errors.ts";
 export type { ListedTask, TaskState, TaskStatus } from "./task-state.ts";
-export type { ClientTasksOptions, TaskOptions, TaskResultOptions } from "./tasks.ts";
-export { clientTasks, listTasks, resumeTask, startTask, Task } from "./tasks.ts";
+export type { ClientTasksOptions, Task, TaskOptions, TaskResultOptions } from "./tasks.ts";
+export { clientTasks, listTasks, resumeTask, startTask } from "./tasks.ts";

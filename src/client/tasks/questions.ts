@@ -1,17 +1,16 @@
 /**
- * The questions of a modern task. They are answered with the client's handlers, at the same time, and their answers are sent
- * together once all are there.
+ * The questions of a modern task. The handlers of the client answer them concurrently, and all answers are sent together.
  *
  * @module
  * @see io.modelcontextprotocol/tasks, "Task Update Requests"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { ExtensionContext } from "../extensions.ts";
-import { Lanes } from "../requests/lanes.ts";
+import type { ExtensionContext } from "../api/extensions.ts";
+import { ConcurrencyLimit } from "../basics/concurrency-limit.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import { QUESTIONS_PER_CALL } from "../requests/rounds.ts";
 
-interface Question {
+interface TaskQuestion {
   readonly withdrawing: AbortController;
   answer?: JsonObject;
 }
@@ -19,20 +18,20 @@ interface Question {
 export class TaskQuestions {
   readonly #answer: ExtensionContext["answer"];
   readonly #onChange: () => void;
-  /** The questions that the server waits for, by key. */
-  readonly #open = new Map<string, Question>();
-  /** The keys of answers that were sent. The server may list them for a while. */
+  /** The open questions by key. */
+  readonly #open = new Map<string, TaskQuestion>();
+  /** The keys of the answers that were sent. The server may still list these questions for a while. */
   readonly #sent = new Set<string>();
-  readonly #lanes = new Lanes(QUESTIONS_PER_CALL);
+  readonly #limit = new ConcurrencyLimit(QUESTIONS_PER_CALL);
   #failure: ClientError | undefined;
 
-  /** @param onChange Called when a question was answered or could not be answered. */
+  /** @param onChange Called when a handler has answered a question or has failed. */
   constructor(answer: ExtensionContext["answer"], onChange: () => void) {
     this.#answer = answer;
     this.#onChange = onChange;
   }
 
-  /** Asks the questions that are new, and withdraws those that the server no longer asks. */
+  /** Starts to answer new questions, and withdraws the questions that the server no longer lists. */
   take(inputRequests: JsonObject): void {
     for (const [key, { withdrawing }] of this.#open) {
       if (Object.hasOwn(inputRequests, key)) continue;
@@ -45,9 +44,9 @@ export class TaskQuestions {
   }
 
   /**
-   * Returns the answers to send, or undefined as long as one is missing.
+   * Returns the answers to send, or undefined while an answer is missing.
    *
-   * @throws {ClientError} `question-failed` if a handler has thrown. The next call of {@link take} asks again.
+   * @throws {ClientError} `question-failed` if a handler has thrown. The next call of {@link take} calls the handlers again.
    */
   answers(): JsonObject | undefined {
     const failure = this.#failure;
@@ -60,7 +59,7 @@ export class TaskQuestions {
     return Object.fromEntries(answered);
   }
 
-  /** Remembers that answers have reached the server. */
+  /** Marks answers as sent, so that their questions are not answered again. */
   markSent(answers: JsonObject): void {
     for (const key of Object.keys(answers)) {
       this.#sent.add(key);
@@ -68,7 +67,7 @@ export class TaskQuestions {
     }
   }
 
-  /** Withdraws all questions, because nobody waits for the task any more. */
+  /** Withdraws all questions, because the task is no longer awaited. */
   stop(): void {
     const open = [...this.#open.values()];
     this.#open.clear();
@@ -77,17 +76,17 @@ export class TaskQuestions {
   }
 
   async #ask(key: string, request: unknown): Promise<void> {
-    const question: Question = { withdrawing: new AbortController() };
+    const question: TaskQuestion = { withdrawing: new AbortController() };
     this.#open.set(key, question);
     const { method, params } = (isObject(request) ? request : {}) as { method?: unknown; params?: unknown };
     const { signal } = question.withdrawing;
     try {
-      question.answer = await this.#lanes.run(() =>
+      question.answer = await this.#limit.run(() =>
         this.#answer(String(method), isObject(params) ? params : {}, { signal }),
       );
     } catch (cause) {
       if (signal.aborted) return;
-      // An answer of a task cannot say that it failed.
+      // The protocol has no answer for a failed handler.
       const text = `The task asked ${String(method)}, which failed: ${toText(cause)}`;
       this.#failure = new ClientError("question-failed", text, { cause, mayHaveRun: true });
     }

@@ -1,5 +1,5 @@
 /**
- * What a server declares about tasks.
+ * Reads what a server declares about tasks.
  *
  * @module
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks, "Capabilities"
@@ -8,27 +8,27 @@ import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 import type { ServerFacts, Tool } from "../requests/results.ts";
 
-/** The name of the extension. */
+/** The name of the tasks extension. */
 export const EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** Whether the version of the connection has the tasks of the extension. */
+/** Whether the protocol version uses the tasks extension. */
 export function hasExtension({ protocolVersion }: ServerFacts): boolean {
   return SPOKEN_VERSIONS.find(({ version }) => version === protocolVersion)?.era === "modern";
 }
 
-/** Whether the server has tasks. */
+/** Whether the server has declared tasks. */
 export function declaresTasks(server: ServerFacts): boolean {
   const { extensions, tasks } = server.capabilities as { extensions?: unknown; tasks?: unknown };
   return hasExtension(server) ? isObject(extensions) && Boolean(extensions[EXTENSION]) : Boolean(tasks);
 }
 
-/** Whether clients may ask for a call to become a task, as in 2025-11-25. In later versions the server decides by itself. */
+/** Whether clients may ask for a call to become a task, as in 2025-11-25. In later versions the server decides. */
 export function takesTaskRequests(server: ServerFacts): boolean {
   const { tasks } = server.capabilities as { tasks?: { requests?: { tools?: { call?: unknown } } } };
   return !hasExtension(server) && tasks?.requests?.tools?.call !== undefined;
 }
 
-/** Whether a call of the tool may become a task. In later versions only the server knows for which of its tools. */
+/** Whether a call of the tool may become a task. In versions after 2025-11-25, the server does not declare this for each tool. */
 export function mayBecomeTask(server: ServerFacts, { execution }: Pick<Tool, "execution">): boolean {
   if (hasExtension(server)) return declaresTasks(server);
   const { taskSupport = "forbidden" } = execution ?? {};

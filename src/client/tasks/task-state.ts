@@ -1,38 +1,38 @@
 /**
- * Tasks as servers of both versions describe them.
+ * Reads tasks of both versions.
  *
  * @module
  * @see io.modelcontextprotocol/tasks, "Tasks"; MCP 2025-11-25, basic/utilities/tasks, "Task"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { invalidAnswer } from "../errors.ts";
+import { invalidAnswer } from "../basics/errors.ts";
 
-/** The status of a task. The last three are final. In 2025-11-25 a task whose tool has failed is `failed`. */
+/** The status of a task. `completed`, `failed` and `cancelled` are final. In 2025-11-25, a task whose tool has failed is `failed`. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** What a server says about a task. */
+/** The state of a task. */
 export interface TaskState {
   /** The status. */
   readonly status: TaskStatus;
-  /** What the task does, or why it ended, for people and models. */
+  /** A description of the current work, or of the reason why the task has ended, for users and models. */
   readonly statusMessage?: string | undefined;
   /** The time of its creation, in ISO 8601. */
   readonly createdAt?: string | undefined;
   /** The time of its last change, in ISO 8601. */
   readonly lastUpdatedAt?: string | undefined;
-  /** The time, in milliseconds, from its creation until the server may delete it; null if it never does. */
+  /** How long the server keeps the task after its creation, in milliseconds; null if it is never deleted. */
   readonly ttlMs?: number | null | undefined;
-  /** The time, in milliseconds, that the server wishes between two requests for the status. */
+  /** The time between two requests for the status that the server asks for, in milliseconds. */
   readonly pollIntervalMs?: number | undefined;
 }
 
-/** A task with its id, as `tasks/list` has it. */
+/** A task with its id, as `tasks/list` returns it. */
 export interface ListedTask extends TaskState {
   /** The id. */
   readonly id: string;
 }
 
-/** A task with everything that the server sent. */
+/** A task with its questions and its outcome. */
 export interface SeenTask extends ListedTask {
   /** The open questions of a modern task, by key. */
   readonly inputRequests: JsonObject;
@@ -50,8 +50,8 @@ export function isOver({ status }: TaskState): boolean {
 /**
  * Reads a task of either version.
  *
- * @param method The request that was answered with it, for the error.
- * @throws {ClientError} `answer-invalid` if it has no id or no known status.
+ * @param method The method of the message, for the error.
+ * @throws {ClientError} `answer-invalid` if the task has no id or an unknown status.
  */
 export function readTask(method: string, value: unknown): SeenTask {
   const {
@@ -69,9 +69,9 @@ export function readTask(method: string, value: unknown): SeenTask {
   return {
     id: taskId,
     status: status as TaskStatus,
-    statusMessage: textIn(rest.statusMessage),
-    createdAt: textIn(rest.createdAt),
-    lastUpdatedAt: textIn(rest.lastUpdatedAt),
+    statusMessage: asString(rest.statusMessage),
+    createdAt: asString(rest.createdAt),
+    lastUpdatedAt: asString(rest.lastUpdatedAt),
     ttlMs: typeof ttl === "number" || ttl === null ? ttl : undefined,
     pollIntervalMs: typeof pollInterval === "number" ? pollInterval : undefined,
     inputRequests: asObject(rest.inputRequests),
@@ -80,13 +80,13 @@ export function readTask(method: string, value: unknown): SeenTask {
   };
 }
 
-/** Returns the task that a call became; undefined if the call was answered. */
+/** Returns the task that a call has become; undefined if the result is not a task. */
 export function createdTask(result: JsonObject, isModern: boolean): SeenTask | undefined {
   if (isModern) return result.resultType === "task" ? readTask("tools/call", result) : undefined;
   return isObject(result.task) && result.content === undefined ? readTask("tools/call", result.task) : undefined;
 }
 
-/** Whether a task is an earlier state of one that is known: notifications and answers may overtake each other. */
+/** Whether a state is older than the known state. Notifications and responses may arrive in any order. */
 export function isStale(task: TaskState, known: TaskState): boolean {
   const [time, before] = [task, known].map(({ lastUpdatedAt }) => Date.parse(lastUpdatedAt ?? ""));
   return isOver(known) || (time as number) < (before as number);
@@ -96,6 +96,6 @@ function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-function textIn(value: unknown): string | undefined {
+function asString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

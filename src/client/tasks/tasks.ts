@@ -1,7 +1,7 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Client } from "../client.ts";
-import type { ClientExtension } from "../extensions.ts";
+import type { Client } from "../api/client.ts";
+import type { ClientExtension } from "../api/extensions.ts";
 import type { Listing } from "../requests/listing.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import type { CallToolResult, Tool } from "../requests/results.ts";
@@ -12,27 +12,28 @@ import type { ListedTask, SeenTask, TaskState } from "./task-state.ts";
 /** The options of {@link clientTasks}. */
 export interface ClientTasksOptions {
   /**
-   * Called with each call that became a task. Store its `id` to continue with {@link resumeTask} in another process.
+   * Called with each task that a call has become. Store its `id` to resume it in another process with {@link resumeTask}.
    */
   readonly onTask?: (task: Task) => void;
   /**
-   * The time, in milliseconds, for which the server should keep a task. Sent to servers of 2025-11-25 only; a server may decide
-   * otherwise. @default what the server chooses
+   * How long the server should keep a task, in milliseconds. Sent only to servers of 2025-11-25, which may choose another time.
+   *
+   * @default the server chooses
    */
   readonly ttlMs?: number;
 }
 
 /** The options of {@link startTask} and {@link resumeTask}. */
 export interface TaskOptions extends RequestOptions {
-  /** Called when the status or its message has changed, as long as the result is awaited. */
+  /** Called when the status or its message changes while the result is awaited. */
   readonly onStatus?: (state: TaskState) => void;
 }
 
 /** The options of {@link Task.result}. */
 export interface TaskResultOptions {
-  /** Ends the wait. The task goes on; see {@link Task.cancel}. */
+  /** Aborts the wait. The task continues; see {@link Task.cancel}. */
   readonly signal?: AbortSignal;
-  /** The time, in milliseconds, to wait. The task goes on afterwards. 0 means no limit. @default 0 */
+  /** How long to wait, in milliseconds. The task continues afterwards. 0 means no limit. @default 0 */
   readonly totalTimeoutMs?: number;
 }
 
@@ -40,37 +41,38 @@ export interface TaskResultOptions {
 export class Task {
   readonly #end: TaskDriver | CallToolResult;
 
-  /** Use {@link startTask} or {@link resumeTask}. */
+  /** Created by {@link startTask} and {@link resumeTask}. @internal */
   constructor(end: TaskDriver | CallToolResult) {
     this.#end = end;
   }
 
   /**
-   * The id, for {@link resumeTask}. Anyone who knows it may be able to read the task. Undefined if the server has answered the
-   * call at once, without a task.
+   * The id, for {@link resumeTask}. Anyone who knows it may be able to read the task. Undefined if the server has returned the result
+   * without a task.
    */
   get id(): string | undefined {
     return this.#end instanceof TaskDriver ? this.#end.task.id : undefined;
   }
 
-  /** What the server said last. It is read again while the result is awaited, and by {@link refresh}. */
+  /** The last known state. It is updated while the result is awaited, and by {@link refresh}. */
   get state(): TaskState {
     return this.#end instanceof TaskDriver ? toTaskState(this.#end.task) : { status: "completed" };
   }
 
-  /** Asks the server for the state. @throws {TaskError} `gone` if the server no longer has the task. */
+  /** Requests the state from the server. @throws {TaskError} `gone` if the server no longer has the task. */
   async refresh(options?: RequestOptions): Promise<TaskState> {
     return this.#end instanceof TaskDriver ? toTaskState(await this.#end.refresh(options)) : this.state;
   }
 
   /**
-   * Waits for the result. Meanwhile, the client asks for the status, or listens to it where the server supports that, and answers
-   * the questions of the task with its handlers. A broken connection does not end the wait. Nothing happens while nobody waits.
+   * Waits for the result. Meanwhile, the client polls the status, or listens to its changes if the server supports that, and answers
+   * the questions of the task with its handlers. A broken connection does not end the wait. While no call of this method waits, the
+   * client neither polls nor answers questions.
    *
-   * @throws {McpError} the error of the call.
+   * @throws {McpError} if the call failed with an error.
    * @throws {TaskError} `cancelled` or `gone`.
-   * @throws {ClientError} if the server cannot be reached for about half a minute, a handler throws, or the time is over. The task
-   *   goes on, and this method may be called again.
+   * @throws {ClientError} if the server is unreachable for about half a minute, a handler throws, or `totalTimeoutMs` is over. The
+   *   task continues, and this method may be called again.
    */
   async result({ signal, totalTimeoutMs = 0 }: TaskResultOptions = {}): Promise<CallToolResult> {
     if (!(this.#end instanceof TaskDriver)) return this.#end;
@@ -78,7 +80,7 @@ export class Task {
     return { ...result, content: Array.isArray(result.content) ? result.content : [] };
   }
 
-  /** Asks the server to cancel the task. The server decides whether it can; a task that has ended stays as it is. */
+  /** Asks the server to cancel the task. The server may ignore this. Has no effect if the task has ended. */
   async cancel(options?: RequestOptions): Promise<void> {
     if (this.#end instanceof TaskDriver) await this.#end.cancel(options);
   }
@@ -87,9 +89,8 @@ export class Task {
 const backgrounds = new WeakMap<Client, Background>();
 
 /**
- * Lets servers run tool calls as tasks. `callTool` then answers as usual, whether or not the server makes a task of the call:
- * the client waits for the end of the task, answers its questions, and cancels it when the call is cancelled or takes longer than
- * `totalTimeoutMs`.
+ * Lets servers run tool calls as tasks. `callTool` returns the result whether or not the server makes the call a task: the client waits
+ * until the task ends, answers its questions, and cancels it when the call is cancelled or takes longer than `totalTimeoutMs`.
  *
  * ```ts
  * import { connect } from "mcp-edge/client";
@@ -115,9 +116,8 @@ export function clientTasks({ onTask, ttlMs }: ClientTasksOptions = {}): ClientE
 }
 
 /**
- * Calls a tool as a task, and resolves as soon as the server has accepted it. A server of 2026-07-28 decides by itself whether
- * a call becomes a task, and a tool of 2025-11-25 may not support tasks: the call is then answered at once, and the handle
- * already has the result.
+ * Calls a tool as a task, and resolves as soon as the server has created the task. A server of 2026-07-28 may decide not to create a
+ * task, and a tool of 2025-11-25 might not support tasks. The returned object then already has the result.
  *
  * @param tool The name of a tool, or a tool from a list.
  * @throws {KitError} `options-invalid` if the client was connected without `clientTasks()`.
@@ -128,40 +128,40 @@ export async function startTask(
   args: JsonObject = {},
   { onStatus, ...options }: TaskOptions = {},
 ): Promise<Task> {
-  const background = createBackground(client, "startTask");
+  const background = findBackground(client, "startTask");
   return createHandle(await background.start(options, (marked) => client.callTool(tool, args, marked)), onStatus);
 }
 
 /**
- * Continues with a task by its id, also in another process or after the client has connected anew.
+ * Resumes a task by its id, for example in another process or after the client has connected again.
  *
  * @throws {TaskError} `gone` if the server does not know the task.
- * @throws {ClientError} `capability-missing` if the server has no tasks.
+ * @throws {ClientError} `capability-missing` if the server has not declared tasks.
  */
 export async function resumeTask(
   client: Client,
   id: string,
   { onStatus, ...options }: TaskOptions = {},
 ): Promise<Task> {
-  return createHandle(await createBackground(client, "resumeTask").resume(id, options), onStatus);
+  return createHandle(await findBackground(client, "resumeTask").resume(id, options), onStatus);
 }
 
 /**
- * The tasks that a server of 2025-11-25 lists. Later versions have no such list, and not every server has one.
+ * Lists the tasks of a server of 2025-11-25. Later versions have no such list, and servers of 2025-11-25 need not support it.
  *
  * @throws {ClientError} `capability-missing` if the server does not list tasks.
  */
 export function listTasks(client: Client, options: RequestOptions = {}): Listing<ListedTask> {
-  return createBackground(client, "listTasks").list(options);
+  return findBackground(client, "listTasks").list(options);
 }
 
 function createHandle(end: TaskDriver | JsonObject, onStatus: TaskOptions["onStatus"]): Task {
   if (end instanceof TaskDriver) end.onStatus = onStatus && ((task) => onStatus(toTaskState(task)));
-  // What is not a task is the result of callTool().
+  // The cast is safe because anything else is the result of callTool().
   return new Task(end as TaskDriver | CallToolResult);
 }
 
-function createBackground(client: Client, name: string): Background {
+function findBackground(client: Client, name: string): Background {
   const background = backgrounds.get(client);
   if (background) return background;
   throw new KitError("options-invalid", `${name}(): the client has no tasks. Pass use: [clientTasks()] to connect().`);

@@ -1,18 +1,18 @@
-/** The shortest and the longest pause before a reconnection, in milliseconds, unless the server asks for another one. */
+/** The shortest and the longest pause before a reconnection, in milliseconds, unless the server asks for another pause. */
 const SHORTEST_MS = 250;
 const LONGEST_MS = 30_000;
 /** The longest pause, in milliseconds, that a server may ask for. */
 const ASKED_MAX_MS = 300_000;
-/** The time, in milliseconds, after which a connection counts as one that lasted, so that attempts are counted anew. */
+/** How long a connection must last, in milliseconds, before the count of failed attempts is reset. */
 export const LASTING_MS = 10_000;
 
 /**
  * Returns the pause before a reconnection, in milliseconds. Each failure doubles it. The random part keeps the clients of
  * a restarted server from returning all at once.
  *
- * @param attempt 1 for the first reconnection after something was received.
- * @param askedMs The pause that the server asked for, of which 250 ms to 5 minutes are kept. It is never shortened, and lengthened
- *   by at most a tenth.
+ * @param attempt The number of this attempt since something was received, starting at 1.
+ * @param askedMs The pause that the server asked for. It is limited to 250 ms to 5 minutes. The returned pause is never shorter
+ *   and, for the first attempt, at most a tenth longer.
  */
 export function backoffMs(attempt: number, askedMs: number | undefined): number {
   const random = Math.random();

@@ -1,28 +1,28 @@
 /**
- * Reads the bodies of HTTP responses: Server-Sent Events, and texts of a bounded size.
+ * Reads the bodies of HTTP responses, up to a maximum size: Server-Sent Events, and text.
  *
  * @module
  */
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../basics/errors.ts";
 
-/** The time that a finished stream has to end by itself, so that its connection can be used again. */
+/** How long a stream may take to end after its last event, in milliseconds, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
 
 export interface EventReceiver {
-  /** Receives an event. Returns true if it is the last one that matters; the rest of the stream is discarded. */
+  /** Receives an event. Returns true if no other event is needed; the rest of the stream is then discarded. */
   event(event: EventSourceMessage): boolean;
-  /** Receives the time, in milliseconds, that the server wants to pass before a reconnection. */
+  /** Receives the pause before a reconnection that the server asks for, in milliseconds. */
   retry(ms: number): void;
-  /** Resolves when more may be read. */
+  /** Resolves when the next part of the stream may be read. */
   ready?(): Promise<void>;
 }
 
 /**
- * Reads events until the stream ends, or until the receiver has seen its last one.
+ * Reads events until the stream ends, or until the receiver needs no other event.
  *
  * @throws {ClientError} `message-too-large`.
- * @throws {unknown} the error of the connection when it breaks.
+ * @throws {unknown} the network error if the connection breaks.
  */
 export async function readEvents(body: ReadableStream<Uint8Array>, charsMax: number, to: EventReceiver): Promise<void> {
   let isDone = false;
@@ -54,13 +54,13 @@ export async function readEvents(body: ReadableStream<Uint8Array>, charsMax: num
   }
 }
 
-/** Reads to the end of a stream without its content. A connection that is broken off cannot be used again. */
+/** Reads and discards the rest of a stream. Cancelling the stream would prevent its connection from being reused. */
 async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), DRAIN_MS);
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The connection broke after everything that matters had arrived.
+    // The connection broke, but everything that was needed had arrived.
   } finally {
     clearTimeout(timer);
   }

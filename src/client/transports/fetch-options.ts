@@ -1,7 +1,7 @@
-/** The headers of every request: fixed, or computed for each. */
+/** Headers for every request: an object, or a function that is called before each request. */
 export type HeadersOption = Readonly<Record<string, string>> | (() => HeadersGiven | Promise<HeadersGiven>);
 
-/** Headers as a function returns them. */
+/** The headers that a function of {@link HeadersOption} returns. */
 export type HeadersGiven = Readonly<Record<string, string>>;
 
 /** The part of `fetch` that the client uses. */

@@ -1,9 +1,9 @@
 /**
  * Streamable HTTP of both eras. Each message is a POST, and the response to a request is JSON or a stream.
  *
- * - A legacy stream that breaks is resumed by a GET with `Last-Event-ID`, as often as it breaks.
- * - The session id that `initialize` brings accompanies every later request. A 404 means that the session is gone.
- * - A modern request is cancelled by closing its stream, a legacy one by a notification.
+ * - A legacy stream that breaks is resumed with a GET and `Last-Event-ID`, any number of times.
+ * - The session id in the response to `initialize` is sent with every later request. A 404 means that the session no longer exists.
+ * - A modern request is cancelled by closing its stream, a legacy request with a notification.
  *
  * @module
  * @see MCP 2026-07-28 and 2025-11-25, basic/transports, "Streamable HTTP"
@@ -12,15 +12,15 @@
 import { pause } from "../../core/basics/pause.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
-import { untilAborted } from "../requests/deadline.ts";
+import { untilAborted } from "../basics/deadline.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
 import { backoffMs, LASTING_MS } from "./backoff.ts";
 import { readEvents, readText } from "./event-reader.ts";
 import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
-import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
+import type { JSONRPCResponse, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
-import { givenHeaders, standardHeaders } from "./request-headers.ts";
-import { isStream, parseBody, readContentType, toTarget } from "./responses.ts";
+import { resolveHeaders, standardHeaders } from "./request-headers.ts";
+import { findRedirectTarget, isStream, parseBody, readContentType } from "./responses.ts";
 
 export interface HttpLinkOptions {
   readonly fetch: FetchFunction;
@@ -29,29 +29,30 @@ export interface HttpLinkOptions {
   readonly reconnectsMax: number;
 }
 
-/** How long the messages may take that end a request or the session, in milliseconds. */
+/** How long a cancellation, or the end of the session, may take, in milliseconds. */
 const LAST_MS = 5_000;
-/** Redirects that one request follows. */
+/** The maximum number of redirects that one request follows. */
 const REDIRECTS_MAX = 3;
 /** Statuses of a GET after which another attempt may succeed. */
-const PASSING: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+const TEMPORARY: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
-/** How many questions of one stream wait for their answers before it is read further. */
-const UNANSWERED_MAX = 256;
+/** The maximum number of open questions of one stream. The stream is not read while there are this many. */
+const QUESTIONS_MAX = 256;
 
 /** A stream and its resumptions. */
 interface Reading {
-  /** The request that the stream answers; undefined for the stream of messages outside requests. */
+  /** The request whose response the stream carries; undefined for the stream of messages that belong to no request. */
   readonly request: JSONRPCRequest | undefined;
   readonly signal: AbortSignal;
   readonly onEventId?: SendOptions["onEventId"];
   lastEventId?: string | undefined;
   retryMs?: number;
-  /** Requests for this stream, on which the pauses depend. A stream that lasted for a while begins anew. */
+  /** The number of attempts to open the stream, which determines the next pause. Reset after an event or a lasting connection. */
   attempts: number;
-  /** Requests for this stream since its last event. */
-  unanswered: number;
-  answer?: Answer;
+  /** The number of attempts since the last event. */
+  attemptsWithoutEvent: number;
+  /** The response, once it has arrived. */
+  response?: JSONRPCResponse;
   failure?: unknown;
 }
 
@@ -63,11 +64,11 @@ export class HttpLink implements Link {
   readonly #options: HttpLinkOptions;
   readonly #closing = new AbortController();
   readonly #retiring = new AbortController();
-  /** The cancellations that the server has not received yet. */
+  /** Settles when the server has received all cancellations. */
   #cancelling: Promise<unknown> | undefined;
   #receiver: LinkReceiver | undefined;
   #isListening = false;
-  /** The values of the author's headers. */
+  /** The values of the headers from the options. */
   #given: readonly string[] = [];
 
   constructor(url: string, options: HttpLinkOptions) {
@@ -79,15 +80,21 @@ export class HttpLink implements Link {
     this.#receiver = receiver;
   }
 
-  async request(request: JSONRPCRequest, { signal, headers, onEventId }: SendOptions): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal, headers, onEventId }: SendOptions): Promise<JSONRPCResponse> {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
     try {
       const response = await this.#post(request, whole, headers);
       if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      return await this.#answerOf(response, { request, signal: whole, onEventId, attempts: 1, unanswered: 1 });
+      return await this.#readResponse(response, {
+        request,
+        signal: whole,
+        onEventId,
+        attempts: 1,
+        attemptsWithoutEvent: 1,
+      });
     } catch (error) {
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
-        // Nobody waits for the answer any more. A failure to say so changes nothing.
+        // The caller no longer waits for the response, so a failure to cancel the request has no effect.
         const params = { requestId: request.id, reason: toText(signal.reason) };
         const sent = this.send(
           { jsonrpc: "2.0", method: "notifications/cancelled", params },
@@ -99,14 +106,18 @@ export class HttpLink implements Link {
     }
   }
 
-  async resume(request: JSONRPCRequest, lastEventId: string, { signal, onEventId }: SendOptions): Promise<Answer> {
+  async resume(
+    request: JSONRPCRequest,
+    lastEventId: string,
+    { signal, onEventId }: SendOptions,
+  ): Promise<JSONRPCResponse> {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
-    return this.#follow({ request, signal: whole, onEventId, attempts: 0, unanswered: 0, lastEventId });
+    return this.#follow({ request, signal: whole, onEventId, attempts: 0, attemptsWithoutEvent: 0, lastEventId });
   }
 
-  async send(message: JSONRPCNotification | Answer, signal = this.#closing.signal): Promise<void> {
+  async send(message: JSONRPCNotification | JSONRPCResponse, signal = this.#closing.signal): Promise<void> {
     const response = await this.#post(message, signal);
-    if (!response.ok) throw await this.#refusal("method" in message ? message.method : "an answer", response);
+    if (!response.ok) throw await this.#refusal("method" in message ? message.method : "A response", response);
     await response.body?.cancel();
   }
 
@@ -114,12 +125,12 @@ export class HttpLink implements Link {
     if (this.rules?.era !== "legacy" || this.#isListening) return;
     this.#isListening = true;
     const signal = AbortSignal.any([this.#closing.signal, this.#retiring.signal]);
-    const reading: Reading = { request: undefined, signal, attempts: 0, unanswered: 0 };
+    const reading: Reading = { request: undefined, signal, attempts: 0, attemptsWithoutEvent: 0 };
     this.#keepListening(reading).catch((error: unknown) => {
-      // 405: the server has no such stream, which the specification allows.
+      // 405 means that the server has no such stream, which the specification allows.
       const isRefused = ClientError.is(error) && error.response?.status === 405 && reading.lastEventId === undefined;
       if (isRefused || signal.aborted) return;
-      // A later subscription tries again.
+      // The next subscription tries again.
       this.#isListening = false;
       this.#receiver?.report({ type: "stream-lost", error: error as Error });
     });
@@ -132,23 +143,22 @@ export class HttpLink implements Link {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new ClientError("closed", "The client is closed.", { mayHaveRun: true }));
-    // A request that was given up just before is still cancelled at the server.
+    // Wait for the cancellations of requests that were aborted just before.
     await pause(0);
     await this.#cancelling;
     if (this.sessionId === undefined) return;
     try {
       const headers = await this.#headers();
-      // Servers may refuse to end a session (405); it then expires by itself.
+      // A server may refuse to end a session (405). The session then expires.
       const response = await this.#fetch({ method: "DELETE", headers, signal: AbortSignal.timeout(LAST_MS) });
       await response.body?.cancel();
     } catch {
-      // The server is not reachable, or there are no headers, so it cannot be told.
+      // The server is unreachable, or the function of the option headers failed. The session then expires.
     }
   }
 
-  /** @throws {ClientError} unless the response is a success, or an error of the protocol. */
   async #post(
-    message: JSONRPCRequest | JSONRPCNotification | Answer,
+    message: JSONRPCRequest | JSONRPCNotification | JSONRPCResponse,
     signal: AbortSignal,
     more: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
@@ -163,7 +173,7 @@ export class HttpLink implements Link {
   }
 
   async #headers(own: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
-    const all = await givenHeaders(this.#options.headers);
+    const all = await resolveHeaders(this.#options.headers);
     this.#given = [...all.values()];
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (this.rules) all.set("mcp-protocol-version", this.rules.version);
@@ -172,42 +182,45 @@ export class HttpLink implements Link {
   }
 
   /**
-   * Follows only redirects within the origin that repeat the whole request: the headers are meant for this server, and
-   * after another redirect the server may have done its work.
+   * Follows redirects only within the origin, because the headers may contain secrets for this server only, and only with status 307
+   * or 308, because after another status the server may have run the request.
    */
   async #fetch(init: RequestInit): Promise<Response> {
     let url = this.#url;
     try {
       for (let redirects = 0; ; redirects += 1) {
         const response = await this.#options.fetch(url, { ...init, redirect: "manual" });
-        const next = redirects < REDIRECTS_MAX ? toTarget(response, url) : undefined;
+        const next = redirects < REDIRECTS_MAX ? findRedirectTarget(response, url) : undefined;
         if (next === undefined) return response;
         url = next;
         await response.body?.cancel();
       }
     } catch (cause) {
       init.signal?.throwIfAborted();
-      // The request could not be authorized.
+      // The option auth has failed.
       if (ClientError.is(cause)) throw cause;
       const text = `${init.method} ${this.#url} had no response: ${toText(cause)}`;
-      // The connection may have broken after the server had read the request, unless there was none.
+      // Unless no connection was made, it may have broken after the server had read the request.
       throw new ClientError("unreachable", text, { cause, mayHaveRun: !wasRefused(cause) });
     }
   }
 
-  async #answerOf(response: Response, reading: Reading & { readonly request: JSONRPCRequest }): Promise<Answer> {
+  async #readResponse(
+    response: Response,
+    reading: Reading & { readonly request: JSONRPCRequest },
+  ): Promise<JSONRPCResponse> {
     if (isStream(response)) return this.#follow(reading, response);
     const { request } = reading;
     const text = await this.#read(response, request.method);
-    // The JSON of a refusal need not be a message.
+    // The JSON of a refusal is not always a JSON-RPC message.
     const isMessage = response.ok || text.includes('"jsonrpc"');
     const all = isMessage && readContentType(response) === "application/json" ? parseBody(text) : [];
-    // Servers refuse a POST with an error whose id is null.
+    // An error whose id is null refuses the POST, not the request.
     const messages = response.ok ? all : all.filter((each) => !isObject(each) || each.id !== null);
-    const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
-    // With one of these statuses, an error without an id refuses the POST itself.
-    const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
-    if (answer && !isRefused && !this.#isGone(response)) return answer;
+    const found = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
+    // With one of these statuses, an error without an id refuses the POST as well.
+    const isRefused = found?.id === undefined && (response.status === 404 || response.status === 405);
+    if (found && !isRefused && !this.#isGone(response)) return found;
     throw await this.#refusal(request.method, response, text);
   }
 
@@ -232,18 +245,19 @@ export class HttpLink implements Link {
   }
 
   /**
-   * Passes a received message on, and returns it if it answers the request.
+   * Returns a received message if it is the response to the request. Passes all other messages to the receiver.
    *
-   * @throws {ClientError} `answer-invalid` if it should answer the request but is not valid.
+   * @param onQuestion Called for a request of the server, with a promise that resolves when the response was sent.
+   * @throws {ClientError} `answer-invalid` if it has the id of the request but is invalid.
    */
   #take(
     value: unknown,
     request: JSONRPCRequest | undefined,
-    asked?: (answered: Promise<void> | undefined) => void,
-  ): Answer | undefined {
+    onQuestion?: (answered: Promise<void> | undefined) => void,
+  ): JSONRPCResponse | undefined {
     const parsed = readReceived(value);
     if (parsed.kind === "request" || parsed.kind === "notification") {
-      asked?.(this.#receiver?.message(parsed.message, request?.id));
+      onQuestion?.(this.#receiver?.message(parsed.message, request?.id));
       return undefined;
     }
     const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
@@ -251,62 +265,62 @@ export class HttpLink implements Link {
     if (parsed.kind === "invalid") {
       problem = parsed.problem;
       if (request && id === request.id) throw invalidAnswer(request.method, problem);
-      // An error without an id answers a request that the server could not read.
+      // An error without an id means that the server could not read the request.
     } else if (request && (id === request.id || (id === undefined && "error" in parsed.message))) return parsed.message;
     this.#receiver?.report({ type: "warning", message: `A message of the server was ignored: ${problem}.` });
     return undefined;
   }
 
-  /** Reads the stream of a request until its answer, resuming it where it breaks. */
-  async #follow(reading: Reading, first?: Response): Promise<Answer> {
+  /** Reads the stream of a request until the response, and resumes the stream when it breaks. */
+  async #follow(reading: Reading, first?: Response): Promise<JSONRPCResponse> {
     for (let response = first; ; response = undefined) {
       await this.#readStream(response ?? (await this.#open(reading)), reading);
-      if (reading.answer) return reading.answer;
+      if (reading.response) return reading.response;
       const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
       if (!canResume) throw streamLost(reading.request?.method, reading.failure);
     }
   }
 
-  /** Reads messages outside requests until the link closes. */
+  /** Reads the messages that belong to no request, until the link closes. */
   async #keepListening(reading: Reading): Promise<never> {
     for (;;) await this.#readStream(await this.#open(reading), reading);
   }
 
-  /** Reads one response to its end, or to the answer. A broken connection is noted, not thrown. */
+  /** Reads one HTTP response until it ends, or until the JSON-RPC response. A broken connection sets `failure`. */
   async #readStream(response: Response, reading: Reading): Promise<void> {
     if (!response.body) return;
     const startedAtMs = Date.now();
-    let unanswered = 0;
-    let goOn: (() => void) | undefined;
-    const asked = async (answered: Promise<void> | undefined): Promise<void> => {
+    let questions = 0;
+    let resumeReading: (() => void) | undefined;
+    const onQuestion = async (answered: Promise<void> | undefined): Promise<void> => {
       if (!answered) return;
-      unanswered += 1;
+      questions += 1;
       await answered;
-      unanswered -= 1;
-      goOn?.();
+      questions -= 1;
+      resumeReading?.();
     };
     const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
-      // Another id could not be sent back, so the stream cannot be resumed.
+      // An id with other characters cannot be sent in a header, so the stream cannot be resumed.
       if (id) reading.lastEventId = /^[\x20-\x7e]+$/.test(id) ? id : undefined;
       if (id === reading.lastEventId && id) reading.onEventId?.(id);
-      reading.unanswered = 1;
-      // A server may end the stream of a call after each event, and the call has a time limit.
+      reading.attemptsWithoutEvent = 1;
+      // A server may end the stream of a request after each event. The time limits of the request apply.
       if (reading.request) reading.attempts = 1;
       for (const message of parseBody(data)) {
-        const answer = this.#take(message, reading.request, asked);
-        if (answer) reading.answer = answer;
+        const found = this.#take(message, reading.request, onQuestion);
+        if (found) reading.response = found;
       }
-      return reading.answer !== undefined;
+      return reading.response !== undefined;
     };
     const retry = (ms: number) => {
       reading.retryMs = ms;
     };
-    // A server that asks without end waits for the answers.
+    // The stream of a server that asks too many questions is not read until some are answered.
     const ready = async (): Promise<void> => {
-      if (unanswered >= UNANSWERED_MAX)
+      if (questions >= QUESTIONS_MAX)
         await untilAborted(
           new Promise<void>((resolve) => {
-            goOn = resolve;
+            resumeReading = resolve;
           }),
           reading.signal,
         );
@@ -322,7 +336,7 @@ export class HttpLink implements Link {
   }
 
   /**
-   * Opens the next response of a stream; the first one without a pause.
+   * Opens a stream, or resumes it after a pause.
    *
    * @throws {ClientError} if the server refuses it, or after too many attempts.
    */
@@ -331,7 +345,7 @@ export class HttpLink implements Link {
     const method = request?.method;
     for (;;) {
       const attempt = reading.attempts;
-      if (reading.unanswered > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
+      if (reading.attemptsWithoutEvent > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
       if (attempt > 0) {
         const delayMs = backoffMs(attempt, retryMs);
         this.#receiver?.report({ type: "stream-reconnecting", method, lastEventId, attempt, delayMs });
@@ -339,20 +353,20 @@ export class HttpLink implements Link {
         signal.throwIfAborted();
       }
       reading.attempts += 1;
-      reading.unanswered += 1;
+      reading.attemptsWithoutEvent += 1;
       try {
         const response = await this.#get(reading);
         if (attempt > 0) this.#receiver?.report({ type: "stream-resumed", method, lastEventId });
         return response;
       } catch (error) {
         if (!ClientError.is(error)) throw error;
-        if (error.response && !PASSING.includes(error.response.status)) throw afterStart(method, error);
+        if (error.response && !TEMPORARY.includes(error.response.status)) throw toResumptionError(method, error);
         reading.failure = error;
       }
     }
   }
 
-  /** @throws {ClientError} unless the response is a stream. */
+  /** Requests a stream. @throws {ClientError} unless the response is a stream. */
   async #get({ lastEventId, signal }: Reading): Promise<Response> {
     const cursor = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
     const headers = await this.#headers({ accept: "text/event-stream", ...cursor });
@@ -362,8 +376,8 @@ export class HttpLink implements Link {
   }
 }
 
-/** The stream was open, so the request had been received, whatever the refusal of its continuation says. */
-function afterStart(method: string | undefined, error: ClientError): ClientError {
+/** Returns the error of a stream that could not be resumed. It has `mayHaveRun`, because the server had received the request. */
+function toResumptionError(method: string | undefined, error: ClientError): ClientError {
   if (method === undefined) return error;
   if (error.code !== "session-lost") return streamLost(method, error);
   return new ClientError(error.code, error.message, { response: error.response, mayHaveRun: true, cause: error });
@@ -379,7 +393,7 @@ function streamLost(method: string | undefined, cause: unknown): ClientError {
   });
 }
 
-/** Returns whether no connection was made. Only some runtimes say so; in others the cause has no code. */
+/** Whether no connection was made. In some runtimes the cause has no code, so that this is unknown. */
 function wasRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return isObject(cause) && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");

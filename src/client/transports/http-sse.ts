@@ -1,26 +1,26 @@
 /**
- * The client's end of HTTP+SSE, the transport of 2024-11-05: one GET for everything that the server sends, and a POST for
- * each message of the client, to the address that the first event names.
+ * The client side of HTTP+SSE, the transport of 2024-11-05. A GET opens the stream of all messages of the server. Each message of
+ * the client is a POST to the URL that the first event of the stream contains.
  *
  * @module
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 import type { JSONRPCMessage } from "../../core/protocol/jsonrpc.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, toText } from "../errors.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import type { readEvents } from "./event-reader.ts";
 import type { FetchFunction, HeadersOption } from "./fetch-options.ts";
 import type { Link } from "./link.ts";
-import type { givenHeaders } from "./request-headers.ts";
+import type { resolveHeaders } from "./request-headers.ts";
 import { TransportLink } from "./transport-link.ts";
 
 export interface HttpSseOptions {
   readonly fetch?: FetchFunction | undefined;
   readonly headers?: HeadersOption | undefined;
   readonly messageBytesMax: number;
-  /** Handed in, so that this file, which few clients load, shares no code with the others. So is `givenHeaders`. */
+  /** Passed in like `resolveHeaders`, so that this file, which is loaded on demand, imports no code that is always loaded. */
   readonly readEvents: typeof readEvents;
-  readonly givenHeaders: typeof givenHeaders;
+  readonly resolveHeaders: typeof resolveHeaders;
 }
 
 export class HttpSseTransport implements Transport {
@@ -38,22 +38,22 @@ export class HttpSseTransport implements Transport {
     this.#options = options;
   }
 
-  /** Resolves when the server has named the address for messages. */
+  /** Resolves when the server has sent the URL for messages. */
   async start(): Promise<void> {
     const response = await this.#fetch(this.#url, { method: "GET", headers: { accept: "text/event-stream" } });
     const isStream = response.headers.get("content-type")?.toLowerCase().startsWith("text/event-stream");
     if (!response.ok || !isStream || !response.body) {
       await response.body?.cancel();
       const refused = { status: response.status, headers: response.headers, body: "" };
-      throw new ClientError("http-status", `GET for HTTP+SSE was refused with HTTP status ${response.status}.`, {
+      throw new ClientError("http-status", `The GET of HTTP+SSE was refused with HTTP status ${response.status}.`, {
         response: refused,
       });
     }
     const { body } = response;
     await new Promise<void>((resolve, reject) => {
       this.#read(body, resolve).then(() => {
-        // Has no effect after the address has arrived.
-        reject(new ClientError("answer-invalid", "The HTTP+SSE stream ended before it named an address for messages."));
+        // Has no effect if the URL has arrived.
+        reject(new ClientError("answer-invalid", "The HTTP+SSE stream ended before its event endpoint."));
         void this.close();
       }, reject);
     });
@@ -71,7 +71,7 @@ export class HttpSseTransport implements Transport {
     const refused = { status: response.status, headers: response.headers, body: "" };
     throw new ClientError("http-status", `A message was refused with HTTP status ${response.status}.`, {
       response: refused,
-      // As over Streamable HTTP: only a refusal of the request itself shows that it did not run.
+      // As over Streamable HTTP, only a status of 400 to 499 shows that the request did not run.
       mayHaveRun: response.status < 400 || response.status >= 500,
     });
   }
@@ -83,7 +83,7 @@ export class HttpSseTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Reads the stream until it ends. `onReady` is called when the address is known. */
+  /** Reads the stream until it ends. `onReady` is called when the URL for messages is known. */
   async #read(body: ReadableStream<Uint8Array>, onReady: () => void): Promise<void> {
     const event = ({ event: name, data }: { event?: string | undefined; data: string }): boolean => {
       if (name !== "endpoint") this.#take(data);
@@ -101,11 +101,11 @@ export class HttpSseTransport implements Transport {
     }
   }
 
-  /** @throws {ClientError} if the address has another origin: the headers of the client are meant for this server. */
+  /** @throws {ClientError} if the URL has another origin, because the headers may contain secrets for this server only. */
   #resolve(address: string): string {
     const target = URL.canParse(address, this.#url) ? new URL(address, this.#url) : undefined;
     if (target && target.origin === new URL(this.#url).origin) return target.href;
-    throw new ClientError("answer-invalid", `The HTTP+SSE server names another origin for messages: ${address}`);
+    throw new ClientError("answer-invalid", `The HTTP+SSE endpoint has another origin than the server: ${address}`);
   }
 
   #take(data: string): void {
@@ -121,10 +121,10 @@ export class HttpSseTransport implements Transport {
 
   async #fetch(url: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
     const { fetch: own, headers } = this.#options;
-    const all = await this.#options.givenHeaders(headers);
+    const all = await this.#options.resolveHeaders(headers);
     for (const [name, value] of Object.entries(init.headers)) all.set(name, value);
     const { signal } = this.#closing;
-    // The headers are meant for this server, so redirects are not followed.
+    // The headers may contain secrets for this server only, so redirects are not followed.
     const whole = { ...init, headers: Object.fromEntries(all), signal, redirect: "manual" as const };
     try {
       return await (own ? own(url, whole) : fetch(url, whole));

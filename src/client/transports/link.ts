@@ -1,6 +1,6 @@
 /**
- * The interface between the client and a channel to a server. Streamable HTTP has a stream for each request, other
- * transports share one channel; a link hides this difference.
+ * The interface of links, through which a client exchanges messages with a server. Over Streamable HTTP each request has its own
+ * stream, and over other transports all messages share one channel. A link hides this difference.
  *
  * @module
  */
@@ -12,31 +12,33 @@ import type {
   RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
-import type { ClientEvent } from "../events.ts";
+import type { ClientEvent } from "../basics/events.ts";
 
-export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+/** A response to a request: its result, or an error. */
+export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 export interface SendOptions {
   /**
-   * When it aborts, the link tells the server in the way of the transport. The caller has stopped waiting by then, so the
-   * promise may settle in any way.
+   * When it aborts, the link cancels the request at the server as the transport defines. The caller no longer waits by then, so
+   * the promise may settle in any way.
    */
   readonly signal: AbortSignal;
-  /** `Mcp-Param-*` headers; ignored where there are no headers. */
+  /** `Mcp-Param-*` headers. Transports without headers ignore them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Receives the id of each event from which the stream of a legacy request can be resumed. */
   readonly onEventId?: ((eventId: string) => void) | undefined;
 }
 
-/** The receiver of everything that arrives on a link and does not answer a request. */
+/** Receives everything that arrives on a link except responses. */
 export interface LinkReceiver {
   /**
-   * Returns a promise for a request. It resolves when the answer was sent; until then, a link that has streams may stop reading.
+   * Receives a request or a notification. For a request, the returned promise resolves when the response was sent; until then, a
+   * link with streams may stop reading.
    *
-   * @param during The request on whose stream the message arrived, if the transport has such streams.
+   * @param during The id of the request on whose stream the message arrived, if the transport has such streams.
    */
   message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): Promise<void> | undefined;
-  /** The channel has closed. Pending requests have been rejected. Not called after `close()`. */
+  /** Called when the channel has closed by itself, after the pending requests were rejected. Not called after `close()`. */
   closed(error: Error | undefined): void;
   report(event: ClientEvent): void;
 }
@@ -44,34 +46,34 @@ export interface LinkReceiver {
 export interface Link {
   /** The name of the transport. */
   readonly transport: "streamable-http" | "http-sse" | "pipe";
-  /** The rules of the negotiated version; undefined before `initialize` is answered. */
+  /** The rules of the negotiated version; undefined before the response to `initialize`. */
   rules: SpokenVersion | undefined;
   /** The id of the session, if the transport has sessions and the server has opened one. */
   readonly sessionId?: string | undefined;
-  /** Opens the channel; called once, before anything else. */
+  /** Opens the channel. Called once, before all other methods. */
   start(receiver: LinkReceiver): Promise<void>;
   /**
-   * Sends a request and resolves with its answer. Nothing is ever sent twice.
+   * Sends a request, and resolves with its response. A request is never sent twice.
    *
-   * @throws {ClientError} if there is no answer. `mayHaveRun` tells whether the server may have received the request.
+   * @throws {ClientError} if there is no response. `mayHaveRun` says whether the server may have received the request.
    */
-  request(request: JSONRPCRequest, options: SendOptions): Promise<Answer>;
+  request(request: JSONRPCRequest, options: SendOptions): Promise<JSONRPCResponse>;
   /**
-   * Continues the stream of a request that another link has sent. Absent if streams cannot be resumed.
+   * Resumes the stream of a request that another link has sent. Absent if streams cannot be resumed.
    *
-   * @throws {ClientError} as above. The request was sent, so `mayHaveRun` is true.
+   * @throws {ClientError} if there is no response. `mayHaveRun` is true, because the request was sent.
    */
-  resume?(request: JSONRPCRequest, lastEventId: string, options: SendOptions): Promise<Answer>;
+  resume?(request: JSONRPCRequest, lastEventId: string, options: SendOptions): Promise<JSONRPCResponse>;
   /**
-   * Sends a notification, or the answer to a request of the server. Resolves when the channel has accepted it.
+   * Sends a notification, or the response to a request of the server. Resolves when the channel has accepted it.
    *
-   * @param signal Ends the attempt, if the transport can.
+   * @param signal Aborts the attempt, if the transport supports that.
    */
-  send(message: JSONRPCNotification | Answer, signal?: AbortSignal): Promise<void>;
-  /** Opens the stream for messages outside requests, if the transport has one. It is kept open until `close()`. */
+  send(message: JSONRPCNotification | JSONRPCResponse, signal?: AbortSignal): Promise<void>;
+  /** Opens the stream of messages that belong to no request, if the transport has one. It stays open until `close()`. */
   listen(): void;
   /** Stops `listen()`, because another link replaces this one. Pending requests continue. */
   retire(): void;
-  /** Ends the session and closes the channel; pending requests are rejected. */
+  /** Ends the session and closes the channel. Pending requests are rejected. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Transport } from "../../core/protocol/transport.ts";
 
 import { TransportLink } from "./transport-link.ts";
 
-/** Creates the links over transports of one target. */
+/** Creates the links to one target over its transports. */
 export class PipeOpener {
   readonly #target: Transport | (() => Transport | Promise<Transport>);
   #pipe: TransportLink | undefined;
@@ -11,7 +11,7 @@ export class PipeOpener {
     this.#target = target;
   }
 
-  /** Returns the present link, or a new one if it has closed: a transport is started once, however often the era is detected. */
+  /** Returns the current link, or a new one if it has closed. A transport is started only once, even if the era is detected again. */
   async open(): Promise<TransportLink> {
     if (!this.#pipe) this.#pipe = new TransportLink(await this.#create(false));
     else if (this.#pipe.isClosed) this.#pipe = new TransportLink(await this.#create(true));
@@ -26,8 +26,8 @@ export class PipeOpener {
   }
 }
 
-/** A transport that can be opened again after it has closed. */
+/** A transport that can be replaced by a new one after it has closed. */
 export interface ReopenableTransport extends Transport {
-  /** Returns a new transport to the same server. It is not started yet. */
+  /** Returns a new transport to the same server, which is not started yet. */
   reopen(): Transport;
 }

@@ -1,30 +1,31 @@
 /**
- * The errors for HTTP responses that refuse a message. Loaded on demand.
+ * The errors for HTTP responses with which a server refuses a message. Loaded on demand.
  *
  * @module
  */
-import { ClientError, invalidAnswer, type RefusedResponse } from "../errors.ts";
+import { ClientError, invalidAnswer, type RefusedResponse } from "../basics/errors.ts";
 
-/** Characters of a refused body that an error keeps. */
+/** The maximum number of characters of a response body that an error contains. */
 const KEPT_CHARS = 2_000;
 
-export interface Refused {
+/** What is known about a refusal in addition to the response. */
+export interface RefusalDetails {
   readonly body: string;
-  /** The values of the author's headers. */
+  /** The values of the headers from the options. */
   readonly given: readonly string[];
   /** Whether the response says that the server no longer knows the session. */
   readonly isGone: boolean;
 }
 
-/** Returns a text without the values of headers, which may be secrets: some servers repeat what they refuse. */
+/** Removes the values of headers from a text, because they may be secrets, and some servers quote what they refuse. */
 function withoutSecrets(text: string, values: readonly string[]): string {
-  // A value such as "Bearer abc" may be repeated without its first word.
+  // A value such as "Bearer abc" may be quoted without its first word.
   const secrets = values.flatMap((value) => [value, value.replace(/^\S+\s+/, "")]).filter(({ length }) => length > 3);
   return secrets.reduce((all, secret) => all.replaceAll(secret, "[redacted]"), text);
 }
 
-/** Returns the error for a response that is not an answer. */
-export function toRefusal(what: string, response: Response, { body, given, isGone }: Refused): ClientError {
+/** Returns the error for an HTTP response without a JSON-RPC response. */
+export function toRefusal(what: string, response: Response, { body, given, isGone }: RefusalDetails): ClientError {
   const text = withoutSecrets(body, given);
   const { status, headers } = response;
   const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };
@@ -35,14 +36,14 @@ export function toRefusal(what: string, response: Response, { body, given, isGon
   }
   if (response.ok) {
     const type = response.headers.get("content-type") || "no content type";
-    return invalidAnswer(what, `the response (${status}, ${type}) has no answer`, refused);
+    return invalidAnswer(what, `it (${status}, ${type}) contains no message`, refused);
   }
   const isRedirect = status < 400;
-  // In a browser the status is 0, and the address is hidden.
+  // In a browser the status of a redirect is 0, and its target is hidden.
   const detail = isRedirect ? `a redirect to ${headers.get("location")} is not followed` : text.slice(0, 200);
   return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail && `: ${detail}`}`, {
     response: refused,
-    // A refusal of the request itself; only a failure or a redirect can follow a start of the work.
+    // A status of 400 to 499 refuses the request before it runs. The server can redirect or fail after the request has started.
     mayHaveRun: isRedirect || status >= 500,
   });
 }

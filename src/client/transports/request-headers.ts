@@ -21,13 +21,13 @@ export function encodeHeaderValue(value: string): string {
   return isPlain ? value : `=?base64?${encodeBase64(encodeText(value))}?=`;
 }
 
-/** Returns the headers of the author. @throws {KitError} `options-invalid`. The text does not contain them, because they may be secrets. */
-export async function givenHeaders(option: HeadersOption | undefined): Promise<Headers> {
+/** Returns the headers from the options. @throws {KitError} `options-invalid`, without their values, which may be secrets. */
+export async function resolveHeaders(option: HeadersOption | undefined): Promise<Headers> {
   const given = typeof option === "function" ? await option() : option;
   try {
     return new Headers(given);
   } catch {
-    throw new KitError("options-invalid", "headers: a name or a value is not possible in HTTP.");
+    throw new KitError("options-invalid", "headers: a name or a value is invalid in HTTP.");
   }
 }
 

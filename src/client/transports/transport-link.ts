@@ -8,19 +8,19 @@ import {
 } from "../../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 import type { Transport, UnreadableMessage } from "../../core/protocol/transport.ts";
-import { ClientError, invalidAnswer, toText } from "../errors.ts";
-import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
+import { ClientError, invalidAnswer, toText } from "../basics/errors.ts";
+import type { JSONRPCResponse, Link, LinkReceiver, SendOptions } from "./link.ts";
 import { readReceived } from "./received.ts";
 
 interface Pending {
   readonly method: string;
-  resolve(answer: Answer): void;
+  resolve(response: JSONRPCResponse): void;
   reject(error: Error): void;
 }
 
 /**
- * A link over a {@link Transport}: one channel for all messages, so answers are matched by their id, and a request is
- * cancelled by a notification.
+ * A link over a {@link Transport}. All messages share one channel, so responses are matched by their id, and a request is cancelled
+ * with a notification.
  */
 export class TransportLink implements Link {
   readonly transport: "http-sse" | "pipe";
@@ -48,7 +48,7 @@ export class TransportLink implements Link {
     channel.onclose = () => this.#onClose();
     channel.onerror = (error) => {
       this.#lastError = error;
-      // A failure to start is the error of start().
+      // An error before the transport has started is thrown by start().
       if (this.#isStarted) receiver.report({ type: "warning", message: `The transport reports: ${error.message}` });
     };
     channel.onunreadable = (problem) => this.#refuse(problem);
@@ -61,33 +61,35 @@ export class TransportLink implements Link {
     }
   }
 
-  async request(request: JSONRPCRequest, { signal }: SendOptions): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal }: SendOptions): Promise<JSONRPCResponse> {
     const { id, method } = request;
     signal.throwIfAborted();
-    const answer = new Promise<Answer>((resolve, reject) => this.#pending.set(id, { method, resolve, reject }));
-    // The send may fail after the channel has closed and has rejected the answer; only one of the errors is thrown.
-    answer.catch(() => undefined);
+    const response = new Promise<JSONRPCResponse>((resolve, reject) =>
+      this.#pending.set(id, { method, resolve, reject }),
+    );
+    // If the channel closes, both this promise and the send can reject. Only one of the errors is thrown.
+    response.catch(() => undefined);
     const onAbort = () => this.#cancel(request, signal.reason);
     signal.addEventListener("abort", onAbort);
     try {
-      // Over HTTP+SSE, the answer may arrive before the response to the POST.
-      return await Promise.race([answer, this.#send(request, method).then(() => answer)]);
+      // Over HTTP+SSE, the JSON-RPC response can arrive before the HTTP response to the POST.
+      return await Promise.race([response, this.#send(request, method).then(() => response)]);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#pending.delete(id);
     }
   }
 
-  async send(message: JSONRPCNotification | Answer): Promise<void> {
-    await this.#send(message, "method" in message ? message.method : "an answer");
+  async send(message: JSONRPCNotification | JSONRPCResponse): Promise<void> {
+    await this.#send(message, "method" in message ? message.method : "a response");
   }
 
   listen(): void {
-    // Everything arrives on the one channel.
+    // All messages arrive on the one channel, which is already open.
   }
 
   retire(): void {
-    // There is no session that could be lost without the channel.
+    // There is no separate stream to close.
   }
 
   async close(): Promise<void> {
@@ -110,14 +112,14 @@ export class TransportLink implements Link {
 
   #cancel({ id, method }: JSONRPCRequest, reason: unknown): void {
     if (!this.#pending.delete(id)) return;
-    // The specification forbids it for initialize, and a server that does not know a modern request would not expect it.
+    // The specification forbids cancelling initialize.
     if (method === "initialize") return;
     const params = { requestId: id, reason: toText(reason) };
-    // The request is given up in any case, so a failure changes nothing.
+    // The caller no longer waits for the request, so a failure to cancel it has no effect.
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
   }
 
-  /** Takes a message that cannot be read. If it is the answer to a request, the request has failed. */
+  /** Handles a message that cannot be read. If it is the response to a request, the request fails. */
   #refuse({ reason, message, id, method }: UnreadableMessage): void {
     const pending = id !== undefined && method === undefined ? this.#pending.get(id) : undefined;
     if (!pending) this.#receiver?.report({ type: "warning", message });
@@ -126,7 +128,7 @@ export class TransportLink implements Link {
   }
 
   #take(value: unknown): void {
-    // Some servers of 2025-03-26 answer with batches.
+    // Some servers of 2025-03-26 send batches.
     if (Array.isArray(value)) {
       for (const each of value) this.#take(each);
       return;
@@ -138,7 +140,7 @@ export class TransportLink implements Link {
     }
     const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
     const pending = isRequestId(id) ? this.#pending.get(id) : undefined;
-    // An unknown id is the late answer to a request that was given up.
+    // A response with an unknown id belongs to a request that was cancelled.
     if (pending && parsed.kind === "response") pending.resolve(parsed.message);
     else if (pending && parsed.kind === "invalid") pending.reject(invalidAnswer(pending.method, parsed.problem));
     else if (id === undefined) this.#receiver?.report({ type: "warning", message: describeIgnored(parsed) });
@@ -152,10 +154,10 @@ export class TransportLink implements Link {
   }
 
   #rejectAll(text: string): void {
-    // The reason why a process has ended, for example.
+    // For example the reason why the process ended.
     const cause = this.#lastError;
     for (const { method, reject } of this.#pending.values()) {
-      const whole = [text, `${method} was not answered.`, cause?.message].filter(Boolean).join(" ");
+      const whole = [text, `${method} got no response.`, cause?.message].filter(Boolean).join(" ");
       reject(new ClientError("closed", whole, { mayHaveRun: true, cause }));
     }
     this.#pending.clear();

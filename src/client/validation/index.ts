@@ -1,5 +1,5 @@
 /**
- * mcp-edge/client/validation: checks structured results before the caller of a tool sees them.
+ * mcp-edge/client/validation: validates the structured results of tool calls.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Output schemas of servers, prepared for validation. A schema comes from a stranger, so its size and depth and the
- * work of one validation are bounded, and nothing is fetched.
+ * Prepares the output schemas of servers for validation. Schemas are untrusted, so their size and depth and the work of one validation
+ * are limited, and no schema is fetched.
  *
  * @module
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
@@ -8,21 +8,21 @@
 import { dereference, validate } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** A place where a result does not fit. */
+/** A violation of the output schema. */
 export interface OutputIssue {
   /**
-   * The place in `structuredContent` as a JSON Pointer (RFC 6901), such as `/rows/0/name`. Empty for the whole value.
+   * The path in `structuredContent` as a JSON Pointer (RFC 6901), such as `/rows/0/name`. Empty for the whole value.
    */
   readonly path: string;
-  /** What is wrong there. */
+  /** A description of the violation. */
   readonly message: string;
 }
 
-/** Nesting of a schema, and of a result. */
+/** The maximum nesting of a schema, and of a result. */
 const DEPTH_MAX = 128;
 /** The maximum number of values in a schema. */
 const VALUES_MAX = 10_000;
-/** References followed in one validation: a fixed number, and some for each value of the result. */
+/** The maximum number of references that one validation follows: a base, and a number for each value of the result. */
 const FOLLOWED = { base: 10_000, perValue: 20 } as const;
 
 const DIALECTS: Readonly<Record<string, "2020-12" | "7">> = {
@@ -34,22 +34,21 @@ const DIALECTS: Readonly<Record<string, "2020-12" | "7">> = {
 const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /** Keywords whose value is data, not a schema. */
 const DATA: readonly string[] = ["const", "enum", "default", "examples", "required", "dependentRequired"];
-/** Keywords of other dialects, which the validator would follow in these as well. */
+/** Keywords of other dialects. They are removed, because the validator would apply them in every dialect. */
 const FOREIGN: readonly string[] = ["id", "$recursiveRef", "$recursiveAnchor"];
-/** Keywords that only repeat the issues of the schemas within them. */
+/** Keywords whose issues only repeat the issues of the schemas inside them. */
 const WRAPPERS: readonly string[] = [
   ..."$ref allOf anyOf oneOf then else if properties patternProperties additionalProperties".split(" "),
   ..."unevaluatedProperties items prefixItems additionalItems unevaluatedItems".split(" "),
 ];
 
-/** Checks one value. Returns the places where it does not fit; none if it does. */
+/** Validates a value. Returns the violations; an empty array if the value is valid. */
 export type OutputCheck = (value: unknown) => readonly OutputIssue[];
 
 /**
  * Prepares a schema of 2020-12 (the default) or draft-07.
  *
- * @throws {Error} if the dialect is another one, a reference leads out of the schema, or the schema is too large or
- * deep.
+ * @throws {Error} if the schema has another dialect, refers to another document, or is too large or nested too deeply.
  */
 export function prepareOutput(schema: unknown): OutputCheck {
   const { $schema = "https://json-schema.org/draft/2020-12/schema" } = isObject(schema) ? schema : {};
@@ -65,7 +64,7 @@ export function prepareOutput(schema: unknown): OutputCheck {
   for (const each of Object.values(known)) {
     const { $ref, __absolute_ref__: target } = each as { $ref?: string; __absolute_ref__?: string };
     if (target !== undefined && !(target in known)) {
-      throw new Error(`$ref ${JSON.stringify($ref)} refers to nothing within it, and nothing is fetched`);
+      throw new Error(`$ref ${JSON.stringify($ref)} is not in the schema, and other documents are not fetched`);
     }
   }
   return (value) => {
@@ -88,7 +87,7 @@ export function prepareOutput(schema: unknown): OutputCheck {
 }
 
 /**
- * Copies a schema, because the validator writes into it. Dynamic references become plain ones: there is one document.
+ * Copies a schema, because the validator modifies it. Dynamic references become plain references, because there is only one document.
  */
 function copy(schema: unknown, depth: number, count: () => void): unknown {
   count();

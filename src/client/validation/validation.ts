@@ -1,36 +1,38 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ClientError, toText } from "../errors.ts";
-import type { ClientExtension, ExtensionContext } from "../extensions.ts";
+import type { ClientExtension, ExtensionContext } from "../api/extensions.ts";
+import { ClientError, toText } from "../basics/errors.ts";
 import type { RequestOptions } from "../requests/request-options.ts";
 import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-schema.ts";
 
 /** Options of {@link validation}. */
 export interface ValidationOptions {
   /**
-   * What happens to a call of a tool whose output schema cannot be used, because its dialect is neither 2020-12 nor
-   * draft-07, or it is too large, or it refers to another document: `refuse` rejects with `tool-invalid` before anything
-   * is sent, `warn` sends it and reports that its result is not checked. @default refuse
+   * How to handle a call of a tool whose output schema cannot be used, because its dialect is neither 2020-12 nor draft-07, it is too
+   * large, or it refers to another document. `refuse` rejects the call with `tool-invalid` before it is sent. `warn` sends it, and
+   * reports that the result is not validated.
+   *
+   * @default refuse
    */
   readonly unusable?: "refuse" | "warn";
 }
 
 const OPTIONS: Readonly<Record<keyof ValidationOptions, true>> = { unusable: true };
 
-/** Thrown when the structured result of a tool does not fit its output schema. The tool has run. */
+/** Thrown when the structured result of a tool does not match its output schema. The tool has run. */
 export class OutputError extends ClientError {
   /** The name of the tool. */
   readonly tool: string;
-  /** The places that do not fit. */
+  /** The violations of the schema. */
   readonly issues: readonly OutputIssue[];
   /** The whole result, as the server sent it. */
   readonly result: JsonObject;
 
-  /** Created by the extension. */
+  /** Created by the extension. @internal */
   constructor(tool: string, issues: readonly OutputIssue[], result: JsonObject) {
     const [{ path, message } = { path: "", message: "" }] = issues;
     const where = path === "" ? "structuredContent" : `structuredContent at ${path}`;
-    super("answer-invalid", `The result of ${tool} does not fit its outputSchema: ${where}: ${message}`, {
+    super("answer-invalid", `The result of ${tool} does not match its outputSchema: ${where}: ${message}`, {
       mayHaveRun: true,
     });
     this.tool = tool;
@@ -40,20 +42,20 @@ export class OutputError extends ClientError {
 }
 
 /**
- * Checks the structured result of each tool call against the tool's `outputSchema` before the caller sees it.
+ * Validates the structured result of each tool call with the `outputSchema` of the tool.
  *
- * The schemas are those of the tools that were listed. Before the first call of a tool that was not listed, the tools are
- * listed once. A result that does not fit is checked again with the tool's current definition, and then rejects with an
- * {@link OutputError}. Results with `isError` are not checked.
+ * The schemas come from the listed tools. Before the first call of a tool that was not listed, the tools are listed once. An invalid
+ * result is validated again with the current definition of the tool. If it is still invalid, the call rejects with an
+ * {@link OutputError}. Results with `isError` are not validated.
  *
- * A `$ref` to another document is never fetched. Size, depth and the work of each validation are bounded; patterns are
- * evaluated with the engine of JavaScript, which a hostile pattern can keep busy.
+ * A `$ref` to another document is never fetched. The size and depth of schemas and the work of each validation are limited. Patterns
+ * are evaluated by the JavaScript engine, which a hostile pattern can keep busy.
  *
  * @throws {KitError} `options-invalid` naming the option.
  * @see MCP 2026-07-28, server/tools, "Output Schema"
  */
 export function validation(options: ValidationOptions = {}): ClientExtension {
-  // Without checkOptions(), which would be a tenth of the code.
+  // checkOptions() is not used here, because it would add a tenth to the size of this entry.
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined) throw new KitError("options-invalid", `validation() has no option "${unknown}".`);
   return (context) => {
@@ -70,7 +72,7 @@ export function validation(options: ValidationOptions = {}): ClientExtension {
   };
 }
 
-/** A tool's schema, and its check once it was needed. */
+/** The output schema of a tool, and its validation once it was needed. */
 interface Output {
   readonly schema: unknown;
   check?: OutputCheck;
@@ -88,7 +90,7 @@ class Outputs {
     this.#options = options;
   }
 
-  /** Remembers the schemas of a page of tools. */
+  /** Stores the schemas of a page of tools. */
   remember(page: JsonObject): JsonObject {
     for (const tool of Array.isArray(page.tools) ? page.tools : []) {
       if (isObject(tool)) this.#outputs.set(String(tool.name), { schema: tool.outputSchema });
@@ -97,12 +99,12 @@ class Outputs {
   }
 
   /**
-   * Returns the check of a tool's results, or undefined if the tool has no output schema.
+   * Returns the validation for the results of a tool, or undefined if the tool has no output schema.
    *
    * @throws {ClientError} `tool-invalid` if the schema cannot be used.
    */
   async checkFor(tool: string): Promise<OutputCheck | undefined> {
-    // Listed once: a tool that is missing then has no schema, and the server refuses the call.
+    // The tools are listed only once, because the server refuses calls of tools that it does not list.
     this.#listing ??= this.#outputs.has(tool) ? undefined : this.#list();
     await this.#listing;
     const output = this.#outputs.get(tool);
@@ -112,17 +114,17 @@ class Outputs {
     } catch (cause) {
       const text = `The outputSchema of ${tool} cannot be used: ${toText(cause)}.`;
       if (this.#options.unusable !== "warn") throw new ClientError("tool-invalid", text, { cause });
-      this.#context.report({ type: "warning", message: `${text} Its results are not checked.` });
+      this.#context.report({ type: "warning", message: `${text} Its results are not validated.` });
       output.check = () => [];
     }
     return output.check;
   }
 
-  /** @throws {OutputError} if a result does not fit. */
+  /** Validates a result. @throws {OutputError} if it is invalid. */
   async checked(tool: string, check: OutputCheck | undefined, result: JsonObject): Promise<JsonObject> {
     const issues = listIssues(result, check);
     if (issues.length === 0) return result;
-    // The definition may have changed since it was listed.
+    // The tool may have changed since it was listed.
     const renewed = await this.#list({ fresh: true })
       .then(() => this.checkFor(tool))
       .catch(() => check);
@@ -143,12 +145,12 @@ class Outputs {
 
 function listIssues(result: JsonObject, check: OutputCheck | undefined): readonly OutputIssue[] {
   const { resultType = "complete", isError, structuredContent, task } = result;
-  // A task that was created instead brings the result later.
+  // If the call has become a task, the result comes later.
   if (!check || isError === true || resultType !== "complete" || isObject(task)) return [];
   if (structuredContent === undefined) return [{ path: "", message: "it is missing" }];
   try {
     return check(structuredContent);
   } catch (error) {
-    return [{ path: "", message: `it could not be checked: ${toText(error)}` }];
+    return [{ path: "", message: `it could not be validated: ${toText(error)}` }];
   }
 }

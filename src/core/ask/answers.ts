@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, client/elicitation, client/roots
  */
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Root } from "../protocol/root.ts";
 import type { AnySchema, InferOutput } from "../protocol/schema.ts";
 import { checkElicited, compileElicitation, type ElicitationSchema } from "./elicitation-schema.ts";
 import { invalidAnswer, QuestionError } from "./question-errors.ts";
@@ -14,14 +15,6 @@ export type ElicitResult<Content = JsonObject> =
   | { readonly action: "accept"; readonly content: Content }
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
-
-/** A folder or file that the client says the server may work with. @see MCP 2026-07-28, client/roots */
-export interface Root {
-  /** The location, as a `file://` URI. */
-  readonly uri: string;
-  /** The name of the root, for people. */
-  readonly name?: string;
-}
 
 /** The answer to a form of this schema. */
 export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<

@@ -1,6 +1,7 @@
 import { memo } from "../basics/memo.ts";
+import type { Root } from "../protocol/root.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import type { Elicited, Root } from "./answers.ts";
+import type { Elicited } from "./answers.ts";
 import type { AskedBy } from "./asked-by.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { QuestionError } from "./question-errors.ts";

@@ -7,8 +7,9 @@
 
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
+import type { Root } from "../protocol/root.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import { type QuestionOutcome, type Root, readAnswer, readElicitResult, readRoots, toAnswer } from "./answers.ts";
+import { type QuestionOutcome, readAnswer, readElicitResult, readRoots, toAnswer } from "./answers.ts";
 import type { AskedBy } from "./asked-by.ts";
 import type { AskedOptions, Asker } from "./asker.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";

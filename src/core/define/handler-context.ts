@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Elicited, Root } from "../ask/answers.ts";
+import type { Elicited } from "../ask/answers.ts";
 import type { Asker } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
 import type { QuestionOptions } from "../ask/question-options.ts";
@@ -22,6 +22,7 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { readMeta } from "../protocol/lifecycle.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "../protocol/logging.ts";
+import type { Root } from "../protocol/root.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 
@@ -110,7 +111,11 @@ export class HandlerContext<Env = unknown> {
   /** The state that the earlier run passed to `inputRequired`. */
   readonly requestState: string | undefined;
 
-  /** Creates a context. The kit does this for each run of a handler. */
+  /**
+   * Creates a context for one run of a handler.
+   *
+   * @internal
+   */
   constructor(call: ContextCall, input: HandlerInput, server: ContextServer) {
     const { id, params } = call.request;
     this.#call = call;
@@ -328,7 +333,11 @@ export class HandlerContext<Env = unknown> {
     return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }
 
-  /** Closes a context, so that nothing is sent after the result. For use within the kit. */
+  /**
+   * Closes a context, so that nothing is sent after the result.
+   *
+   * @internal
+   */
   static close(context: HandlerContext): void {
     context.#isClosed = true;
     context.#asker.close?.();

@@ -70,7 +70,7 @@ export type ResourceTemplateReader<Env> = (
 ) => ReadReturn | Promise<ReadReturn>;
 
 /** Options that resources and resource templates have in common. */
-interface CommonOptions {
+export interface CommonResourceOptions {
   /** The name, for programs. @default the URI */
   readonly name?: string;
   /** The name, for people. Sent since 2025-06-18. */
@@ -90,13 +90,13 @@ interface CommonOptions {
 }
 
 /** Describes a resource. @see MCP 2026-07-28, server/resources, "Resource" */
-export interface ResourceOptions extends CommonOptions {
+export interface ResourceOptions extends CommonResourceOptions {
   /** The size of the contents in bytes, if it is known. */
   readonly size?: number;
 }
 
 /** Describes a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
-export interface ResourceTemplateOptions<Env = unknown> extends CommonOptions {
+export interface ResourceTemplateOptions<Env = unknown> extends CommonResourceOptions {
   /** Completers of the variables, by name of the variable. */
   readonly complete?: Completers<Env>;
 }
@@ -170,7 +170,7 @@ export interface CompiledResourceTemplate extends CatalogItem {
   readonly template: UriTemplate;
 }
 
-const COMMON: OptionTable<CommonOptions> = {
+const COMMON: OptionTable<CommonResourceOptions> = {
   name: null,
   title: null,
   description: null,

@@ -38,7 +38,11 @@ declare const ENV: unique symbol;
  * ```
  */
 export class McpServer<Env = unknown> {
-  /** The definitions of this server, for transports. Not part of the API. */
+  /**
+   * The definitions of this server, for transports.
+   *
+   * @internal
+   */
   declare readonly [REGISTRY]: Registry;
   /** For types only: a server that needs bindings cannot be used as one that needs none. */
   declare readonly [ENV]: (env: Env) => void;

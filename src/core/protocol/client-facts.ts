@@ -75,14 +75,18 @@ export interface Implementation {
 
 /** The client a handler talks to. */
 export class ClientFacts {
-  /** The rules of the protocol version of this request. */
+  /**
+   * The rules of the protocol version of this request.
+   *
+   * @internal
+   */
   readonly rules: VersionRules;
   /** The capabilities that the client declared. */
   readonly capabilities: ClientCapabilities;
   /** The client's description of itself; undefined if it sent none. */
   readonly info: Implementation | undefined;
 
-  /** Creates the facts. The kit does this for every request; tests may create their own. */
+  /** @internal */
   constructor(rules: VersionRules, capabilities: ClientCapabilities, info?: Implementation) {
     this.rules = rules;
     this.capabilities = capabilities;

@@ -36,7 +36,7 @@ export interface Icon {
 export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
 
 /** Members that every kind of content has. */
-interface BlockCommon {
+export interface BlockCommon {
   /** Hints for the client about how to use the content. */
   readonly annotations?: Annotations;
   /** Metadata for the client, sent unchanged. */

@@ -58,13 +58,15 @@ export type AnySchema<Input = unknown, Output = Input> =
   | (StandardSchema<Input, Output> & StandardJsonSchema)
   | SchemaPair<Input, Output>;
 
-type Standard<S> = S extends SchemaPair ? S["schema"] : S;
-type TypesOf<S> = Standard<S> extends StandardSchema ? NonNullable<Standard<S>["~standard"]["types"]> : never;
+/** The schema that validates: the schema itself, or that of a pair. */
+export type SchemaOf<S> = S extends SchemaPair ? S["schema"] : S;
 
 /** The type a schema accepts. */
-export type InferInput<S> = TypesOf<S>["input"];
+export type InferInput<S> =
+  SchemaOf<S> extends StandardSchema ? NonNullable<SchemaOf<S>["~standard"]["types"]>["input"] : never;
 /** The type a schema yields, defaults filled in. */
-export type InferOutput<S> = TypesOf<S>["output"];
+export type InferOutput<S> =
+  SchemaOf<S> extends StandardSchema ? NonNullable<SchemaOf<S>["~standard"]["types"]>["output"] : never;
 
 /** A compiled schema: the JSON Schema that clients see, and the validation. */
 export interface CompiledSchema {

@@ -15,7 +15,6 @@ import { toCall } from "../protocol/methods.ts";
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
 import type { RequestContext } from "./request-context.ts";
-import type { AnsweringError } from "./run-rounds.ts";
 
 /**
  * Thrown by a tool, prompt or resource that can only continue after the user has opened these URLs. The client then
@@ -25,7 +24,7 @@ import type { AnsweringError } from "./run-rounds.ts";
  * @throws {KitError} `options-invalid` if a URL is not absolute.
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
-export class UrlElicitationRequiredError extends McpError implements AnsweringError {
+export class UrlElicitationRequiredError extends McpError {
   /** The params of each elicitation. */
   readonly elicitations: readonly JsonObject[];
 
@@ -36,7 +35,12 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
     this.elicitations = params;
   }
 
-  /** Returns or throws the form that the client's protocol version defines: an error, a result that asks, or a text. */
+  /**
+   * Implements `AnsweringError`: returns or throws the form that the client's protocol version defines, which is an error, a
+   * result that asks, or a text.
+   *
+   * @internal
+   */
   answer(call: RequestContext, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;

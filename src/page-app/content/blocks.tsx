@@ -4,12 +4,12 @@
  * @module
  */
 import type { JSX } from "preact";
-import type { ContentBlock, ResourceContents } from "../../client/index.ts";
+import type { ReceivedContentBlock, ResourceContents } from "../../client/index.ts";
 import { linkTo } from "../state/route.ts";
 import { isLargeJson, sizeOf, sourceOf } from "./content-facts.ts";
 import { JsonTree } from "./json-tree.tsx";
 
-export function Blocks({ content }: { readonly content: readonly ContentBlock[] }): JSX.Element {
+export function Blocks({ content }: { readonly content: readonly ReceivedContentBlock[] }): JSX.Element {
   // Blocks have no other identity than their place.
   return (
     <>
@@ -20,7 +20,7 @@ export function Blocks({ content }: { readonly content: readonly ContentBlock[] 
   );
 }
 
-function Block({ block }: { readonly block: ContentBlock }): JSX.Element {
+function Block({ block }: { readonly block: ReceivedContentBlock }): JSX.Element {
   const { annotations } = block as { annotations?: { audience?: readonly string[]; priority?: number } };
   const note = annotations?.audience && `for ${annotations.audience.join(" and ")}`;
   return (
@@ -31,7 +31,7 @@ function Block({ block }: { readonly block: ContentBlock }): JSX.Element {
   );
 }
 
-function BlockBody({ block }: { readonly block: ContentBlock }): JSX.Element {
+function BlockBody({ block }: { readonly block: ReceivedContentBlock }): JSX.Element {
   switch (block.type) {
     case "text":
       return <TextView text={block.text} />;

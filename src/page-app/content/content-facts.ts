@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CallToolResult, ContentBlock } from "../../client/index.ts";
+import type { CallToolResult, ReceivedContentBlock } from "../../client/index.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
 /** Returns the size of bytes that are given as base64, for people. */
@@ -32,7 +32,7 @@ export function isLargeJson(text: string): unknown {
 }
 
 /** Returns the content without text that only repeats the structured result as JSON, as tools do for older clients. */
-export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ContentBlock[] {
+export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ReceivedContentBlock[] {
   if (structuredContent === undefined) return content;
   const own = JSON.stringify(structuredContent);
   return content.filter((block) => block.type !== "text" || JSON.stringify(isLargeJson(block.text)) !== own);
@@ -47,7 +47,7 @@ export interface ModelPiece {
 
 /** Returns what a model gets of a result: content for it, as text where it is text. */
 export function toModelPieces({ content, isError, structuredContent }: CallToolResult): readonly ModelPiece[] {
-  const blocks = content.filter(({ annotations }: ContentBlock) => {
+  const blocks = content.filter(({ annotations }: ReceivedContentBlock) => {
     const audience = annotations?.audience;
     return audience === undefined || audience.includes("assistant");
   });
@@ -68,7 +68,7 @@ export function toModelPieces({ content, isError, structuredContent }: CallToolR
   ];
 }
 
-function toPiece(block: ContentBlock): ModelPiece {
+function toPiece(block: ReceivedContentBlock): ModelPiece {
   switch (block.type) {
     case "text":
       return { kind: "text", text: block.text };

@@ -7,9 +7,9 @@ import { signal } from "@preact/signals";
 import {
   type CreateMessageRequestParams,
   type CreateMessageResult,
+  type ElicitAnswer,
   type ElicitRequestFormParams,
   type ElicitRequestURLParams,
-  type ElicitResult,
   McpError,
   type QuestionContext,
 } from "../../client/index.ts";
@@ -23,13 +23,13 @@ export type Question = {
   /** Refuses a request for sampling. */
   refuse(): void;
 } & (
-  | { readonly kind: "form"; readonly params: ElicitRequestFormParams; answer(result: ElicitResult): void }
+  | { readonly kind: "form"; readonly params: ElicitRequestFormParams; answer(result: ElicitAnswer): void }
   | {
       readonly kind: "url";
       readonly params: ElicitRequestURLParams;
       /** Whether the person has agreed, and the server waits for the end of the visit. */
       readonly isVisiting: boolean;
-      answer(result: Pick<ElicitResult, "action">): void;
+      answer(result: Pick<ElicitAnswer, "action">): void;
       /** Says that the visit has ended, if the server may not say so itself. */
       readonly finish?: (() => void) | undefined;
     }
@@ -73,7 +73,7 @@ function ask<T>(question: Unasked, { signal: withdrawn }: QuestionContext): Prom
   });
 }
 
-export const askForm = (params: ElicitRequestFormParams, context: QuestionContext): Promise<ElicitResult> =>
+export const askForm = (params: ElicitRequestFormParams, context: QuestionContext): Promise<ElicitAnswer> =>
   ask({ kind: "form", params }, context);
 
 export const askSampling = (
@@ -85,9 +85,9 @@ export const askSampling = (
 export async function askUrl(
   params: ElicitRequestURLParams,
   context: QuestionContext,
-): Promise<Pick<ElicitResult, "action">> {
+): Promise<Pick<ElicitAnswer, "action">> {
   const { finish } = context;
-  const result = await ask<Pick<ElicitResult, "action">>({ kind: "url", params, isVisiting: false }, context);
+  const result = await ask<Pick<ElicitAnswer, "action">>({ kind: "url", params, isVisiting: false }, context);
   if (result.action === "accept" && finish) {
     const visit = ask<unknown>({ kind: "url", params, isVisiting: true, finish }, context);
     visit.then(finish, () => undefined);

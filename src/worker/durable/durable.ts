@@ -4,19 +4,19 @@
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
-import type { PlaceOptions } from "../bindings.ts";
+import type { ObjectsOptions } from "../bindings.ts";
 import { type HttpSseOptions, httpSse } from "../http-sse/index.ts";
 import { type HubOptions, hub } from "../hub/index.ts";
 import { type KeysOptions, keys } from "../keys/index.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import { type OnceOptions, once } from "../once/index.ts";
-import type { DurablePart } from "../parts.ts";
+import type { AnyPart, DurablePart, Part } from "../parts.ts";
 import { type ReplayOptions, replay } from "../replay/index.ts";
 import { type SessionsOptions, sessions } from "../sessions/index.ts";
 import { type TasksOptions, tasks } from "../tasks/index.ts";
 
 /** Options of the parts, and where their objects are. */
-export interface DurableOptions<Env, Classes extends object = object> extends PlaceOptions {
+export interface DurableOptions<Env, Classes = unknown> extends ObjectsOptions {
   /** Options of `sessions()`. */
   readonly sessions?: SessionsOptions<Env>;
   /** Options of `httpSse()`. */
@@ -62,17 +62,16 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
  * @param options The options of the parts, each under its name, and the location of the objects.
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
-export function durable<Env, Classes extends object = Record<never, never>>(
+export function durable<Env, Classes = unknown>(
   options: DurableOptions<Env, Classes> = {},
-): DurablePart<Env, WithMcpObject<Env>, Classes> {
+): Part<Env, WithMcpObject<Env> & Classes> {
   checkOptions("durable(): ", options, OPTIONS);
-  const { className, binding, jurisdiction, locationHint } = options;
-  return {
+  const part: DurablePart<Env, Classes> = {
     slot: "durable",
     objects: OBJECTS,
-    runner: options.tasks?.runner,
     parts: [
-      { slot: "place", className, binding, jurisdiction, locationHint },
+      // The options of objects() are among those of durable().
+      { ...options, slot: "objects" },
       sessions(options.sessions),
       httpSse(options.httpSse),
       hub(options.hub),
@@ -80,6 +79,7 @@ export function durable<Env, Classes extends object = Record<never, never>>(
       once(options.once),
       tasks(options.tasks),
       replay(options.replay),
-    ],
+    ] as readonly AnyPart<Env>[],
   };
+  return part;
 }

@@ -41,7 +41,7 @@ export const deliver: Deliver = async (session, caller, post) => {
     onEnd: (text) => handshake?.onAnswer(text),
   });
   const known = { ...caller, ...session.handshake };
-  return session.serve(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
+  return session.runPost(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
 };
 
 /** `initialize` of a client that already has a session id. Runs all hooks. Stores the client when it succeeds. */
@@ -60,7 +60,7 @@ class Handshake {
   /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
   adapt(context: LegacyContext): LegacyContext {
     const { client } = this.#tryNegotiate(context.registry) ?? context;
-    const initialize: Method = { serve: ({ registry }) => this.#serve(registry) };
+    const initialize: Method = { serve: ({ registry }) => this.#initialize(registry) };
     return { ...context, client, methods: { ...context.methods, initialize } };
   }
 
@@ -76,7 +76,7 @@ class Handshake {
     void this.#session.store({ handshake }, this.#caller);
   }
 
-  async #serve(registry: Registry) {
+  async #initialize(registry: Registry) {
     if (this.#session.handshake) {
       throw new McpError(ErrorCode.InvalidRequest, "This session is already initialized.", { reason: "initialized" });
     }
@@ -94,7 +94,7 @@ class Handshake {
     try {
       return this.#negotiate(registry);
     } catch {
-      // The answer to the handshake will be this error: `#serve` throws it again.
+      // The answer to the handshake will be this error: `#initialize` throws it again.
       return undefined;
     }
   }

@@ -7,9 +7,12 @@
 
 import { checkOptions, checkPath, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
+import type { Admitted } from "../../http/endpoint-types.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
+import type { SessionGateway } from "../../http/sessions.ts";
 import { findExecution } from "../execution.ts";
-import type { RoutesPart } from "../parts.ts";
+import type { HttpSsePart, Part } from "../parts.ts";
 import { deliver } from "./delivery.ts";
 
 /** Options of {@link httpSse}. */
@@ -57,13 +60,12 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
 };
 
 /**
- * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
+ * Serves clients that use HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Requires `sessions()`.
  *
  * A GET that accepts `text/event-stream`, or anything, and has no `Mcp-Session-Id` and no `Last-Event-ID` opens the
- * stream; its first event names the same path with the session in the query, for the client to POST to.
+ * stream. Its first event names the same path, with the session in the query, to which the client sends its messages.
  *
- * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or
- * `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no sessions.
+ * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
  * const app = edge(server, { use: [sessions(), httpSse(), keys()] });
@@ -73,7 +75,7 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
-export function httpSse(options: HttpSseOptions = {}): RoutesPart {
+export function httpSse(options: HttpSseOptions = {}): Part {
   checkOptions("httpSse(): ", options, OPTIONS);
   checkPath("httpSse(): path", options.path);
   checkPath("httpSse(): messagesPath", options.messagesPath);
@@ -86,51 +88,46 @@ export function httpSse(options: HttpSseOptions = {}): RoutesPart {
     byPrincipal: new Map(),
     handshakeMs,
   };
-  return {
+  const part: HttpSsePart = {
     slot: "httpSse",
     deliver,
-    mount: (app, endpoint, gateway) => {
-      // edge() has already refused this: see findOptionProblems().
-      if (!gateway) return () => undefined;
-      const serve = (
-        request: Request,
-        env: unknown,
-        execution: Execution | undefined,
-        method: "GET" | "POST",
-        base?: string,
-        at?: string,
-      ) =>
-        endpoint.serve(
-          request,
-          env,
-          execution,
-          method,
-          (admitted) =>
-            endpoint.guarded(() => {
-              const services = endpoint.services("sse", admitted);
-              return method === "GET"
-                ? openHttpSse(gateway, admitted, services, open, base)
-                : postHttpSse(gateway, admitted, services);
-            }),
-          at,
-        );
+    mount: (app, { endpoint, gateway }) => {
+      // edge() refuses every request to an endpoint with httpSse() and without sessions().
+      const responder = createResponders(endpoint, gateway as SessionGateway, open);
+      const addRoute = (method: "GET" | "POST", own: string, other: string) =>
+        app.all(own, (context) => {
+          const { raw } = context.req;
+          // The app may be mounted under a path of another app.
+          const base = new URL(raw.url).pathname.slice(0, -own.length);
+          return responder(method, base + other)(raw, context.env, findExecution(context));
+        });
       if (options.path !== undefined || options.messagesPath !== undefined) {
-        app.all(path, (context) => {
-          const { raw } = context.req;
-          // The app may be mounted below a path of another app.
-          const base = new URL(raw.url).pathname.slice(0, -path.length);
-          return serve(raw, context.env, findExecution(context), "GET", base + messagesPath);
-        });
-        app.all(messagesPath, (context) => {
-          const { raw } = context.req;
-          // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
-          const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
-          return serve(raw, context.env, findExecution(context), "POST", undefined, base + path);
-        });
+        addRoute("GET", path, messagesPath);
+        addRoute("POST", messagesPath, path);
       }
-      return (request, env, execution) => {
-        return isHttpSse(request) ? serve(request, env, execution, request.method as "GET" | "POST") : undefined;
-      };
+      return (request, env, execution) =>
+        isHttpSse(request) ? responder(request.method)(request, env, execution) : undefined;
     },
+  };
+  return part;
+}
+
+/**
+ * Returns a function that creates responders: one opens a stream for a GET, the other accepts the message of a POST. Both
+ * apply the checks of the endpoint first.
+ */
+function createResponders(endpoint: Endpoint, gateway: SessionGateway, open: OpenStreams) {
+  /** @param other The path of the other route. Undefined if the stream and its messages have the same path. */
+  return (method: string, other?: string) => (request: Request, env: unknown, execution: Execution | undefined) => {
+    const isStream = method === "GET";
+    const reply = (admitted: Admitted) =>
+      endpoint.guarded(() => {
+        const services = endpoint.services("sse", admitted);
+        return isStream
+          ? openHttpSse(gateway, admitted, services, open, other)
+          : postHttpSse(gateway, admitted, services);
+      });
+    // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
+    return endpoint.serve(request, env, execution, method, reply, isStream ? undefined : other);
   };
 }

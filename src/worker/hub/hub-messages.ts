@@ -11,7 +11,7 @@ export const CLAIM_HEADER = "Mcp-Edge-Claim";
 
 /**
  * The response header with the number of objects of the shard, as far as the object knows it. A refusal without it is
- * final; with it, the object is full and another one may have a place.
+ * final; with it, the object is full and another object may have room.
  */
 export const OBJECTS_HEADER = "Mcp-Edge-Objects";
 
@@ -29,7 +29,7 @@ export interface HubClaim {
 }
 
 /** A position in what the hub has published: its epoch, which a restart changes, and the number of its last publication. */
-export interface HubPlace {
+export interface HubPosition {
   readonly epoch: string;
   readonly number: number;
 }
@@ -40,11 +40,12 @@ export interface ToHub {
   readonly asks: number;
   readonly filter: ChangeFilter;
   /** After a reconnect: the last position the Worker has received. The hub sends the notifications missed since then. */
-  readonly since?: HubPlace | undefined;
+  readonly since?: HubPosition | undefined;
 }
 
 export interface FromHub {
-  readonly place: HubPlace;
+  /** The position after these notifications. The name is on the wire. */
+  readonly place: HubPosition;
   /** The `asks` of the filter that is now in effect. Filters with lower numbers are superseded. The name is on the wire. */
   readonly heard?: number;
   readonly notifications: readonly ChangeNotification[];

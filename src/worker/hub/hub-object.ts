@@ -20,7 +20,7 @@ import {
   CLAIM_HEADER,
   type FromHub,
   type HubClaim,
-  type HubPlace,
+  type HubPosition,
   OBJECTS_HEADER,
   type ToHub,
 } from "./hub-messages.ts";
@@ -123,7 +123,7 @@ export class HubObject implements RoleObject, HubRpc {
       text,
       notification: this.#remember(JSON.parse(text) as ChangeNotification),
     }));
-    const place = JSON.stringify(this.#place);
+    const position = JSON.stringify(this.#position);
     let failed = 0;
     // The Worker of any other socket has closed it, or will reconnect.
     for (const socket of openSockets(this.#ctx)) {
@@ -131,7 +131,7 @@ export class HubObject implements RoleObject, HubRpc {
         const admits = this.#filterOf(socket);
         const wanted = all.filter(({ notification }) => admits(notification));
         if (wanted.length === 0) continue;
-        socket.send(`{"place":${place},"notifications":[${wanted.map(({ text }) => text).join()}]}`);
+        socket.send(`{"place":${position},"notifications":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
         // Closing with an error makes the Worker reconnect and receive what it missed.
         failed += 1;
@@ -167,7 +167,7 @@ export class HubObject implements RoleObject, HubRpc {
     socket.serializeAttachment(attachment);
     this.#ready.delete(socket);
     const answer: FromHub = {
-      place: this.#place,
+      place: this.#position,
       heard: asks,
       notifications: since ? this.#missed(filter, since) : [],
     };
@@ -190,7 +190,7 @@ export class HubObject implements RoleObject, HubRpc {
     return `the subscriptions of all streams would have ${chars} characters of ${charsMax} (hub(): charsMax)`;
   }
 
-  get #place(): HubPlace {
+  get #position(): HubPosition {
     return { epoch: this.#epoch, number: this.#number };
   }
 
@@ -209,7 +209,7 @@ export class HubObject implements RoleObject, HubRpc {
   /** Returns a notification for each subject in the filter that may have been published since the position. */
   #missed(
     { lists, uris, elicitations = [], tasks = [] }: ChangeFilter,
-    { epoch, number }: HubPlace,
+    { epoch, number }: HubPosition,
   ): readonly ChangeNotification[] {
     // A Worker that knows another epoch has received nothing of this one.
     const after = epoch === this.#epoch ? number : -1;

@@ -15,7 +15,7 @@ import {
 } from "../../core/protocol/change-notifications.ts";
 import { BusyError } from "../../core/protocol/errors.ts";
 import { ReconnectingSocket, type ReconnectingSocketOptions } from "../reconnecting-socket.ts";
-import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
+import type { FromHub, HubPosition, ToHub } from "./hub-messages.ts";
 import { splitFilter } from "./shards.ts";
 
 /** Returns a function that asks a shard for a WebSocket of one stream, whenever the stream needs one. */
@@ -73,7 +73,7 @@ class ShardSubscription {
   /** Callers that wait for a filter to take effect, by its number. */
   readonly #waiting = new Map<number, () => void>();
   /** The last position received: nothing before it was missed. */
-  #position: HubPlace | undefined;
+  #position: HubPosition | undefined;
 
   constructor(options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">, listener: ChangeListener) {
     this.#options = options;
@@ -111,7 +111,7 @@ class ShardSubscription {
     throw new Error(`The hub answered ${socket.status} instead of a WebSocket.`);
   }
 
-  async #send(since?: HubPlace): Promise<void> {
+  async #send(since?: HubPosition): Promise<void> {
     const socket = await this.#socket;
     const message: ToHub = { asks: this.#asks, filter: this.#filter, since };
     socket?.send(JSON.stringify(message));
@@ -121,8 +121,8 @@ class ShardSubscription {
    * A new epoch on an unbroken socket means that the hub hibernated, not that notifications were missed: a socket delivers
    * everything that was sent on it.
    */
-  #receive({ place, heard, notifications }: FromHub): void {
-    this.#position = place;
+  #receive({ place: position, heard, notifications }: FromHub): void {
+    this.#position = position;
     notifications.filter(this.#admits).forEach(this.#listener);
     this.#resolveUpTo(heard);
   }

@@ -10,7 +10,7 @@ import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-
 import { listenMethods } from "../../core/serve/subscriptions.ts";
 import { isInRequest, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { NotificationsPart } from "../parts.ts";
+import type { NotificationsPart, Part } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import { hubName } from "../roles.ts";
 import { hashPrincipal } from "../sessions/session-id.ts";
@@ -72,14 +72,14 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512]
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithMcpObject<Env>> {
+export function hub<Env>(options: HubOptions = {}): Part<Env, WithMcpObject<Env>> {
   checkOptions("hub(): ", options, OPTIONS);
   const { shards = 1, objectsMax = 256, streamsMax = 10_000, charsMax = 2 ** 25 } = options;
-  return {
+  const part: NotificationsPart<Env> = {
     slot: "notifications",
     objects: OBJECTS,
-    attach: ({ onError, limits, place }) => {
-      const objects = new RoleObjects<HubRpc>("hub", place);
+    attach: ({ onError, limits, reference }) => {
+      const objects = new RoleObjects<HubRpc>("hub", reference);
       const placements = Array.from({ length: shards }, () => new Placement(objectsMax));
       const connect = async (env: unknown, { principal, size }: Claim) => {
         const owner = principal && (await hashPrincipal(principal));
@@ -117,10 +117,11 @@ export function hub<Env>(options: HubOptions = {}): NotificationsPart<Env, WithM
             if (!isInRequest()) return;
             const parts = Map.groupBy(notifications, (notification) => describeSubject(notification) % shards);
             for (const [shard, part] of parts) waitUntil(publishAll(shard, part).catch(failed));
-          }, `hub ${place.className}`);
+          }, `hub ${reference.className}`);
         },
         role: { name: "hub", create: (ctx) => new HubObject(ctx, publish) },
       };
     },
   };
+  return part;
 }

@@ -6,7 +6,7 @@
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { KeysPart } from "../parts.ts";
+import type { KeysPart, Part } from "../parts.ts";
 import { KEYS_NAME } from "../roles.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
@@ -53,15 +53,15 @@ const OPTIONS: OptionTable<KeysOptions> = {
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
-export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObject<Env>> {
+export function keys<Env>(options: KeysOptions = {}): Part<Env, WithMcpObject<Env>> {
   checkOptions("keys(): ", options, OPTIONS);
   const { rotateMs = 20 * DAY_MS, ttlMs = 366 * DAY_MS } = options;
   const rotation: Rotation = { rotateMs, ttlMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
-  return {
+  const part: KeysPart<Env> = {
     slot: "keys",
     objects: OBJECTS,
-    attach: (place) => {
-      const objects = new RoleObjects<KeysRpc>("keys", place);
+    attach: (reference) => {
+      const objects = new RoleObjects<KeysRpc>("keys", reference);
       const source = new KeySource(
         async (env, wanted) => objects.call(objects.named(env, KEYS_NAME), "keys", wanted),
         rotation,
@@ -72,4 +72,5 @@ export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObjec
       };
     },
   };
+  return part;
 }

@@ -14,9 +14,9 @@ import {
   otherCall,
   tooLargeOutcome,
 } from "../../core/serve/idempotency.ts";
-import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { type ObjectReference, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { OncePart } from "../parts.ts";
+import type { OncePart, Part } from "../parts.ts";
 import { ReconnectingSocket } from "../reconnecting-socket.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
@@ -62,20 +62,21 @@ const OUTCOME_MAX = 512 * 1024;
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
-export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObject<Env>> {
+export function once<Env>(options: OnceOptions = {}): Part<Env, WithMcpObject<Env>> {
   checkOptions("once(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * 60_000 } = options;
-  return {
+  const part: OncePart<Env> = {
     slot: "once",
     objects: OBJECTS,
-    attach: (place) => ({
+    attach: (reference) => ({
       once: (env, session, stream) => {
         const run = stream === undefined ? undefined : `${session} ${stream}`;
-        return Object.assign(onceWith(createKeeper(env, place, ttlMs, run), session), { declare });
+        return Object.assign(onceWith(createKeeper(env, reference, ttlMs, run), session), { declare });
       },
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
     }),
   };
+  return part;
 }
 
 /** Tells clients that a call with a key may be repeated. Experimental capabilities of the author take precedence. */
@@ -85,8 +86,8 @@ function declare(capabilities: JsonObject): JsonObject {
 }
 
 /** @param run Identifies the run of a call that continues after its object was lost. Every other run has an id of its own. */
-function createKeeper(env: unknown, place: ObjectPlace, ttlMs: number, run?: string): OutcomeKeeper {
-  const objects = new RoleObjects("once", place);
+function createKeeper(env: unknown, reference: ObjectReference, ttlMs: number, run?: string): OutcomeKeeper {
+  const objects = new RoleObjects("once", reference);
   return (presented, work) => {
     // Before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);

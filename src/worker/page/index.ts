@@ -11,7 +11,7 @@ import type { Admitted } from "../../http/endpoint-types.ts";
 import { createPage, createRefusal, createText, type PageForm, pageForm } from "../../http/page.ts";
 import { type Brand, checkBrand } from "../../look/brand.ts";
 import { findExecution } from "../execution.ts";
-import type { HonoEnv, PagePart } from "../parts.ts";
+import type { HonoEnv, PagePart, Part } from "../parts.ts";
 
 /** Options of {@link page}. */
 export interface PageOptions extends Brand {
@@ -46,13 +46,13 @@ const OPTIONS: OptionTable<PageOptions> = { name: null, logo: null, accent: null
  * export default edge(server, { use: [page({ accent: "#0f766e" })] });
  * ```
  */
-export function page(options: PageOptions = {}): PagePart {
+export function page(options: PageOptions = {}): Part {
   checkOptions("page(): ", options, OPTIONS);
   checkBrand("page(): ", options);
   const { root = true } = options;
-  return {
+  const part: PagePart = {
     slot: "page",
-    mount: (app, endpoint, path) => {
+    mount: (app, { endpoint, path }) => {
       const show = pageOf(endpoint, options);
       // A path with variables does not give the URL of the endpoint.
       if (root && !/[:*]/.test(path)) showAtRoot(app, show, path);
@@ -64,6 +64,7 @@ export function page(options: PageOptions = {}): PagePart {
       };
     },
   };
+  return part;
 }
 
 type Show = (request: Request, env: unknown, execution: Execution | undefined, form: PageForm) => Promise<Response>;

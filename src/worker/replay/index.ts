@@ -8,7 +8,8 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import { findKeyProblems } from "../key-problems.ts";
-import type { ReplayPart } from "../runtime.ts";
+import type { Part } from "../parts.ts";
+import type { ReplayPart } from "../services.ts";
 import { DurableCalls } from "./durable-calls.ts";
 
 /** Further parts of a request that are stored with its call. */
@@ -36,13 +37,14 @@ const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-export function replay(options: ReplayOptions = {}): ReplayPart {
+export function replay(options: ReplayOptions = {}): Part {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
-  return {
+  const part: ReplayPart = {
     slot: "replay",
     findProblems: findKeyProblems,
     rounds: replayRounds,
     calls: (host) => new DurableCalls(host, storable),
   };
+  return part;
 }

@@ -47,7 +47,7 @@ class Bridge {
   readonly #options: BridgeOptions;
   #socket: ReconnectingSocket | undefined;
   /** The position to continue from after a reconnect. */
-  #place: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
+  #position: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
   /** Bytes that the client has read and that are not reported yet. */
   #taken = 0;
   #receipt: ReturnType<typeof setTimeout> | undefined;
@@ -83,7 +83,7 @@ class Bridge {
   }
 
   #dial(): Promise<Response> {
-    const again = this.#place && ({ kind: "again", ...this.#place } as const);
+    const again = this.#position && ({ kind: "again", ...this.#position } as const);
     return this.#options.dial(again ?? this.#options.target);
   }
 
@@ -91,13 +91,13 @@ class Bridge {
     const { to } = this.#options;
     switch (message.kind) {
       case "hello":
-        if (!this.#place) to.write(message.frames);
-        this.#place ??= { stream: message.stream, after: message.seq };
+        if (!this.#position) to.write(message.frames);
+        this.#position ??= { stream: message.stream, after: message.seq };
         if (!message.waits) this.#begun.resolve();
         return;
       case "events":
       case "final":
-        if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: getRank(message) };
+        if (this.#position) this.#position = { ...this.#position, after: message.seq, rank: getRank(message) };
         to.write(this.#isHttpSse ? this.#once(message.frames) : message.frames);
         if (message.kind === "final") this.#end();
         return;
@@ -162,7 +162,7 @@ class Bridge {
   #once(frames: string): string {
     this.#receipt ??= setTimeout(() => {
       this.#receipt = undefined;
-      const { after = 0, rank = 0 } = this.#place ?? {};
+      const { after = 0, rank = 0 } = this.#position ?? {};
       // An event of which only a part has arrived is not reported: its rest must still be found in the log.
       this.#socket?.send(encodeReceived(rank < 0 ? after - 1 : after));
     }, RECEIVED_MS);

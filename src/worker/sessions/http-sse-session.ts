@@ -24,7 +24,7 @@ export interface HttpSseSession {
   admit(caller: Caller): Promise<boolean>;
   /** Returns the refusal if this many more requests cannot be served now, or undefined if they can. */
   tooMany(asked: number): Refusal | undefined;
-  serve(caller: Caller, post: SessionPost, httpSse: HttpSseRun): Promise<PostOutcome>;
+  runPost(caller: Caller, post: SessionPost, httpSse: HttpSseRun): Promise<PostOutcome>;
   store(state: StoredState, caller: Caller): Promise<void>;
   /** Sends notifications to the client from now on. Resolves when none is missed any more. */
   startNotifications(): Promise<void>;

@@ -12,14 +12,18 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import { findKeyProblems } from "../key-problems.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { SessionsPart } from "../parts.ts";
+import type { Part, SessionsPart } from "../parts.ts";
 import { DurableSessionGateway, type SessionKey } from "./session-gateway.ts";
-import type { SessionCaps } from "./session-host.ts";
+import type { SessionLimits } from "./session-host.ts";
 import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 
+export type { SessionKey } from "./session-gateway.ts";
+export type { SessionLimits } from "./session-host.ts";
+export type { StreamLimits } from "./stream-host.ts";
+
 /** Options of {@link sessions}. */
-export interface SessionsOptions<Env> extends Partial<SessionCaps> {
+export interface SessionsOptions<Env> extends Partial<SessionLimits> {
   /**
    * The time, in milliseconds, for which a session id is valid, from 1 second to 1 year. Use in the last third renews
    * it, which costs a row, so a session lasts at least a third of this time after its last use. Afterwards its id is
@@ -82,30 +86,32 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<Env, WithMcpObject<Env>> {
+export function sessions<Env>(options: SessionsOptions<Env> = {}): Part<Env, WithMcpObject<Env>> {
   checkOptions("sessions(): ", options, OPTIONS);
   const { resumeMs = 5 * MINUTE_MS, progressRetentionMs = 60 * MINUTE_MS, key } = options;
   const period = getPeriod(options);
-  const caps: SessionCaps = {
+  const caps: SessionLimits = {
     inFlightMax: options.inFlightMax ?? 64,
     ownStreamsMax: options.ownStreamsMax ?? 4,
     streamBytesMax: options.streamBytesMax ?? 8 * MIB,
     sessionBytesMax: options.sessionBytesMax ?? 32 * MIB,
   };
-  return {
+  const part: SessionsPart<Env> = {
     slot: "sessions",
     objects: OBJECTS,
     findProblems: findKeyProblems,
-    attach: (runtime) => {
-      const gateway = new DurableSessionGateway(
-        { place: runtime.place, period, key: key as SessionKey<unknown> | undefined },
-        runtime.keys,
+    attach: (services) => {
+      const durable = new DurableSessionGateway(
+        { reference: services.reference, period, key: key as SessionKey<unknown> | undefined },
+        services.keys,
       );
+      const gateway = services.watchSessions?.(durable) ?? durable;
       const create = (ctx: DurableObjectState, env: Env) =>
-        new SessionObject(ctx, env, runtime, { period, caps, resumeMs, progressRetentionMs });
+        new SessionObject(ctx, env, services, { period, caps, resumeMs, progressRetentionMs });
       return { gateway, routes: createSessionRoutes(gateway), role: { name: "session", create } };
     },
   };
+  return part;
 }
 
 function getPeriod({ ttlMs, idleTimeoutMs }: SessionsOptions<never>): Period {

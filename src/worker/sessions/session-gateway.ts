@@ -25,8 +25,8 @@ import {
   SessionsUnavailable,
   type StreamTarget,
 } from "../../http/sessions.ts";
-import { type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
-import type { KeysOf } from "../runtime.ts";
+import { type ObjectReference, type ObjectStub, RoleObjects } from "../bindings.ts";
+import type { KeysOf } from "../services.ts";
 import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashCaller, type SessionFacts } from "./session-id.ts";
@@ -34,7 +34,7 @@ import type { SessionRpc } from "./session-object.ts";
 import { type Caller, type Period, toClient } from "./session-state.ts";
 
 export interface GatewayOptions {
-  readonly place: ObjectPlace;
+  readonly reference: ObjectReference;
   /** The validity of session ids. */
   readonly period: Period;
   readonly key: SessionKey<unknown> | undefined;
@@ -72,7 +72,7 @@ export class DurableSessionGateway implements SessionGateway {
   constructor(options: GatewayOptions, keysOf: KeysOf = envRing) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;
-    this.#objects = new RoleObjects("session", options.place);
+    this.#objects = new RoleObjects("session", options.reference);
     this.#keysOf = keysOf;
   }
 
@@ -138,7 +138,7 @@ export class DurableSessionGateway implements SessionGateway {
 
   /** Returns the text that an id is bound to by its seal. The class distinguishes endpoints with the same path. */
   #boundTo(endpoint: string): string {
-    return `${this.#options.place.className} ${endpoint}`;
+    return `${this.#options.reference.className} ${endpoint}`;
   }
 
   async #keys(env: unknown, sealed?: string): Promise<KeyRing> {

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Period } from "./session-state.ts";
-import type { StreamCaps } from "./stream-host.ts";
+import type { StreamLimits } from "./stream-host.ts";
 
 /** The limits of one session. */
-export interface SessionCaps extends StreamCaps {
+export interface SessionLimits extends StreamLimits {
   /**
    * The maximum number of requests that a session serves at once, 1 to 10,000. A further one is refused with 429.
    * @default 64
@@ -21,10 +21,10 @@ export interface SessionCaps extends StreamCaps {
 export interface SessionHost {
   readonly ctx: DurableObjectState;
   readonly env: unknown;
-  readonly runtime: ObjectServices;
+  readonly services: ObjectServices;
   readonly log: EventLog;
   readonly period: Period;
-  readonly caps: SessionCaps;
+  readonly caps: SessionLimits;
   /** Milliseconds a stream can be resumed after its last event. */
   readonly resumeMs: number;
   /** When the object was started last (epoch). */

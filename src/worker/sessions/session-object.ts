@@ -12,7 +12,7 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { RoleObject } from "../object.ts";
 import { openSockets } from "../open-sockets.ts";
 import { GONE } from "../reconnecting-socket.ts";
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
@@ -26,16 +26,16 @@ import { socketTag } from "./stream-sockets.ts";
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
   /**
-   * @param wire The caller, without its principal, and the post; see {@link Wire}.
+   * @param sent A {@link SentPost} as JSON.
    *
    * @returns A text is a JSON answer with status 200.
    */
-  post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
+  post(sent: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   end(caller: Caller): Promise<boolean>;
 }
 
 /** A POST as it is sent to the object, as JSON. */
-interface Wire {
+interface SentPost {
   readonly caller: Caller;
   readonly post: SessionPost;
 }
@@ -59,12 +59,12 @@ export class SessionObject implements RoleObject, SessionRpc {
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
-  constructor(ctx: DurableObjectState, env: unknown, runtime: ObjectServices, options: SessionObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, services: ObjectServices, options: SessionObjectOptions) {
     this.#ctx = ctx;
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
     const bornAtMs = Date.now();
-    this.#host = { ctx, env, runtime, log: this.#log, ...options, bornAtMs, wakeAt: (atMs) => this.#wakeAt(atMs) };
+    this.#host = { ctx, env, services, log: this.#log, ...options, bornAtMs, wakeAt: (atMs) => this.#wakeAt(atMs) };
   }
 
   // RPC
@@ -73,8 +73,8 @@ export class SessionObject implements RoleObject, SessionRpc {
     return (await this.#use(caller, () => true)) ?? false;
   }
 
-  async post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
-    const { caller: plain, post } = JSON.parse(wire) as Wire;
+  async post(sent: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
+    const { caller: plain, post } = JSON.parse(sent) as SentPost;
     const caller = { ...plain, principal };
     const outcome = await this.#use(caller, (session) => session.post(caller, post));
     const answer = outcome && "answer" in outcome ? outcome.answer : undefined;

@@ -18,11 +18,10 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { openSockets } from "../open-sockets.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
 import type { DurableCalls } from "../replay/durable-calls.ts";
-import { toRequestFacts } from "../runtime.ts";
+import { toRequestFacts } from "../services.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
 import type { HttpSseRun, HttpSseSession } from "./http-sse-session.ts";
-import type { CallStream } from "./logged-stream.ts";
 import { NotificationHandlers } from "./notification-handlers.ts";
 import { refuseRequests } from "./request-limits.ts";
 import { type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
@@ -62,7 +61,7 @@ export class Session implements HttpSseSession {
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
     const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
-    this.#durableCalls = host.runtime.replay?.calls({
+    this.#durableCalls = host.services.replay?.calls({
       kv: ctx.storage.kv,
       log,
       session,
@@ -71,7 +70,7 @@ export class Session implements HttpSseSession {
       expire: (id) => this.#questions.expire(id),
     });
     const onError = (error: unknown) =>
-      void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
+      void host.services.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
     this.streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
     this.#notifications = new WantedNotifications(host, this.#state, this.streams, this);
@@ -104,33 +103,33 @@ export class Session implements HttpSseSession {
 
   /** Returns undefined if an HTTP+SSE client has no open stream for the answer. */
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
-    return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
+    return post.form === "own" ? this.#host.services.deliver?.(this, caller, post) : this.runPost(caller, post);
   }
 
-  async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
+  async runPost(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
     const repeated = this.#posts.findRepeated(caller, post, ids);
     if (repeated) return this.#answer(repeated);
     const refusal = this.tooMany(ids.length);
     if (refusal) return { refusal };
     if (ids.length === 0) {
-      const context = await this.#context(caller, post);
+      const context = await this.#context(caller, { post });
       const refused = this.#handlers.refuse(post, context);
       if (refused) return { refusal: refused };
       if (takeAll(post.messages, context)) return TAKEN;
     }
     const stream = httpSse?.stream ?? this.streams.forCall({ ids, scopes: this.#scopesOf(post) });
     const durable = httpSse ? undefined : this.#durableCalls?.remember(caller, post, stream.id);
-    return this.#answer(this.#serve(caller, ids, { post, stream, durable, httpSse }));
+    return this.#answer(this.#startPost(caller, ids, { post, stream, durable, httpSse }));
   }
 
   /**
    * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
    */
-  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
+  #startPost(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
     const { post, stream, durable, httpSse } = run;
     const slots = ids.map((id) => this.#posts.slot(id));
-    const context = this.#context(caller, post, stream, durable, [...slots]);
+    const context = this.#context(caller, run, [...slots]);
     const ready = httpSse ? context.then((given) => httpSse.adapt(given)) : context;
     const outcome = this.#run(caller, run, ready);
     const running: RunningPost = { post, stream, durable, by: caller.principalHash, ready, outcome };
@@ -166,7 +165,7 @@ export class Session implements HttpSseSession {
   }
 
   get hasNotifications(): boolean {
-    return this.#host.runtime.hasNotifications;
+    return this.#host.services.hasNotifications;
   }
 
   startNotifications(): Promise<void> {
@@ -230,7 +229,7 @@ export class Session implements HttpSseSession {
     const stream = this.streams.forCall({ ids, scopes: this.#scopesOf(post) }, id);
     stream.begin();
     durable.rerun();
-    const running = this.#serve(caller, ids, { post, stream, durable });
+    const running = this.#startPost(caller, ids, { post, stream, durable });
     this.#holdRun(running);
     await running.ready;
   }
@@ -301,7 +300,7 @@ export class Session implements HttpSseSession {
     await running.ready;
     const { stream, post, outcome } = running;
     // Only for runs that are pending, because waitUntil is expensive.
-    const finished = await untilStreaming(outcome, stream, post.form, this.#host.runtime.limits, () =>
+    const finished = await untilStreaming(outcome, stream, post.form, this.#host.services.limits, () =>
       this.#holdRun(running),
     );
     if (finished) return { answer: finished };
@@ -324,19 +323,18 @@ export class Session implements HttpSseSession {
     return refuseRequests(this.#host, this.#posts.requests + this.streams.awaiting, asked, this.streams.isFull);
   }
 
+  /** @param slots The slots of the requests of the post, in their order. */
   async #context(
     caller: Caller,
-    post: SessionPost,
-    stream?: CallStream,
-    durable?: DurableCall,
+    { post, stream, durable }: Partial<PostRun> & Pick<PostRun, "post">,
     slots: Slot[] = [],
   ): Promise<LegacyContext> {
-    const { env, runtime } = this.#host;
-    const { limits, onError, hasNotifications, hooks } = runtime;
+    const { env, services } = this.#host;
+    const { limits, onError, hasNotifications, hooks } = services;
     const client = toClient(caller);
     const { principal, endpoint } = caller;
     this.#caller = caller;
-    const registry = await runtime.serverFor(post.request, env, principal);
+    const registry = await services.serverFor(post.request, env, principal);
     const methods = hasNotifications ? this.#subscribing : undefined;
     const context: LegacyContext = {
       registry,
@@ -351,7 +349,7 @@ export class Session implements HttpSseSession {
       endpoint,
       client,
       // The handshake of HTTP+SSE declares only these methods.
-      methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
+      methods: (stream?.disconnect && services.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
         set: (logLevel) => this.#notifications.setLevel(logLevel, caller),
@@ -362,8 +360,8 @@ export class Session implements HttpSseSession {
       },
       recording: durable && this.#durableCalls?.recordingOf(durable),
       awaitElicitations: (ids) => this.#notifications.awaitElicitations(ids, caller),
-      replay: runtime.replay?.rounds,
-      once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
+      replay: services.replay?.rounds,
+      once: services.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
       // Only clients of these versions reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => this.#handlers.count(handled),
@@ -379,7 +377,7 @@ export class Session implements HttpSseSession {
   /** Returns the scopes that the messages of a POST need. */
   #scopesOf({ messages }: SessionPost): readonly string[] {
     const known = messages.flatMap((parsed) => (parsed.kind === "request" ? [{ ...parsed.message }] : []));
-    return this.#host.runtime.scopesOf?.(known) ?? [];
+    return this.#host.services.scopesOf?.(known) ?? [];
   }
 
   #cancel({ method, params }: JSONRPCNotification, { principal }: Caller): void {

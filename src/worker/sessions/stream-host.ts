@@ -6,7 +6,7 @@
 import type { EventLog, StreamRow } from "./event-log.ts";
 
 /** The limits of the streams of one session. */
-export interface StreamCaps {
+export interface StreamLimits {
   /**
    * The maximum number of GET streams that a session has open at once, 1 to 10,000. A further one replaces the oldest.
    *
@@ -34,7 +34,7 @@ export interface StreamHost {
   readonly ctx: DurableObjectState;
   readonly log: EventLog;
   readonly session: number;
-  readonly caps: StreamCaps;
+  readonly caps: StreamLimits;
   /** When the object was last started. Sockets that did not survive a restart were lost by then. */
   readonly bornAtMs: number;
   /** Called when something could not be stored. */

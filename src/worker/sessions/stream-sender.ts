@@ -35,15 +35,15 @@ export class StreamSender {
   readonly #socket: WebSocket;
   readonly #log: EventLog;
   #attached: SocketAttachment;
-  #place: Position;
+  #position: Position;
   /** Units sent but not yet read by the client. Starts at 0 again after hibernation. */
   #inFlight = 0;
   #retryMs: number | undefined;
 
-  /** Creates the sender of a new socket. @param place The client has everything up to this position. */
-  static create(socket: WebSocket, log: EventLog, attached: SocketAttachment, place: Position): StreamSender {
-    const sender = new StreamSender(socket, log, attached, place);
-    sender.#keep(place);
+  /** Creates the sender of a new socket. @param position The client has everything up to this position. */
+  static create(socket: WebSocket, log: EventLog, attached: SocketAttachment, position: Position): StreamSender {
+    const sender = new StreamSender(socket, log, attached, position);
+    sender.#keep(position);
     return sender;
   }
 
@@ -53,11 +53,11 @@ export class StreamSender {
     return new StreamSender(socket, log, attached, attached.behind ?? log.last(attached.stream));
   }
 
-  private constructor(socket: WebSocket, log: EventLog, attached: SocketAttachment, place: Position) {
+  private constructor(socket: WebSocket, log: EventLog, attached: SocketAttachment, position: Position) {
     this.#socket = socket;
     this.#log = log;
     this.#attached = attached;
-    this.#place = place;
+    this.#position = position;
   }
 
   get attached(): SocketAttachment {
@@ -66,14 +66,14 @@ export class StreamSender {
 
   /** Returns whether only a part of this event was sent, so that its rest must follow. */
   isWithin(stream: number, seq: number): boolean {
-    return this.#place.rank < 0 && this.#place.seq === seq && this.#attached.stream === stream;
+    return this.#position.rank < 0 && this.#position.seq === seq && this.#attached.stream === stream;
   }
 
   /** Sends a row that was just stored, unless the reader is behind. */
   row(row: EventRow): void {
     if (this.#attached.behind) return;
     if (this.#inFlight < WINDOW) this.#send(row, row.frames);
-    else this.#keep(this.#place);
+    else this.#keep(this.#position);
   }
 
   /** Reports the end of the stream. A reader that is behind finds it in the log. */
@@ -94,20 +94,20 @@ export class StreamSender {
     if (!behind) return;
     this.pump();
     // The log was deleted with the session. Its client would wait forever.
-    if (this.#place === behind && !this.#attached.behind) this.#socket.close(OVER);
+    if (this.#position === behind && !this.#attached.behind) this.#socket.close(OVER);
   }
 
   /** Sends events from the log until the window is full. */
   pump(): void {
-    for (const row of this.#log.after(this.#attached.stream, this.#place)) {
+    for (const row of this.#log.after(this.#attached.stream, this.#position)) {
       if (this.#inFlight >= WINDOW) {
-        this.#keep(this.#place);
+        this.#keep(this.#position);
         return;
       }
-      if (this.#place.rank < 0 && row.seq !== this.#place.seq) break;
+      if (this.#position.rank < 0 && row.seq !== this.#position.seq) break;
       this.#send(row, this.#fitting(row));
     }
-    if (this.#place.rank < 0) {
+    if (this.#position.rank < 0) {
       // The rest of a partly sent event was deleted. The client drops that event, and resumes after the last complete one.
       this.#socket.close(OVER);
       return;
@@ -121,9 +121,9 @@ export class StreamSender {
    * warning for the client comes first.
    */
   #fitting({ rank, frames }: EventRow): string {
-    const { seq } = this.#place;
+    const { seq } = this.#position;
     const first = eventNumber(frames);
-    if (first === undefined || this.#place.rank < 0) return frames;
+    if (first === undefined || this.#position.rank < 0) return frames;
     if (first > seq + 1) return `${warning(first - seq - 1)}${frames}`;
     if (first === seq + 1 || rank < 0) return frames;
     return frames
@@ -135,7 +135,7 @@ export class StreamSender {
   #send({ seq, rank, kind }: EventRow, frames: string): void {
     const isFinal = kind === EventKind.Final;
     this.#inFlight += frames.length;
-    this.#place = { seq, rank };
+    this.#position = { seq, rank };
     this.#say(encodeBridge({ kind: isFinal ? "final" : "events", seq, ...(rank < 0 && { rank }), frames }));
   }
 

@@ -58,14 +58,14 @@ export class StreamSockets {
    * Accepts a socket for a stream. It replaces the stream's earlier sockets, and the oldest GET stream if there are too
    * many.
    */
-  accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): StreamSender {
+  accept(socket: WebSocket, stream: number, position: Position, isOwn: boolean): StreamSender {
     const { ctx, caps, session, log } = this.#host;
     for (const older of this.of(stream)) older.close(SUPERSEDED);
     const own = isOwn ? this.own : [];
     if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);
     ctx.acceptWebSocket(socket, [socketTag(session, stream), `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
     this.#order = Math.max(this.#order + 1, Date.now());
-    const sender = StreamSender.create(socket, log, { stream, after: place.seq, order: this.#order }, place);
+    const sender = StreamSender.create(socket, log, { stream, after: position.seq, order: this.#order }, position);
     this.#senders.set(socket, sender);
     return sender;
   }

@@ -63,7 +63,7 @@ export class WantedNotifications {
   async awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
     const { elicitations: known = [] } = this.#state.get();
     if (!toClient(caller).rules.elicitationModes) return;
-    if (!this.#host.runtime.hasNotifications || ids.every((id) => known.includes(id))) return;
+    if (!this.#host.services.hasNotifications || ids.every((id) => known.includes(id))) return;
     const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
     await this.want({ elicitations }, caller);
   }
@@ -71,9 +71,9 @@ export class WantedNotifications {
   /** Calls `onUnsubscribe` for resources that no client of this session watches any more. */
   async release(uris: readonly string[], caller: Caller): Promise<void> {
     if (uris.length === 0) return;
-    const { env, runtime } = this.#host;
+    const { env, services } = this.#host;
     const { principal } = caller;
-    const registry = await runtime.serverFor(undefined, env, principal);
-    await releaseUris(registry, uris, { env, principal, client: toClient(caller) }, runtime.onError);
+    const registry = await services.serverFor(undefined, env, principal);
+    await releaseUris(registry, uris, { env, principal, client: toClient(caller) }, services.onError);
   }
 }

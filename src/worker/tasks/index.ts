@@ -19,15 +19,15 @@ import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
-import type { TaskRunner, TasksPart } from "../parts.ts";
+import type { Part, TaskRunner, TasksPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import { toObjectId } from "./task-id.ts";
-import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
+import { TaskObject } from "./task-object.ts";
 import { getOwner, type TaskCaller, type TaskRpc } from "./task-rpc.ts";
 
 /** Options of {@link tasks}. */
-export interface TasksOptions<Classes extends object = object> extends Partial<TaskObjectOptions>, KeepOptions {
+export interface TasksOptions<Classes = unknown> extends KeepOptions {
   /**
    * Runs the handlers of tasks, in place of the alarms of their objects; created by `workflows()` of
    * `mcp-edge/worker/workflows`.
@@ -90,60 +90,61 @@ const WAIT_MS = 25_000;
  * @throws {KitError} `options-invalid` naming the option, its value and its range, or a name that must not be kept.
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
-export function tasks<Env, Classes extends object = Record<never, never>>(
+export function tasks<Env, Classes = unknown>(
   options: TasksOptions<Classes> = {},
-): TasksPart<Env, WithMcpObject<Env>, Classes> {
+): Part<Env, WithMcpObject<Env> & Classes> {
   checkOptions("tasks(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   const storable = storing("tasks()", options);
   const { runner } = options;
-  return {
+  const part: TasksPart<Env, Classes> = {
     slot: "tasks",
     objects: OBJECTS,
     runner,
-    attach: (runtime) => ({
-      extend: extension(runtime, storable),
+    attach: (services) => ({
+      extend: extension(services, storable),
       role: {
         name: "task",
         create: (ctx, env) => {
-          const task = new TaskObject(ctx, env, runtime, { ttlMs, pollIntervalMs, runMs });
+          const task = new TaskObject(ctx, env, services, { ttlMs, pollIntervalMs, runMs });
           return runner?.drive(task, ctx, env) ?? task;
         },
       },
     }),
   };
+  return part;
 }
 
 /** Adds the methods of tasks: those of the extension, those of 2025-11-25, or none, depending on the client. */
-function extension(runtime: ObjectServices, storable: Storable): ExtendMethods {
-  const objects = new RoleObjects<TaskRpc>("task", runtime.place);
+function extension(services: ObjectServices, storable: Storable): ExtendMethods {
+  const objects = new RoleObjects<TaskRpc>("task", services.reference);
   const changes = new WeakMap<object, TaskChanges>();
-  const getChanges = (place: object = {}) => {
-    const found = changes.get(place) ?? new TaskChanges();
-    changes.set(place, found);
+  const getChanges = (owner: object = {}) => {
+    const found = changes.get(owner) ?? new TaskChanges();
+    changes.set(owner, found);
     return found;
   };
   const backendFor = keepLast((env: unknown) => {
-    const own = createBackend(env, runtime, objects, storable);
-    return runtime.boundTasks?.(env, own) ?? own;
+    const own = createBackend(env, services, objects, storable);
+    return services.boundTasks?.(own, env) ?? own;
   });
   // Modern calls share one table.
   const modernMethods = keepLast((env: unknown) =>
     keepLast((inner: MethodTable | undefined) => taskMethods(backendFor(env), inner, checkName)),
   );
-  return (inner, env, client, place) => {
+  return (inner, env, client, session) => {
     if (client.era === "modern") return modernMethods(env)(inner);
-    return hasLegacyTasks(client) ? legacyTaskMethods(backendFor(env), inner, getChanges(place)) : inner;
+    return hasLegacyTasks(client) ? legacyTaskMethods(backendFor(env), inner, getChanges(session)) : inner;
   };
 }
 
 function createBackend(
   env: unknown,
-  runtime: ObjectServices,
+  services: ObjectServices,
   objects: RoleObjects<TaskRpc>,
   storable: Storable,
 ): LegacyTaskBackend {
-  const { className } = runtime.place;
+  const { className } = services.reference;
   /** Calls the object of a task. Resolves undefined if the id cannot be that of a task. */
   const ask = async <T>(
     taskId: string,
@@ -158,7 +159,7 @@ function createBackend(
   };
   return {
     create: async (start, call) => {
-      const http = runtime.isPerRequest || call.registry.asksForRequest ? storable(plain(call)) : undefined;
+      const http = services.isPerRequest || call.registry.asksForRequest ? storable(plain(call)) : undefined;
       const toolTtlMs = call.registry.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
       const { principal, endpoint } = call;
       const seed = { ...start, principal, endpoint, className, http, toolTtlMs };

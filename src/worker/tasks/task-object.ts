@@ -19,7 +19,7 @@ import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
@@ -64,7 +64,7 @@ const LOOKS_MIN = 3;
 export class TaskObject implements RoleObject, TaskRpc {
   readonly #ctx: DurableObjectState;
   readonly #env: unknown;
-  readonly #runtime: ObjectServices;
+  readonly #services: ObjectServices;
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports;
@@ -76,13 +76,13 @@ export class TaskObject implements RoleObject, TaskRpc {
   readonly #answeredKeys = new Set<string>();
   readonly #waiters = new ChangeWaiters();
 
-  constructor(ctx: DurableObjectState, env: unknown, runtime: ObjectServices, options: TaskObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, services: ObjectServices, options: TaskObjectOptions) {
     this.#ctx = ctx;
     this.#env = env;
-    this.#runtime = runtime;
+    this.#services = services;
     this.#options = options;
     this.#store = new TaskStore(ctx.storage);
-    this.#reports = new TaskReports(runtime, { env, execution: ctx }, this.#taskId);
+    this.#reports = new TaskReports(services, { env, execution: ctx }, this.#taskId);
   }
 
   // Called by the Worker
@@ -200,12 +200,12 @@ export class TaskObject implements RoleObject, TaskRpc {
     const untilMs = Date.now() + this.#options.runMs;
     let registry: Registry | undefined;
     try {
-      registry = await this.#runtime.serverFor(start.http, this.#env, start.principal);
+      registry = await this.#services.serverFor(start.http, this.#env, start.principal);
       const call = await toCall(
         registry,
         start,
         { env: this.#env, execution: this.#ctx, ending: running },
-        this.#runtime,
+        this.#services,
       );
       const end = await runTask(call, {
         taskId: this.#taskId,
@@ -232,7 +232,7 @@ export class TaskObject implements RoleObject, TaskRpc {
     } catch (error) {
       // Thrown by the server factory, or because the handler returns states without end.
       if (!isOver(state))
-        this.#settle(state, { status: "failed", error: toFailure(error, start, registry, this.#runtime) });
+        this.#settle(state, { status: "failed", error: toFailure(error, start, registry, this.#services) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
@@ -334,7 +334,7 @@ export class TaskObject implements RoleObject, TaskRpc {
   #find({ owner, scopes }: TaskCaller) {
     const task = this.#load();
     if (!task || isExpired(task.start) || getOwner(task.start) !== owner) return undefined;
-    const needed = scopes && this.#runtime.scopesOf?.([{ ...task.start.request }]);
+    const needed = scopes && this.#services.scopesOf?.([{ ...task.start.request }]);
     return !needed || needed.every((scope) => scopes.includes(scope)) ? task : undefined;
   }
 

@@ -13,21 +13,21 @@ import { runDetached } from "../../core/protocol/error-reports.ts";
 import type { HookedCall } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
-import type { ObjectServices } from "../runtime.ts";
+import type { ObjectServices } from "../services.ts";
 import { findCaller } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
 export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "outcome" | "errorCode">;
 
 export class TaskReports {
-  readonly #runtime: ObjectServices;
-  readonly #place: Pick<HookedCall, "env" | "execution">;
+  readonly #services: ObjectServices;
+  readonly #surroundings: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
-  /** @param place The bindings and the state of the object. */
-  constructor(runtime: ObjectServices, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
-    this.#runtime = runtime;
-    this.#place = place;
+  /** @param surroundings The bindings and the state of the object. */
+  constructor(services: ObjectServices, surroundings: Pick<HookedCall, "env" | "execution">, taskId: string) {
+    this.#services = services;
+    this.#surroundings = surroundings;
     this.#taskId = taskId;
   }
 
@@ -36,7 +36,11 @@ export class TaskReports {
     const durationMs = Date.now() - start.createdAtMs;
     await this.#report(start, (by) => {
       const about = { ...hookData(by), taskId: this.#taskId };
-      by.registry.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError, this.#runtime.hooks?.onRequestEnd);
+      by.registry.reportEnd(
+        { ...about, ...end, durationMs },
+        this.#services.onError,
+        this.#services.hooks?.onRequestEnd,
+      );
     });
   }
 
@@ -60,11 +64,11 @@ export class TaskReports {
   }
 
   async #report(start: StoredStart, report: (by: AskedBy & { readonly registry: Registry }) => void) {
-    const { onError } = this.#runtime;
+    const { onError } = this.#services;
     try {
       const { principal, request } = start;
-      const registry = await this.#runtime.serverFor(start.http, this.#place.env, principal);
-      report({ ...this.#place, registry, request, client: findCaller(start, registry), principal, onError });
+      const registry = await this.#services.serverFor(start.http, this.#surroundings.env, principal);
+      report({ ...this.#surroundings, registry, request, client: findCaller(start, registry), principal, onError });
     } catch (error) {
       // Thrown by the server factory.
       const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });

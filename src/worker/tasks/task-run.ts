@@ -10,7 +10,7 @@ import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.
 import type { RequestContext } from "../../core/run/request-context.ts";
 import { redact } from "../../core/serve/dispatch.ts";
 import type { TryStore } from "../../core/tasks/stored-tries.ts";
-import { type ObjectServices, toRequestFacts } from "../runtime.ts";
+import { type ObjectServices, toRequestFacts } from "../services.ts";
 import { findCaller } from "./legacy-parts.ts";
 import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 
@@ -18,11 +18,11 @@ import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
 export function toCall(
   registry: Registry,
   start: StoredStart,
-  place: Pick<RequestContext, "env" | "execution" | "ending">,
+  surroundings: Pick<RequestContext, "env" | "execution" | "ending">,
   { limits, onError, hooks }: ObjectServices,
 ): Promise<RequestContext> | RequestContext {
   return registry.withContext({
-    ...place,
+    ...surroundings,
     registry,
     request: start.request,
     client: findCaller(start, registry),

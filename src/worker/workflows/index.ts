@@ -6,10 +6,14 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { claim, type ObjectPlace, type Owners, RoleObjects } from "../bindings.ts";
+import type { WithWorkflow, WorkflowClass } from "../added-classes.ts";
+import { claim, type ObjectReference, type Owners, RoleObjects } from "../bindings.ts";
 import type { TaskRunner } from "../parts.ts";
 import type { Problem } from "../problems.ts";
 import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
+
+export type { WithWorkflow, WorkflowClass } from "../added-classes.ts";
+export type { TaskRunner } from "../parts.ts";
 
 /** Options of {@link workflows}. */
 export interface WorkflowsOptions {
@@ -28,15 +32,6 @@ export interface WorkflowsOptions {
 
 const OPTIONS: OptionTable<WorkflowsOptions> = { binding: null, retries: null, timeout: null };
 const RETRIES: OptionTable<NonNullable<WorkflowsOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
-
-/** A Workflow class as the Worker exports it. */
-export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
-
-/** The class that `workflows()` adds to the app, for the Worker to export. */
-export interface WithWorkflow {
-  /** The Workflow class: `export class McpTaskWorkflow extends app.McpTaskWorkflow {}`. */
-  readonly McpTaskWorkflow: WorkflowClass;
-}
 
 /** The workflows() of each binding in this isolate. */
 const owners: Owners = new Map();
@@ -73,9 +68,9 @@ export function workflows(options: WorkflowsOptions = {}): TaskRunner<WithWorkfl
   };
   return {
     drive: (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver),
-    makeClasses: (place) => {
+    makeClasses: (reference) => {
       claim(owners, binding, owner);
-      return { McpTaskWorkflow: createWorkflowClass(place, { retries, timeout } as WorkflowStepConfig) };
+      return { McpTaskWorkflow: createWorkflowClass(reference, { retries, timeout } as WorkflowStepConfig) };
     },
     findProblems: (env) => {
       const problems: Problem[] = [];
@@ -103,8 +98,8 @@ function checkDuration(what: string, value: unknown, min: number): void {
 
 const DURATION = /^[1-9]\d* (second|minute|hour|day|week|month|year)s?$/;
 
-function createWorkflowClass(place: ObjectPlace, config: WorkflowStepConfig): WorkflowClass {
-  const objects = new RoleObjects<DrivenRpc>("task", place);
+function createWorkflowClass(reference: ObjectReference, config: WorkflowStepConfig): WorkflowClass {
+  const objects = new RoleObjects<DrivenRpc>("task", reference);
   return class McpTaskWorkflow extends WorkflowEntrypoint<unknown, DrivenTask> {
     override async run({ payload }: WorkflowEvent<DrivenTask>, step: WorkflowStep): Promise<{ status: string }> {
       const namespace = objects.namespace(this.env);

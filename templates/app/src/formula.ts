@@ -1,14 +1,14 @@
 /**
- * Formulas of x, such as "2x sin(x^2)": parsed by hand and never given to `eval`, because a formula comes from a model or a
- * user. The server and the view use the same parser.
+ * Parses formulas of x, such as "2x sin(x^2)". It does not use `eval`, because formulas come from a model or a user. The server and the
+ * view use the same parser.
  */
 
-/** The value of a formula at x. NaN or infinite where it is not defined. */
+/** Returns the value of a formula at x: NaN or infinite where the formula is undefined. */
 export type Curve = (x: number) => number;
 
 export const FORMULA_MAX = 200;
 
-/** Thrown for a formula with a mistake. The text says what is wrong and where. */
+/** Thrown for an invalid formula. The message says what is wrong and where. */
 export class FormulaError extends Error {}
 
 const CONSTANTS = new Map([
@@ -16,7 +16,7 @@ const CONSTANTS = new Map([
   ["e", Math.E],
 ]);
 
-/** A Map, so that no name reaches members that every object has. */
+/** A Map, so that a name cannot access members that every object inherits. */
 const FUNCTIONS = new Map<string, (value: number) => number>(
   [
     ...[Math.sin, Math.cos, Math.tan, Math.asin, Math.acos, Math.atan, Math.sinh, Math.cosh, Math.tanh],
@@ -25,7 +25,7 @@ const FUNCTIONS = new Map<string, (value: number) => number>(
 );
 FUNCTIONS.set("ln", Math.log).set("log", Math.log10);
 
-/** Returns the function that a formula describes. @throws {FormulaError} */
+/** Parses a formula. @throws {FormulaError} if it is invalid. */
 export function parseFormula(text: string): Curve {
   if (text.length > FORMULA_MAX) throw new FormulaError(`A formula has at most ${FORMULA_MAX} characters.`);
   return new Parser(text).parse();
@@ -42,10 +42,10 @@ class Parser {
   }
 
   parse(): Curve {
-    if (this.#tokens.length === 0) throw new FormulaError("The formula is empty. Write for example: sin(x)");
+    if (this.#tokens.length === 0) throw new FormulaError("The formula is empty. For example, write: sin(x)");
     const curve = this.#sum();
     const rest = this.#tokens[this.#next];
-    if (rest) throw new FormulaError(`"${rest.text}" at ${rest.at} does not belong there.`);
+    if (rest) throw new FormulaError(`"${rest.text}" at ${rest.at} is not expected there.`);
     return curve;
   }
 
@@ -70,14 +70,14 @@ class Parser {
     let left = this.#signed();
     for (;;) {
       const sign = this.#take("*", "/");
-      // Without a sign between them, as in "2x", factors are multiplied.
+      // Factors without an operator between them are multiplied, as in "2x".
       if (sign === undefined && !/^[\w.(]/.test(this.#tokens[this.#next]?.text ?? "")) return left;
       const [one, other] = [left, this.#signed()];
       left = sign === "/" ? (x) => one(x) / other(x) : (x) => one(x) * other(x);
     }
   }
 
-  /** The sign binds less than a power: -x^2 is -(x^2). */
+  /** A sign has lower precedence than a power: -x^2 is -(x^2). */
   #signed(): Curve {
     const sign = this.#take("+", "-");
     if (sign === undefined) return this.#power();
@@ -88,14 +88,14 @@ class Parser {
   #power(): Curve {
     const base = this.#atom();
     if (this.#take("^") === undefined) return base;
-    // From the right: 2^3^2 is 2^(3^2).
+    // Powers are right-associative: 2^3^2 is 2^(3^2).
     const exponent = this.#signed();
     return (x) => base(x) ** exponent(x);
   }
 
   #atom(): Curve {
     const token = this.#tokens[this.#next];
-    if (!token) throw new FormulaError("The formula ends too early.");
+    if (!token) throw new FormulaError("The formula is incomplete.");
     const { text, at } = token;
     this.#next += 1;
     if (/^[\d.]/.test(text)) return constant(Number(text), text, at);
@@ -111,10 +111,10 @@ class Parser {
       return (x) => call(argument(x));
     }
     if (/^\w/.test(text)) throw new FormulaError(`"${text}" at ${at} is unknown. ${KNOWN}`);
-    throw new FormulaError(`"${text}" at ${at} does not belong there.`);
+    throw new FormulaError(`"${text}" at ${at} is not expected there.`);
   }
 
-  /** Reads up to the parenthesis that closes. */
+  /** Parses up to the closing parenthesis. */
   #closed(at: number): Curve {
     const inner = this.#sum();
     if (this.#take(")") === undefined) throw new FormulaError(`The parenthesis at ${at} is not closed.`);
@@ -122,21 +122,21 @@ class Parser {
   }
 }
 
-const KNOWN = `Known are x, ${[...CONSTANTS.keys(), ...FUNCTIONS.keys()].join(", ")}.`;
+const KNOWN = `Supported names: x, ${[...CONSTANTS.keys(), ...FUNCTIONS.keys()].join(", ")}.`;
 
 function constant(value: number, text: string, at: number): Curve {
   if (!Number.isFinite(value)) throw new FormulaError(`"${text}" at ${at} is not a number.`);
   return () => value;
 }
 
-/** Splits into numbers, names and signs. Places count from 1. */
+/** Splits a formula into numbers, names and operators. Positions start at 1. */
 function split(text: string): Token[] {
   const tokens: Token[] = [];
   const pattern = /\s*(?:([\d.]+(?:e[+-]?\d+)?|[a-z]+\d*|[-+*/^()])|(\S))/giy;
   for (let found = pattern.exec(text); found; found = pattern.exec(text)) {
     const [whole, known, unknown] = found;
     const at = found.index + whole.length - (known ?? unknown ?? "").length + 1;
-    if (known === undefined) throw new FormulaError(`"${unknown}" at ${at} does not belong there.`);
+    if (known === undefined) throw new FormulaError(`"${unknown}" at ${at} is not expected there.`);
     tokens.push({ text: known.toLowerCase(), at });
   }
   return tokens;

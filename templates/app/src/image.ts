@@ -1,7 +1,7 @@
-/** The graph as PNG, for hosts that show no views. */
+/** Draws the graph as PNG, for hosts that do not show views. */
 import type { Curve } from "./formula.ts";
 import { type Color, Picture } from "./png.ts";
-import { linesOf, type Region, show, ticksOf } from "./region.ts";
+import { listTicks, type Region, show, traceCurve } from "./region.ts";
 
 const WIDTH = 640;
 const HEIGHT = 400;
@@ -13,19 +13,19 @@ const BLUE: Color = [0, 95, 184];
 export async function drawGraph(curve: Curve, region: Region): Promise<Uint8Array> {
   const { xMin, xMax, yMin, yMax } = region;
   const picture = new Picture(WIDTH, HEIGHT, WHITE);
-  const xOf = (x: number) => (WIDTH * (x - xMin)) / (xMax - xMin);
-  const yOf = (y: number) => HEIGHT * (1 - (y - yMin) / (yMax - yMin));
-  for (const x of ticksOf(xMin, xMax, 8)) {
-    picture.fill(xOf(x), 0, 1, HEIGHT, x === 0 ? INK : GRID);
-    write(picture, show(x), xOf(x) + 3, HEIGHT - 14);
+  const toX = (x: number) => (WIDTH * (x - xMin)) / (xMax - xMin);
+  const toY = (y: number) => HEIGHT * (1 - (y - yMin) / (yMax - yMin));
+  for (const x of listTicks(xMin, xMax, 8)) {
+    picture.fill(toX(x), 0, 1, HEIGHT, x === 0 ? INK : GRID);
+    write(picture, show(x), toX(x) + 3, HEIGHT - 14);
   }
-  for (const y of ticksOf(yMin, yMax, 6)) {
-    picture.fill(0, yOf(y), WIDTH, 1, y === 0 ? INK : GRID);
-    write(picture, show(y), 3, yOf(y) + 3);
+  for (const y of listTicks(yMin, yMax, 6)) {
+    picture.fill(0, toY(y), WIDTH, 1, y === 0 ? INK : GRID);
+    write(picture, show(y), 3, toY(y) + 3);
   }
-  for (const line of linesOf(curve, region, WIDTH, HEIGHT)) {
+  for (const line of traceCurve(curve, region, WIDTH, HEIGHT)) {
     for (const [at, [x, y]] of line.entries()) {
-      // From column to column a curve is a bar, as high as it rises there.
+      // In each column, the curve is a bar from the previous value to the current one.
       const previous = line[at - 1]?.[1] ?? y;
       picture.fill(x - 1, Math.min(previous, y) - 1, 2, Math.abs(y - previous) + 2, BLUE);
     }
@@ -33,7 +33,7 @@ export async function drawGraph(curve: Curve, region: Region): Promise<Uint8Arra
   return picture.toPng();
 }
 
-/** Digits of three by five dots. Each digit is a line from top to bottom, and each of its three bits a dot. */
+/** Characters of three by five dots. Each digit is one line, from top to bottom, and each of its three bits is a dot. */
 const GLYPHS: Readonly<Record<string, string>> = {
   "0": "75557",
   "1": "26227",

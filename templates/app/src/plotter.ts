@@ -1,10 +1,10 @@
-/** The plotter: a tool that the model calls, a tool that the view calls too, and the view. */
+/** The plotter: a tool for the model, a tool that the view can call as well, and the view. */
 import { McpServer, ToolError } from "mcp-edge";
 import { imageContent } from "mcp-edge/safe";
 import * as z from "zod";
 import { type Curve, FORMULA_MAX, FormulaError, parseFormula } from "./formula.ts";
 import { drawGraph } from "./image.ts";
-import { isFit, regionOf, show, zerosOf } from "./region.ts";
+import { findZeros, fitRegion, isFit, show } from "./region.ts";
 import { VIEW_HTML } from "./view-html.ts";
 
 export const server = new McpServer({
@@ -12,7 +12,7 @@ export const server = new McpServer({
   title: "Function plotter",
   version: "1.0.0",
   instructions:
-    "Plots functions of x. The user can change the formula, drag and zoom; the model is told what is shown.",
+    "Plots functions of x. The user can change the formula, drag and zoom, and the model is informed of what is shown.",
 });
 
 const VIEW = "ui://plotter/view.html";
@@ -31,7 +31,7 @@ server.tool(
   "plot",
   {
     title: "Plot a function",
-    description: "Draw the graph of a function of x. Hosts that can show it interactively do.",
+    description: "Draw the graph of a function of x. Some hosts show it as an interactive view.",
     input: z.object({
       formula,
       xMin: place.default(-10).describe("Left end"),
@@ -42,18 +42,18 @@ server.tool(
       region: z.object({ xMin: z.number(), xMax: z.number(), yMin: z.number(), yMax: z.number() }),
     }),
     annotations,
-    // The host reads the view and shows it with the result. The second name is for hosts from before 2026-01-26.
+    // The host reads the view and shows it with the result. The second name is for hosts of versions before 2026-01-26.
     _meta: { ui: { resourceUri: VIEW }, "ui/resourceUri": VIEW },
   },
   async ({ formula, xMin, xMax }) => {
     const curve = read(formula, xMin, xMax);
-    const region = regionOf(curve, xMin, xMax);
+    const region = fitRegion(curve, xMin, xMax);
     const values = [0, 0.25, 0.5, 0.75, 1].map((at) => xMin + (xMax - xMin) * at);
     const text = [
       `y = ${formula} for x from ${show(xMin)} to ${show(xMax)}`,
       ...values.map((x) => `x = ${show(x)}: y = ${show(curve(x))}`),
     ].join("\n");
-    // Text for every model, an image for hosts without views, data for the view.
+    // Text for the model, an image for hosts without views, and data for the view.
     return {
       content: [{ type: "text", text }, imageContent(await drawGraph(curve, region))],
       structuredContent: { formula, region },
@@ -69,11 +69,11 @@ server.tool(
     input: z.object({ formula, xMin: place, xMax: place }),
     output: z.object({ zeros: z.array(z.number()), isComplete: z.boolean() }),
     annotations,
-    // The model may call it, and so may the view.
+    // Both the model and the view can call this tool.
     _meta: { ui: { visibility: ["model", "app"] } },
   },
   ({ formula, xMin, xMax }) => {
-    const zeros = zerosOf(read(formula, xMin, xMax), xMin, xMax, ZEROS_MAX);
+    const zeros = findZeros(read(formula, xMin, xMax), xMin, xMax, ZEROS_MAX);
     return { zeros, isComplete: zeros.length < ZEROS_MAX };
   },
 );
@@ -84,15 +84,15 @@ server.resource(
     name: "plotter",
     title: "Function plotter",
     mimeType: "text/html;profile=mcp-app",
-    // Everything is in the page, so it needs no other host and no permission.
+    // The page is self-contained, so it does not need access to other hosts, or permissions.
     _meta: { ui: { prefersBorder: true } },
   },
   () => ({ text: VIEW_HTML, _meta: { ui: { prefersBorder: true } } }),
 );
 
-/** Reads arguments that have to fit together. @throws {ToolError} that the model can read. */
+/** Validates the range, and parses the formula. @throws {ToolError} with a message for the model. */
 function read(formula: string, xMin: number, xMax: number): Curve {
-  if (!isFit(xMax - xMin)) throw new ToolError("xMax must be greater than xMin, by 0.000001 at least.");
+  if (!isFit(xMax - xMin)) throw new ToolError("xMax must be greater than xMin by at least 0.000001.");
   try {
     return parseFormula(formula);
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * A picture of coloured pixels, and its encoding as PNG (ISO/IEC 15948) with nothing but web standards. Each template stands
- * alone, so the template "data" has the same file.
+ * A picture of coloured pixels, and its encoding as PNG (ISO/IEC 15948), using only web standards. Templates do not share code, so the
+ * template "data" has a copy of this file.
  */
 
 export type Color = readonly [red: number, green: number, blue: number];
@@ -17,7 +17,7 @@ export class Picture {
     this.fill(0, 0, width, height, background);
   }
 
-  /** Fills a rectangle; what lies outside of the picture is left out. */
+  /** Fills a rectangle. Parts outside of the picture are ignored. */
   fill(left: number, top: number, width: number, height: number, color: Color): void {
     for (let y = Math.max(0, Math.round(top)); y < Math.min(this.height, Math.round(top + height)); y++) {
       for (let x = Math.max(0, Math.round(left)); x < Math.min(this.width, Math.round(left + width)); x++) {
@@ -32,7 +32,7 @@ export class Picture {
     header.setUint32(4, this.height);
     header.setUint8(8, 8); // bits for each color
     header.setUint8(9, 2); // red, green and blue
-    // Each line begins with its filter: 0 for none.
+    // Each line begins with the type of its filter; 0 means no filter.
     const lines = new Uint8Array(this.height * (this.width * 3 + 1));
     for (let y = 0; y < this.height; y++) {
       lines.set(this.#pixels.subarray(y * this.width * 3, (y + 1) * this.width * 3), y * (this.width * 3 + 1) + 1);
@@ -52,7 +52,7 @@ async function deflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<Array
   return new Uint8Array(await new Response(compressed).arrayBuffer());
 }
 
-/** A chunk: the length of its data, its type, its data, and a checksum of type and data. */
+/** Encodes a chunk: the length of the data, the type, the data, and a checksum of type and data. */
 function chunk(type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(data.length + 12);
   const view = new DataView(bytes.buffer);

@@ -1,4 +1,4 @@
-/** The part of the plane that is shown, and the curve in it. The server and the view draw with these functions. */
+/** The visible part of the plane, and the curve in it. The server and the view use these functions to draw. */
 import type { Curve } from "./formula.ts";
 
 export interface Region {
@@ -8,7 +8,7 @@ export interface Region {
   readonly yMax: number;
 }
 
-/** Outside of these bounds, numbers lose the digits that a graph needs. */
+/** The minimum and maximum width of a region. Outside of them, numbers are not precise enough for a graph. */
 const WIDTH_MIN = 1e-6;
 const WIDTH_MAX = 1e9;
 const SAMPLES = 400;
@@ -20,8 +20,8 @@ export function pan({ xMin, xMax, yMin, yMax }: Region, right: number, up: numbe
 }
 
 /**
- * Makes a region smaller (factor < 1) or larger around a point that stays where it is, given in fractions from the left and
- * from the bottom. Returns the same region at the bounds.
+ * Makes a region smaller (factor < 1) or larger around a fixed point, which is given in fractions from the left and from the bottom.
+ * Returns the region unchanged if the new size is out of bounds.
  */
 export function zoom(region: Region, factor: number, atX = 0.5, atY = 0.5): Region {
   const { xMin, xMax, yMin, yMax } = region;
@@ -34,20 +34,20 @@ export function zoom(region: Region, factor: number, atX = 0.5, atY = 0.5): Regi
 
 export const isFit = (length: number): boolean => length >= WIDTH_MIN && length <= WIDTH_MAX;
 
-/** Returns a region in which a curve can be seen well between two places. Few very large values do not decide. */
-export function regionOf(curve: Curve, xMin: number, xMax: number): Region {
+/** Returns a region that shows a curve well between two values of x. It ignores a few very large values. */
+export function fitRegion(curve: Curve, xMin: number, xMax: number): Region {
   const values = Array.from({ length: SAMPLES + 1 }, (_, at) => curve(xMin + ((xMax - xMin) * at) / SAMPLES))
     .filter((value) => Math.abs(value) < WIDTH_MAX / 4)
     .toSorted((a, b) => a - b);
   const low = values[Math.floor(values.length * 0.03)] ?? -1;
   const high = values[Math.ceil(values.length * 0.97) - 1] ?? 1;
-  // A horizontal line is in the middle.
+  // A horizontal line is placed in the middle.
   const margin = high - low > WIDTH_MIN ? (high - low) * 0.1 : Math.max(1, Math.abs(high) / 2);
   return { xMin, xMax, yMin: low - margin, yMax: high + margin };
 }
 
-/** Returns about so many round numbers between two bounds, for lines of a grid. */
-export function ticksOf(min: number, max: number, count: number): number[] {
+/** Returns about `count` round numbers between two bounds, for grid lines. */
+export function listTicks(min: number, max: number, count: number): number[] {
   const rough = (max - min) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((each) => each * power >= rough) ?? 10);
@@ -57,16 +57,16 @@ export function ticksOf(min: number, max: number, count: number): number[] {
   return Array.from({ length }, (_, at) => (first + at) * step + 0);
 }
 
-/** A number with as many digits as a graph can show. */
+/** Formats a number with five significant digits. */
 export const show = (value: number): string => String(Number(value.toPrecision(5)));
 
 export type Point = readonly [x: number, y: number];
 
 /**
- * Returns a curve as lines in a picture of so many pixels, with the origin at the top left. Where the curve is not defined,
- * or jumps from above the picture to below it, a line ends.
+ * Returns a curve as lines in a picture of the given size in pixels, with the origin at the top left. A line ends where the curve is
+ * undefined, or jumps from above the picture to below it.
  */
-export function linesOf(curve: Curve, region: Region, width: number, height: number): Point[][] {
+export function traceCurve(curve: Curve, region: Region, width: number, height: number): Point[][] {
   const { xMin, xMax, yMin, yMax } = region;
   const lines: Point[][] = [];
   let line: Point[] = [];
@@ -80,15 +80,15 @@ export function linesOf(curve: Curve, region: Region, width: number, height: num
       line = [];
     }
     before = side;
-    // A canvas draws nothing at very large places.
+    // A canvas cannot draw points with very large coordinates.
     if (Number.isFinite(y)) line.push([x, Math.min(Math.max(y, -height), 2 * height)]);
   }
   if (line.length > 1) lines.push(line);
   return lines;
 }
 
-/** Returns where a curve crosses zero, from left to right. Zeros that only touch it are not found. */
-export function zerosOf(curve: Curve, xMin: number, xMax: number, countMax: number): number[] {
+/** Returns where a curve crosses zero, from left to right. Zeros where it only touches the axis are not found. */
+export function findZeros(curve: Curve, xMin: number, xMax: number, countMax: number): number[] {
   const zeros: number[] = [];
   const steps = 2_000;
   let [left, before] = [xMin, curve(xMin)];
@@ -106,7 +106,7 @@ export function zerosOf(curve: Curve, xMin: number, xMax: number, countMax: numb
   return zeros;
 }
 
-/** Halves an interval at whose ends a curve has different signs. Undefined if it jumps there, as 1/x does at 0. */
+/** Finds a zero in an interval by bisection. Returns undefined if the curve jumps there, as 1/x does at 0. */
 function bisect(curve: Curve, left: number, right: number): number | undefined {
   const [start, bound] = [curve(left), Math.max(Math.abs(curve(left)), Math.abs(curve(right)))];
   for (let halving = 0; halving < 60; halving++) {

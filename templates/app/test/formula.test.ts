@@ -1,7 +1,7 @@
-/** The parser of formulas, the region and the curve, which the server and the view share. */
+/** Tests the code that the server and the view share: the parser of formulas, the region and the curve. */
 import { describe, expect, test } from "vitest";
 import { parseFormula } from "../src/formula.ts";
-import { linesOf, pan, regionOf, ticksOf, zerosOf, zoom } from "../src/region.ts";
+import { findZeros, fitRegion, listTicks, pan, traceCurve, zoom } from "../src/region.ts";
 
 test.each([
   ["2 + 3 * 4", 14],
@@ -27,23 +27,23 @@ test.each([
 
 test.each([
   ["", "is empty"],
-  ["2 +", "ends too early"],
+  ["2 +", "is incomplete"],
   ["(x", "The parenthesis at 1 is not closed"],
   ["sin x", "Write a parenthesis after sin"],
-  ["x)", '")" at 2 does not belong there'],
-  ["x * / 2", '"/" at 5 does not belong there'],
+  ["x)", '")" at 2 is not expected there'],
+  ["x * / 2", '"/" at 5 is not expected there'],
   ["1.2.3", '"1.2.3" at 1 is not a number'],
-  ["x + sine(x)", '"sine" at 5 is unknown. Known are x, pi, e, sin,'],
+  ["x + sine(x)", '"sine" at 5 is unknown. Supported names: x, pi, e, sin,'],
   ["constructor(x)", '"constructor" at 1 is unknown'],
   ["toString", '"tostring" at 1 is unknown'],
-  ["alert`1`", '"`" at 6 does not belong there'],
-  ["x; 1", '";" at 2 does not belong there'],
+  ["alert`1`", '"`" at 6 is not expected there'],
+  ["x; 1", '";" at 2 is not expected there'],
   [`x${"+x".repeat(100)}`, "at most 200 characters"],
 ])("%s is refused with the reason", (formula, reason) => {
   expect(() => parseFormula(formula)).toThrow(reason);
 });
 
-test("the deepest formula that is short enough can be parsed", () => {
+test("the most deeply nested formula of the maximum length can be parsed", () => {
   const formula = `${"(".repeat(99)}x${")".repeat(99)}`;
   expect(parseFormula(formula)(3)).toBe(3);
 });
@@ -55,12 +55,12 @@ describe("a region", () => {
     expect(pan(SQUARE, 0.5, -0.1)).toEqual({ xMin: 0, xMax: 20, yMin: -12, yMax: 8 });
   });
 
-  test("zooms around a point, which stays where it is", () => {
+  test("zooms around a fixed point", () => {
     expect(zoom(SQUARE, 0.5)).toEqual({ xMin: -5, xMax: 5, yMin: -5, yMax: 5 });
     expect(zoom(SQUARE, 0.5, 0, 1)).toEqual({ xMin: -10, xMax: 0, yMin: 0, yMax: 10 });
   });
 
-  test("stays the same where numbers lose their digits", () => {
+  test("is not zoomed beyond the precision of numbers", () => {
     let region = SQUARE;
     for (let step = 0; step < 1_000; step++) region = zoom(region, 0.5);
     expect(region.xMax - region.xMin).toBeGreaterThanOrEqual(1e-6);
@@ -68,13 +68,13 @@ describe("a region", () => {
     expect(region.xMax - region.xMin).toBeLessThanOrEqual(1e9);
   });
 
-  test("fits a curve with a margin, also one with poles, and one that is nowhere defined", () => {
-    const parabola = regionOf((x) => x * x, -10, 10);
+  test("fits a curve with a margin, even if the curve has poles or is undefined everywhere", () => {
+    const parabola = fitRegion((x) => x * x, -10, 10);
     expect(parabola.yMin).toBeLessThan(0);
     expect(parabola.yMax).toBeGreaterThan(90);
-    expect(regionOf((x) => 1 / x, -10, 10).yMax).toBeLessThan(10);
-    expect(regionOf(() => Number.NaN, -10, 10)).toMatchObject({ yMin: -1.2, yMax: 1.2 });
-    expect(regionOf(() => 7, -10, 10)).toMatchObject({ yMin: 3.5, yMax: 10.5 });
+    expect(fitRegion((x) => 1 / x, -10, 10).yMax).toBeLessThan(10);
+    expect(fitRegion(() => Number.NaN, -10, 10)).toMatchObject({ yMin: -1.2, yMax: 1.2 });
+    expect(fitRegion(() => 7, -10, 10)).toMatchObject({ yMin: 3.5, yMax: 10.5 });
   });
 });
 
@@ -83,16 +83,16 @@ test.each([
   [0, 1, 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
   [-0.5, 1000, 3, [0, 500, 1000]],
 ])("the lines of a grid between %d and %d are round numbers", (min, max, count, expected) => {
-  const ticks = ticksOf(min, max, count);
+  const ticks = listTicks(min, max, count);
   expect(ticks.map((tick) => Number(tick.toPrecision(6)))).toEqual(expected);
 });
 
-test("a curve is one line, and ends where it is not defined or jumps", () => {
-  expect(linesOf((x) => x, SQUARE, 100, 100)).toHaveLength(1);
-  const root = linesOf(Math.sqrt, SQUARE, 100, 100);
+test("a curve is a single line, which ends where the curve is undefined or jumps", () => {
+  expect(traceCurve((x) => x, SQUARE, 100, 100)).toHaveLength(1);
+  const root = traceCurve(Math.sqrt, SQUARE, 100, 100);
   expect(root).toHaveLength(1);
   expect(root[0]?.[0]?.[0]).toBe(50);
-  const tangent = linesOf(Math.tan, { ...SQUARE, xMin: -4, xMax: 4 }, 400, 100);
+  const tangent = traceCurve(Math.tan, { ...SQUARE, xMin: -4, xMax: 4 }, 400, 100);
   expect(tangent).toHaveLength(3);
   for (const [, y] of tangent.flat()) expect(Math.abs(y)).toBeLessThanOrEqual(200);
 });
@@ -104,7 +104,7 @@ test.each([
   ["1/x", -1, 1.001, []],
   ["tan(x)", -1, 2, [0]],
 ])("the zeros of %s between %d and %d are found", (formula, xMin, xMax, expected) => {
-  const zeros = zerosOf(parseFormula(formula), xMin, xMax, 100);
+  const zeros = findZeros(parseFormula(formula), xMin, xMax, 100);
   expect(zeros).toHaveLength(expected.length);
   for (const [at, zero] of expected.entries()) expect(zeros[at]).toBeCloseTo(zero, 9);
 });

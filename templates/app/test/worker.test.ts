@@ -1,4 +1,4 @@
-/** The server on real workerd. */
+/** Tests the server on real workerd. */
 import { inflateSync } from "node:zlib";
 import { type Client, connect } from "mcp-edge/client";
 import { stdio } from "mcp-edge/node";
@@ -18,7 +18,7 @@ afterAll(() => worker?.stop());
 const open = (version = MODERN, onEvent: (event: { type: string }) => void = () => {}) =>
   connect(worker.url("/mcp"), { name: "test", version: "1.0.0", protocolVersions: [version], onEvent });
 
-async function textOf(client: Client, tool: string, args: Record<string, unknown>): Promise<string> {
+async function readText(client: Client, tool: string, args: Record<string, unknown>): Promise<string> {
   const { content } = await client.callTool(tool, args);
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
@@ -33,12 +33,12 @@ test.each([MODERN, LEGACY])("the tool names its view, and the view is a page for
   expect(contents).toMatchObject([{ uri: VIEW, mimeType: "text/html;profile=mcp-app", _meta: { ui: {} } }]);
   const { text: page } = contents[0] as { text: string };
   expect(page).toMatch(/^<!doctype html>/);
-  // Hosts allow a view nothing but what is in its page.
+  // Hosts do not let a view load anything that is not in its page.
   expect(page).not.toMatch(/<script[^>]+src=|<link|@import|https?:/);
   await client.close();
 });
 
-test("plot answers with text for the model, an image, and data for the view", async () => {
+test("plot returns text for the model, an image, and data for the view", async () => {
   const client = await open();
   const { content, structuredContent } = await client.callTool("plot", { formula: "x^2", xMin: -2, xMax: 2 });
   expect(structuredContent).toMatchObject({ formula: "x^2", region: { xMin: -2, xMax: 2 } });
@@ -49,7 +49,7 @@ test("plot answers with text for the model, an image, and data for the view", as
   expect(image).toMatchObject({ type: "image", mimeType: "image/png" });
   const { width, height, colors } = decode(Buffer.from(image.data, "base64"));
   expect([width, height]).toEqual([640, 400]);
-  // A parabola: at the left and right ends it is near the top, in the middle near the bottom.
+  // A parabola is near the top at the left and right ends, and near the bottom in the middle.
   const top = (x: number) => colors.findIndex((line) => line[x] === "0,95,184");
   expect(top(5)).toBeLessThan(60);
   expect(top(634)).toBeLessThan(60);
@@ -57,7 +57,7 @@ test("plot answers with text for the model, an image, and data for the view", as
   await client.close();
 });
 
-/** Decodes the PNGs that this server makes: three bytes for each dot, no filters. */
+/** Decodes the PNGs that this server creates: three bytes for each pixel, without filters. */
 function decode(png: Buffer) {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
   const bytes = inflateSync(png.subarray(41, 41 + png.readUInt32BE(33)));
@@ -68,15 +68,17 @@ function decode(png: Buffer) {
   return { width, height, colors };
 }
 
-test("a formula or range that is not right is explained to the model", async () => {
+test("an invalid formula or range returns an error that explains the mistake", async () => {
   const client = await open();
-  expect(await textOf(client, "plot", { formula: "2 * foo(x)" })).toContain('"foo" at 5 is unknown');
-  expect(await textOf(client, "plot", { formula: "x", xMin: 1, xMax: 1 })).toContain("xMax must be greater than xMin");
-  expect(await textOf(client, "plot", { formula: "x".repeat(201) })).toContain("200");
+  expect(await readText(client, "plot", { formula: "2 * foo(x)" })).toContain('"foo" at 5 is unknown');
+  expect(await readText(client, "plot", { formula: "x", xMin: 1, xMax: 1 })).toContain(
+    "xMax must be greater than xMin",
+  );
+  expect(await readText(client, "plot", { formula: "x".repeat(201) })).toContain("200");
   await client.close();
 });
 
-test("find_zeros finds at most 100, and says whether there may be more", async () => {
+test("find_zeros returns at most 100 zeros, and whether there may be more", async () => {
   const client = await open();
   const few = await client.callTool("find_zeros", { formula: "x^3 - x", xMin: -2, xMax: 2.001 });
   const { zeros } = few.structuredContent as { zeros: number[] };
@@ -87,13 +89,13 @@ test("find_zeros finds at most 100, and says whether there may be more", async (
   await client.close();
 });
 
-test("a session continues after its object was evicted and the Worker crashed", async () => {
+test("a session continues after its object is evicted and the Worker crashes", async () => {
   const events: string[] = [];
   const client = await open(LEGACY, ({ type }) => events.push(type));
   await client.callTool("plot", { formula: "x" });
   expect(await worker.evict("McpObject")).toBeGreaterThan(0);
   await worker.restart();
-  expect(await textOf(client, "plot", { formula: "x" })).toContain("y = x for x from -10 to 10");
+  expect(await readText(client, "plot", { formula: "x" })).toContain("y = x for x from -10 to 10");
   expect(events).not.toContain("session-reopened");
   await client.close();
 });
@@ -101,7 +103,7 @@ test("a session continues after its object was evicted and the Worker crashed", 
 test("the same server runs over standard input and output", async () => {
   const process_ = stdio({ command: process.execPath, args: ["src/stdio.ts"] });
   const client = await connect(process_, { name: "test", version: "1.0.0", protocolVersions: [LEGACY] });
-  expect(await textOf(client, "plot", { formula: "2x" })).toContain("x = 5: y = 10");
+  expect(await readText(client, "plot", { formula: "2x" })).toContain("x = 5: y = 10");
   expect((await client.readResource(VIEW)).contents).toHaveLength(1);
   await client.close();
 });

@@ -1,12 +1,12 @@
 /**
  * The view's side of MCP Apps (extension io.modelcontextprotocol/ui, 2026-01-26): JSON-RPC with the host over postMessage.
  *
- * 1. The view sends `ui/initialize`, and the host answers with its capabilities and its context (theme, size, language).
+ * 1. The view sends `ui/initialize`, and the host returns its capabilities and its context (theme, size, language).
  * 2. The view sends `ui/notifications/initialized`. Then the host sends the arguments of the tool call, and its result.
- * 3. The view may call tools of its server, tell the model what the user sees, and report its size.
+ * 3. The view can call tools of its server, inform the model of what the user sees, and report its size.
  * 4. Before the host removes the view, it sends `ui/resource-teardown`.
  *
- * Nothing here knows what the view shows, so the file can be used for any view.
+ * This file does not depend on what the view shows, so it can be used for any view.
  */
 const PROTOCOL_VERSION = "2026-01-26";
 
@@ -19,7 +19,7 @@ export interface ToolResult {
   readonly isError?: boolean;
 }
 
-/** What the host tells about the place of the view. Hosts may leave out each member. */
+/** What the host reports about the surroundings of the view. All members are optional. */
 export interface HostContext {
   readonly theme?: "light" | "dark";
   readonly styles?: {
@@ -31,31 +31,31 @@ export interface HostContext {
   readonly [member: string]: unknown;
 }
 
-/** What the view does when the host sends something. */
+/** Handlers for the messages of the host. */
 export interface ViewHandlers {
-  /** The arguments of the tool call. `isPartial` while the model is still writing them: the last ones may be cut. */
+  /** The arguments of the tool call. While the model is still writing them, `isPartial` is true, and the last ones may be incomplete. */
   onToolInput?(args: Members, isPartial: boolean): void;
   onToolResult?(result: ToolResult): void;
-  /** The call was cancelled, so there will be no result. */
+  /** Called when the call was cancelled, so that there will be no result. */
   onToolCancelled?(reason: string | undefined): void;
-  /** The context at the beginning, and the complete context after each change. */
+  /** Called with the context at the beginning, and with the complete context after each change. */
   onContext?(context: HostContext): void;
-  /** The host is about to remove the view, and waits for this. */
+  /** Called before the host removes the view. The host waits for the promise. */
   onTeardown?(): void | Promise<void>;
 }
 
-/** The host, after it has answered. Requests reject with an Error if the host refuses them. */
+/** The connected host. Requests reject with an Error if the host refuses them. */
 export interface Host {
-  /** What the host can do, for example `serverTools` and `updateModelContext`. Ask before you use it. */
+  /** The capabilities of the host, for example `serverTools` and `updateModelContext`. Check them before you use a feature. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   callTool(name: string, args: Members): Promise<ToolResult>;
-  /** Tells the model what the user sees. Each text replaces the one before. */
+  /** Informs the model of what the user sees. Each text replaces the previous one. */
   updateModelContext(text: string): Promise<unknown>;
-  /** Any other request, such as `ui/open-link` with a `url`. */
+  /** Sends any other request, such as `ui/open-link` with a `url`. */
   request(method: string, params: Members): Promise<unknown>;
 }
 
-/** Connects to the host. Rejects if the host refuses; in a page of its own, without a host, the page refuses itself. */
+/** Connects to the host. Rejects if the host refuses. If the page is opened without a host, it refuses its own request. */
 export async function connectHost(
   appInfo: { readonly name: string; readonly version: string },
   handlers: ViewHandlers,
@@ -65,7 +65,7 @@ export async function connectHost(
   let lastId = 0;
   let context: HostContext = {};
 
-  // The host may be of any origin, and only the host gets the message.
+  // The host may have any origin. Only the host receives the message.
   const send = (message: Members) => host.postMessage({ jsonrpc: "2.0", ...message }, "*");
   const request = (method: string, params: Members): Promise<unknown> =>
     new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export async function connectHost(
   };
 
   addEventListener("message", async ({ source, data }) => {
-    // Other frames can send messages too. Only those of the host count.
+    // Other frames can send messages too. Only messages from the host are accepted.
     if (source !== host || data?.jsonrpc !== "2.0") return;
     const { id, method, params = {}, result, error } = data;
     if (method === undefined) {
@@ -112,12 +112,12 @@ export async function connectHost(
     }
   });
 
-  const answer = (await request("ui/initialize", {
+  const initialized = (await request("ui/initialize", {
     appInfo,
     appCapabilities: { availableDisplayModes: ["inline"] },
     protocolVersion: PROTOCOL_VERSION,
   })) as { hostCapabilities?: Members; hostContext?: HostContext };
-  changeContext(answer.hostContext ?? {});
+  changeContext(initialized.hostContext ?? {});
   send({ method: "ui/notifications/initialized", params: {} });
 
   const root = document.documentElement;
@@ -128,18 +128,18 @@ export async function connectHost(
       params: { width: Math.ceil(width), height: Math.ceil(height) },
     });
   };
-  // Calls at once, and after each change.
+  // Reports the size immediately, and after each change.
   new ResizeObserver(reportSize).observe(root);
 
   return {
-    capabilities: answer.hostCapabilities ?? {},
+    capabilities: initialized.hostCapabilities ?? {},
     callTool: (name, args) => request("tools/call", { name, arguments: args }) as Promise<ToolResult>,
     updateModelContext: (text) => request("ui/update-model-context", { content: [{ type: "text", text }] }),
     request,
   };
 }
 
-/** Makes the page look like the host: light or dark, its colors and its fonts. */
+/** Applies the host's theme to the page: light or dark, colors and fonts. */
 export function applyTheme({ theme, styles }: HostContext): void {
   const { style } = document.documentElement;
   if (theme) style.colorScheme = theme;

@@ -1,4 +1,4 @@
-/** Bundles the view into one page, view-html.ts. `npm start`, `npm test` and `npm run deploy` do this by themselves. */
+/** Bundles the view into a single page, view-html.ts. `npm start`, `npm test` and `npm run deploy` run this automatically. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -14,7 +14,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const script = outputFiles[0]?.text.trim() ?? "";
-// This text would end the script element too early.
+// Escape text that would end the script element.
 const inline = `<script>${script.replaceAll("</script", "<\\/script")}</script>`;
 const page = readFileSync(join(here, "view.html"), "utf8").replace("<script></script>", () => inline);
 const text = `/** Made from the folder view by \`npm run view\`. Change it there. */\nexport const VIEW_HTML: string =\n  ${JSON.stringify(page)};\n`;

@@ -1,9 +1,9 @@
-/** Turns pointers, the wheel and keys into moves and zooms of a graph. */
+/** Converts pointer, wheel and key events to pans and zooms of a graph. */
 
 export interface Gestures {
-  /** Fractions of the width and height by which the region moves. */
+  /** Moves the region by fractions of its width and height. */
   pan(right: number, up: number): void;
-  /** A factor < 1 shows less, around a point in fractions from the left and from the bottom. */
+  /** Zooms by a factor (< 1 zooms in) around a point, which is given in fractions from the left and from the bottom. */
   zoom(factor: number, atX?: number, atY?: number): void;
   reset(): void;
 }
@@ -17,17 +17,17 @@ export function listenForGestures(box: HTMLElement, { pan, zoom, reset }: Gestur
     const { left, bottom, width, height } = box.getBoundingClientRect();
     return { x: (clientX - left) / width, y: (bottom - clientY) / height };
   };
-  /** The middle of all pointers, and how far they are from each other. */
+  /** Returns the center of the pointers, and the distance between them. */
   const hand = () => {
     const [one = { x: 0, y: 0 }, two = one] = [...pointers.values()];
     return { x: (one.x + two.x) / 2, y: (one.y + two.y) / 2, spread: Math.hypot(one.x - two.x, one.y - two.y) };
   };
 
   box.addEventListener("pointerdown", (event) => {
-    // Moves outside of the box belong to it until the button is released.
+    // Capture moves outside of the box until the button is released.
     box.setPointerCapture(event.pointerId);
     box.classList.add("dragged");
-    // The graph shows two fingers at most.
+    // Only two fingers are used.
     if (pointers.size < 2) pointers.set(event.pointerId, place(event));
   });
   box.addEventListener("pointermove", (event) => {
@@ -50,7 +50,7 @@ export function listenForGestures(box: HTMLElement, { pan, zoom, reset }: Gestur
     (event) => {
       event.preventDefault();
       const { x, y } = place(event);
-      // A pinch on a touchpad is a wheel event with ctrlKey and small steps.
+      // A pinch gesture on a touchpad is a wheel event with ctrlKey and small steps.
       const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1);
       zoom(Math.exp(Math.max(-200, Math.min(200, pixels)) * (event.ctrlKey ? 0.01 : 0.002)), x, y);
     },
@@ -68,7 +68,7 @@ export function listenForGestures(box: HTMLElement, { pan, zoom, reset }: Gestur
     "0": reset,
   };
   box.addEventListener("keydown", (event) => {
-    // With these keys pressed, a key belongs to the browser or the host.
+    // Key combinations with these modifiers belong to the browser or the host.
     if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
     keys[event.key]?.();

@@ -1,11 +1,11 @@
 /** Draws the graph on a canvas, in the colors of its box. */
 import type { Curve } from "../src/formula.ts";
-import { linesOf, type Region, show, ticksOf } from "../src/region.ts";
+import { listTicks, type Region, show, traceCurve } from "../src/region.ts";
 
 export interface Picture {
   readonly curve: Curve | undefined;
   readonly region: Region;
-  /** Places on the x axis to mark. */
+  /** The values of x to mark on the axis. */
   readonly marks: readonly number[];
 }
 
@@ -19,30 +19,30 @@ export function draw(box: HTMLElement, canvas: HTMLCanvasElement, { curve, regio
   context.scale(scale, scale);
   const { color: ink, borderTopColor: grid, caretColor, fontFamily } = getComputedStyle(box);
   const { xMin, xMax, yMin, yMax } = region;
-  const xOf = (x: number) => (width * (x - xMin)) / (xMax - xMin);
-  const yOf = (y: number) => height * (1 - (y - yMin) / (yMax - yMin));
+  const toX = (x: number) => (width * (x - xMin)) / (xMax - xMin);
+  const toY = (y: number) => height * (1 - (y - yMin) / (yMax - yMin));
 
   context.font = `11px ${fontFamily}`;
   context.fillStyle = ink;
-  for (const x of ticksOf(xMin, xMax, Math.max(2, width / 80))) {
+  for (const x of listTicks(xMin, xMax, Math.max(2, width / 80))) {
     stroke(context, x === 0 ? ink : grid, 1, [
-      [xOf(x), 0],
-      [xOf(x), height],
+      [toX(x), 0],
+      [toX(x), height],
     ]);
-    context.fillText(show(x), xOf(x) + 3, height - 4);
+    context.fillText(show(x), toX(x) + 3, height - 4);
   }
-  for (const y of ticksOf(yMin, yMax, Math.max(2, height / 60))) {
+  for (const y of listTicks(yMin, yMax, Math.max(2, height / 60))) {
     stroke(context, y === 0 ? ink : grid, 1, [
-      [0, yOf(y)],
-      [width, yOf(y)],
+      [0, toY(y)],
+      [width, toY(y)],
     ]);
-    context.fillText(show(y), 3, yOf(y) - 3);
+    context.fillText(show(y), 3, toY(y) - 3);
   }
-  if (curve) for (const line of linesOf(curve, region, width, height)) stroke(context, caretColor, 2, line);
+  if (curve) for (const line of traceCurve(curve, region, width, height)) stroke(context, caretColor, 2, line);
   context.fillStyle = caretColor;
   for (const mark of marks) {
     context.beginPath();
-    context.arc(xOf(mark), yOf(0), 4, 0, 2 * Math.PI);
+    context.arc(toX(mark), toY(0), 4, 0, 2 * Math.PI);
     context.fill();
   }
 }

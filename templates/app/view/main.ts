@@ -1,6 +1,6 @@
-/** The view: a formula, its graph, and what the user does with it. */
+/** The view: a formula, its graph, and the user's interactions. */
 import { type Curve, parseFormula } from "../src/formula.ts";
-import { pan, type Region, regionOf, show, zoom } from "../src/region.ts";
+import { fitRegion, pan, type Region, show, zoom } from "../src/region.ts";
 import { applyTheme, connectHost, type Host, type ToolResult } from "./bridge.ts";
 import { listenForGestures, ZOOM_STEP } from "./gestures.ts";
 import { draw } from "./graph.ts";
@@ -13,8 +13,8 @@ const canvas = find<HTMLCanvasElement>("canvas");
 const status = find("status");
 const zerosButton = find<HTMLButtonElement>("zeros");
 
-/** How long the user must be still before the model is told what is shown. */
-const STILL_MS = 400;
+/** How long to wait after the last interaction before the model is informed, in milliseconds. */
+const IDLE_MS = 400;
 
 let host: Host | undefined;
 let formula = "";
@@ -32,25 +32,25 @@ function redraw(): void {
   draw(graph, canvas, { curve, region, marks });
 }
 
-/** Shows a region because of something that the user did. */
+/** Shows a region after an interaction of the user. */
 function move(next: Region): void {
   region = next;
   redraw();
-  tellModel();
+  informModel();
 }
 
-function tellModel(): void {
+function informModel(): void {
   clearTimeout(timer);
   if (!host?.capabilities.updateModelContext) return;
   timer = window.setTimeout(() => {
     const text = `The user now sees this in the plotter: ${graph.getAttribute("aria-label")}`;
     host?.updateModelContext(text).catch(() => {
-      // The model then knows only the first graph, and the user still sees this one.
+      // The model then only knows an earlier graph, but the user still sees this one.
     });
-  }, STILL_MS);
+  }, IDLE_MS);
 }
 
-/** Shows a formula, and returns whether it has no mistake. */
+/** Shows a formula. Returns whether the formula is valid. */
 function plot(text: string, given?: Region): boolean {
   try {
     curve = parseFormula(text);
@@ -63,7 +63,7 @@ function plot(text: string, given?: Region): boolean {
   status.textContent = "";
   formula = text.trim();
   marks = [];
-  region = given ?? regionOf(curve, region.xMin, region.xMax);
+  region = given ?? fitRegion(curve, region.xMin, region.xMax);
   home = region;
   redraw();
   return true;
@@ -71,11 +71,11 @@ function plot(text: string, given?: Region): boolean {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (plot(input.value)) tellModel();
+  if (plot(input.value)) informModel();
 });
-// While the user types, the graph follows as soon as the formula is right.
+// While the user types, the graph is updated whenever the formula is valid.
 input.addEventListener("input", () => {
-  if (plot(input.value)) tellModel();
+  if (plot(input.value)) informModel();
 });
 
 graph.tabIndex = 0;
@@ -94,9 +94,9 @@ zerosButton.addEventListener("click", async () => {
   const asked = formula;
   try {
     const result = await host?.callTool("find_zeros", { formula, xMin: region.xMin, xMax: region.xMax });
-    // The user may have typed another formula meanwhile.
+    // The user may have entered another formula meanwhile.
     if (!result || asked !== formula) return;
-    if (result.isError) throw new Error(textOf(result));
+    if (result.isError) throw new Error(joinText(result));
     const { zeros = [] } = result.structuredContent as { zeros?: number[] };
     marks = zeros;
     status.textContent = zeros.length === 0 ? "No zeros here." : `Zeros: ${zeros.map(show).join(", ")}`;
@@ -106,13 +106,13 @@ zerosButton.addEventListener("click", async () => {
   }
 });
 
-const textOf = ({ content = [] }: ToolResult) => content.map(({ text = "" }) => text).join("\n");
+const joinText = ({ content = [] }: ToolResult) => content.map(({ text = "" }) => text).join("\n");
 
 connectHost(
   { name: "function-plotter", version: "1.0.0" },
   {
     onToolInput: ({ formula: given }, isPartial) => {
-      // A formula that is still being written often has a mistake, of which nobody needs to know.
+      // A formula that is still being written is often invalid, so do not show an error.
       if (typeof given !== "string" || isPartial) return;
       input.value = given;
       plot(given);
@@ -122,7 +122,7 @@ connectHost(
         formula?: string;
         region?: Region;
       };
-      if (given === undefined) status.textContent = textOf(result);
+      if (given === undefined) status.textContent = joinText(result);
       else {
         input.value = given;
         plot(given, shown);
@@ -142,7 +142,7 @@ connectHost(
     host = connected;
     zerosButton.disabled = !connected.capabilities.serverTools;
   },
-  // A page of its own, or a host that refuses: everything but the tools works.
+  // Without a host, or if the host refuses, everything except the tools works.
   () => {
     input.value = "sin(x)";
     plot(input.value);

@@ -1,29 +1,29 @@
 /**
- * Advice on what to buy. The client's model gives it if the client has one to offer (sampling); otherwise a search in the
- * catalogue does. With `sampling.tools`, the model may look up products itself, as often as it needs: an agent in a loop.
+ * Advice on what to buy. The client's model gives the advice if the client supports sampling; otherwise the advice is a search in the
+ * catalogue. With `sampling.tools`, the model can look up products itself, in an agent loop.
  */
 import { type HandlerContext, QuestionError, type SampleParams, type SampleResult } from "mcp-edge";
 import { filterSampling } from "mcp-edge/safe";
 import * as z from "zod";
 import { describeProduct, searchProducts } from "./catalogue.ts";
 
-/** The model must answer after this number of turns, so that a loop cannot spend the user's money forever. */
+/** The maximum number of turns. Then the model must answer, so that the loop cannot continue to spend the user's money. */
 const TURNS_MAX = 5;
 const SYSTEM_PROMPT =
-  "You advise customers of a shop. Recommend at most three of its products, with their ids, and say why.";
+  "You advise customers of a shop. Recommend at most three of its products, with their ids, and give your reasons.";
 
 /** Returns a recommendation as text. */
 export async function advise(wish: string, euros: number | undefined, ctx: HandlerContext): Promise<string> {
   const centsMax = euros === undefined ? undefined : euros * 100;
   const budget = euros === undefined ? "" : ` At most ${euros} EUR.`;
-  const question = `A customer wishes: ${wish}.${budget}`;
-  // Both directions are cleaned of invisible characters, because the wish and the answer are texts from outside.
+  const question = `A customer is looking for: ${wish}.${budget}`;
+  // Invisible characters are removed from the request and the answer, because both contain untrusted text.
   const sample = filterSampling((params) => ctx.sample(params));
   try {
     if (ctx.client.can("sampling.tools")) return await adviseWithTools(question, centsMax, sample);
     if (ctx.client.can("sampling")) return await adviseAtOnce(question, centsMax, sample);
   } catch (error) {
-    // The user may refuse to let the model answer, and then the search still can. Other errors are mistakes.
+    // If the user refuses to let the model answer, use the search. Other errors are bugs.
     if (!(error instanceof QuestionError)) throw error;
   }
   return listProducts(wish, centsMax);
@@ -34,20 +34,20 @@ type Sample = (params: SampleParams) => Promise<SampleResult>;
 async function adviseAtOnce(question: string, centsMax: number | undefined, sample: Sample): Promise<string> {
   const text = `${question}\n\nAll products:\n${listProducts("", centsMax)}`;
   const messages = [{ role: "user" as const, content: { type: "text", text } }];
-  return textOf(await sample({ messages, maxTokens: 500, systemPrompt: SYSTEM_PROMPT }));
+  return joinText(await sample({ messages, maxTokens: 500, systemPrompt: SYSTEM_PROMPT }));
 }
 
 const searchInput = z.object({ query: z.string().max(200) });
 const SEARCH_TOOL = {
   name: "search_products",
-  description: "Finds products of the shop by words. An empty query lists all of them.",
+  description: "Finds products of the shop by keywords. An empty query lists all products.",
   inputSchema: z.toJSONSchema(searchInput),
 };
 
 async function adviseWithTools(question: string, centsMax: number | undefined, sample: Sample): Promise<string> {
   const messages: SampleParams["messages"][number][] = [{ role: "user", content: { type: "text", text: question } }];
   for (let turn = 1; ; turn += 1) {
-    // In the last turn the model may not use tools, so it answers.
+    // In the last turn, the model cannot use tools, so it has to answer.
     const toolChoice = { mode: turn < TURNS_MAX ? "auto" : "none" };
     const answer = await sample({
       messages,
@@ -56,8 +56,8 @@ async function adviseWithTools(question: string, centsMax: number | undefined, s
       tools: [SEARCH_TOOL],
       toolChoice,
     });
-    const uses = blocksOf(answer).filter(({ type }) => type === "tool_use");
-    if (uses.length === 0 || turn === TURNS_MAX) return textOf(answer);
+    const uses = listBlocks(answer).filter(({ type }) => type === "tool_use");
+    if (uses.length === 0 || turn === TURNS_MAX) return joinText(answer);
     const results = uses.map(({ id, name, input }) => {
       const asked = searchInput.safeParse(input);
       const isRight = name === SEARCH_TOOL.name && asked.success;
@@ -70,7 +70,7 @@ async function adviseWithTools(question: string, centsMax: number | undefined, s
 
 function listProducts(query: string, centsMax: number | undefined): string {
   const found = searchProducts(query, centsMax);
-  return found.length > 0 ? found.map(describeProduct).join("\n") : "No product fits.";
+  return found.length > 0 ? found.map(describeProduct).join("\n") : "No product matches.";
 }
 
 interface Block {
@@ -78,10 +78,10 @@ interface Block {
   readonly [member: string]: unknown;
 }
 
-/** The kit has checked that the content is one block or several. */
-const blocksOf = ({ content }: SampleResult): Block[] => [content as Block | Block[]].flat();
+/** Returns the content as a list. mcp-edge has validated that it is one block or a list of blocks. */
+const listBlocks = ({ content }: SampleResult): Block[] => [content as Block | Block[]].flat();
 
-function textOf(answer: SampleResult): string {
-  const texts = blocksOf(answer).flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
+function joinText(answer: SampleResult): string {
+  const texts = listBlocks(answer).flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
   return texts.join("\n") || "The model gave no advice.";
 }

@@ -1,9 +1,9 @@
-/** Keeps each basket in a file, for the server on a desktop. */
+/** Stores each basket in a file, for the server on a desktop. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Basket, type Contents, type RemoteBasket, type ShopEnv, type Store } from "./basket.ts";
 
-/** Returns the baskets of a folder. Their ids are UUIDs, which the tools check, so an id cannot name another path. */
+/** Returns the baskets in a folder. The tools check that ids are UUIDs, so an id cannot lead to another path. */
 export function basketsIn(folder: string): ShopEnv["BASKETS"] {
   mkdirSync(folder, { recursive: true });
   return { getByName: (id) => remote(new Basket(fileStore(join(folder, `${id}.json`)))) };
@@ -20,14 +20,14 @@ function fileStore(file: string): Store {
       }
     },
     save: (contents) => {
-      // Renaming replaces the file at once: after a crash it has either the old contents or the new ones.
+      // Renaming is atomic: after a crash, the file has either the old contents or the new ones.
       writeFileSync(`${file}.new`, JSON.stringify(contents));
       renameSync(`${file}.new`, file);
     },
   };
 }
 
-/** Gives a basket the functions with promises that an object at the edge has. */
+/** Wraps a basket, so that it has the same asynchronous methods as a Durable Object. */
 function remote(basket: Basket): RemoteBasket {
   return {
     create: async () => basket.create(),

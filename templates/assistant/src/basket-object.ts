@@ -1,8 +1,8 @@
-/** Keeps each basket in a Durable Object of its own: it exists once, works on one call at a time, and survives crashes. */
+/** Stores each basket in its own Durable Object, which exists once, handles one call at a time, and survives crashes. */
 import { DurableObject } from "cloudflare:workers";
 import { type Address, Basket, type Contents } from "./basket.ts";
 
-/** A basket that nobody has changed for 30 days and that led to no order is deleted. */
+/** How long a basket without orders is kept after its last change, in milliseconds. */
 const KEPT_MS = 30 * 24 * 60 * 60_000;
 
 export class BasketObject extends DurableObject<Env> {
@@ -10,7 +10,7 @@ export class BasketObject extends DurableObject<Env> {
     load: () => this.ctx.storage.kv.get<Contents>("basket"),
     save: (contents) => {
       this.ctx.storage.kv.put("basket", contents);
-      // Not awaited: the object's answer is held back until everything is stored.
+      // Not awaited, because the object does not send its response before everything is stored.
       void this.ctx.storage.setAlarm(Date.now() + KEPT_MS);
     },
   });
@@ -20,7 +20,7 @@ export class BasketObject extends DurableObject<Env> {
     if ("orders" in contents && contents.orders.length === 0) await this.ctx.storage.deleteAll();
   }
 
-  // Only these methods can be called from outside.
+  // Only these methods can be called over RPC.
   create() {
     return this.#basket.create();
   }

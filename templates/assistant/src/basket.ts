@@ -1,6 +1,6 @@
 /**
- * A basket and its orders: the rules, apart from the place where the data is kept. basket-object.ts keeps a basket in a
- * Durable Object, basket-files.ts in a file.
+ * A basket and its orders: the logic, independent of where the data is stored. basket-object.ts stores a basket in a Durable Object,
+ * basket-files.ts in a file.
  */
 import { ToolError } from "mcp-edge";
 import { findProduct, productIds } from "./catalogue.ts";
@@ -17,7 +17,7 @@ export interface Address {
 }
 
 export interface Order {
-  /** Names the order everywhere, also at the payment service. */
+  /** Identifies the order everywhere, including at the payment service. */
   readonly number: string;
   readonly lines: readonly Line[];
   readonly cents: number;
@@ -31,33 +31,33 @@ export interface Contents {
   readonly orders: readonly Order[];
 }
 
-/** A rule was broken. Returned and not thrown, because exceptions lose their class on the way out of an object. */
+/** Why a call was refused. It is returned, not thrown, because exceptions lose their class when they leave a Durable Object. */
 export interface Problem {
   readonly problem: string;
 }
 
-/** Returns the value of a basket's answer. @throws {ToolError} if it is a problem; the model reads its text. */
-export function need<T>(answer: T | Problem): T {
-  if (typeof answer === "object" && answer !== null && "problem" in answer) throw new ToolError(answer.problem);
-  return answer as T;
+/** Returns the result of a basket's method. @throws {ToolError} if it is a problem; the model reads the message. */
+export function need<T>(result: T | Problem): T {
+  if (typeof result === "object" && result !== null && "problem" in result) throw new ToolError(result.problem);
+  return result as T;
 }
 
-/** The place where one basket is kept. Each save replaces everything at once, so no crash can leave half of a change. */
+/** Stores one basket. Each save replaces the contents atomically, so that a crash cannot leave an incomplete change. */
 export interface Store {
   load(): Contents | undefined;
   save(contents: Contents): void;
 }
 
-export const totalOf = (lines: readonly Line[]): number =>
+export const computeTotal = (lines: readonly Line[]): number =>
   lines.reduce((cents, { product, quantity }) => cents + quantity * (findProduct(product)?.cents ?? 0), 0);
 
-export const unpaidOrderOf = ({ orders }: Contents): Order | undefined => orders.find(({ receipt }) => !receipt);
+export const findUnpaidOrder = ({ orders }: Contents): Order | undefined => orders.find(({ receipt }) => !receipt);
 
 const NO_BASKET: Problem = {
   problem: "There is no basket with this id. Call start_basket and use the id that it returns.",
 };
 const BEING_PAID: Problem = {
-  problem: "The basket is being ordered, and it is not known yet whether it was paid. Call checkout to finish.",
+  problem: "The basket is being ordered, and it is not yet known whether it was paid. Call checkout to finish.",
 };
 
 export class Basket {
@@ -75,27 +75,27 @@ export class Basket {
     return this.#store.load() ?? NO_BASKET;
   }
 
-  /** Sets a quantity. It does not add one, so that a call that is repeated changes nothing. */
+  /** Sets the quantity of a product. Because it does not add to the quantity, repeating a call has no effect. */
   setQuantity(product: string, quantity: number): Contents | Problem {
     const contents = this.#store.load();
     if (!contents) return NO_BASKET;
-    if (unpaidOrderOf(contents)) return BEING_PAID;
+    if (findUnpaidOrder(contents)) return BEING_PAID;
     if (!findProduct(product)) return { problem: `There is no product "${product}", only ${productIds.join(", ")}.` };
     const others = contents.lines.filter((line) => line.product !== product);
     return this.#save({ ...contents, lines: quantity > 0 ? [...others, { product, quantity }] : others });
   }
 
   /**
-   * Makes an order of the basket, which cannot be changed from then on. The order has its number before it is paid, so
-   * whoever repeats the payment repeats it under the same number. If there is an unpaid order, it returns that one.
+   * Creates an order from the basket, which can then no longer be changed. The order has a number before it is paid, so that a repeated
+   * payment uses the same number. If there is an unpaid order, returns that order.
    */
   beginOrder(agreedCents: number, address: Address): Order | Problem {
     const contents = this.#store.load();
     if (!contents) return NO_BASKET;
-    const unpaid = unpaidOrderOf(contents);
+    const unpaid = findUnpaidOrder(contents);
     if (unpaid) return unpaid;
     const { lines, orders } = contents;
-    const cents = totalOf(lines);
+    const cents = computeTotal(lines);
     if (cents !== agreedCents || lines.length === 0) {
       return { problem: "The basket has changed since the customer agreed to its price. Call checkout again." };
     }
@@ -104,7 +104,7 @@ export class Basket {
     return order;
   }
 
-  /** Marks an order as paid and empties the basket. */
+  /** Marks an order as paid, and empties the basket. */
   finishOrder(number: string, receipt: string): Order | Problem {
     const contents = this.#store.load();
     const order = contents?.orders.find((each) => each.number === number);
@@ -115,7 +115,7 @@ export class Basket {
     return paid;
   }
 
-  /** Removes an order that was certainly not paid. The basket can be changed again. */
+  /** Removes an order that was definitely not paid, so that the basket can be changed again. */
   cancelOrder(number: string): Contents | Problem {
     const contents = this.#store.load();
     if (!contents) return NO_BASKET;
@@ -131,15 +131,15 @@ export class Basket {
   }
 }
 
-/** A basket that is called from elsewhere, such as another machine: every function returns a promise. */
+/** A basket that is called over RPC. Every method returns a promise. */
 export type RemoteBasket = {
   [Name in keyof Basket]: (...args: Parameters<Basket[Name]>) => Promise<ReturnType<Basket[Name]>>;
 };
 
-/** The bindings that the server uses. On stdio, stdio.ts provides them. */
+/** The bindings that the server uses. Over stdio, stdio.ts provides them. */
 export interface ShopEnv {
   readonly BASKETS: { getByName(id: string): RemoteBasket };
-  /** The payment service; without it, orders are paid on delivery. */
+  /** The URL of the payment service. Without it, orders are paid on delivery. */
   readonly PAYMENTS_URL?: string;
   readonly PAYMENTS_KEY?: string;
 }

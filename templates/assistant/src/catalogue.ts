@@ -1,10 +1,10 @@
-/** The products of the shop. Replace this list, or read it from your own service. */
+/** The products of the shop. Replace this list, or read the products from your own service. */
 
 export interface Product {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** The price in cents. Whole numbers, because sums of fractions are not exact. */
+  /** The price in cents, as a whole number, because sums of fractions are not exact. */
   readonly cents: number;
 }
 
@@ -32,7 +32,7 @@ export function findProduct(id: string): Product | undefined {
   return byId.get(id);
 }
 
-/** Returns the products that have a word of the query, those with the most words first; all of them for an empty query. */
+/** Returns the products that match a word of the query, best match first; all products for an empty query. */
 export function searchProducts(query: string, centsMax = Number.POSITIVE_INFINITY): Product[] {
   const words = query.toLowerCase().match(/\p{L}{3,}/gu) ?? [];
   const affordable = PRODUCTS.filter(({ cents }) => cents <= centsMax);

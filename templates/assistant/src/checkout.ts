@@ -1,11 +1,11 @@
 /**
- * The checkout: questions, payment and order as code from top to bottom. The call may be interrupted anywhere, by a crash
- * or by a customer who takes an hour to answer. Then this handler runs again from the top: answered questions and finished
- * steps return their kept results immediately. So everything that reads or changes data is a step.
+ * The checkout: questions, payment and order as straight-line code. The call may be interrupted anywhere, by a crash or by a customer
+ * who takes an hour to answer. In that case, this handler runs again from the top, and answered questions and finished steps return
+ * their stored results immediately. So everything that reads or changes data must be a step.
  */
 import { type HandlerContext, retrying, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { need, type ShopEnv, totalOf, unpaidOrderOf } from "./basket.ts";
+import { computeTotal, findUnpaidOrder, need, type ShopEnv } from "./basket.ts";
 import { findProduct, inEuros } from "./catalogue.ts";
 import { pay } from "./payment.ts";
 
@@ -16,17 +16,17 @@ const addressForm = z.object({
 });
 const agreementForm = z.object({ agreed: z.boolean().meta({ title: "Order and pay" }) });
 
-const NOTHING_ORDERED = "Nothing was ordered. The basket is as it was.";
+const NOTHING_ORDERED = "Nothing was ordered. The basket is unchanged.";
 
-/** Orders a basket and returns a text for the model. */
+/** Orders a basket. Returns a message for the model. */
 export async function checkOut(basketId: string, ctx: HandlerContext<ShopEnv>): Promise<string> {
   const basket = ctx.env.BASKETS.getByName(basketId);
   const contents = need(await ctx.step("read the basket", () => basket.view()));
 
-  // An earlier checkout may have been lost while it paid. The customer agreed to that order, so nothing is asked again.
-  let order = unpaidOrderOf(contents);
+  // An earlier checkout may have been lost during the payment. The customer agreed to that order, so do not ask again.
+  let order = findUnpaidOrder(contents);
   if (!order) {
-    const cents = totalOf(contents.lines);
+    const cents = computeTotal(contents.lines);
     if (contents.lines.length === 0) throw new ToolError("The basket is empty. Add a product first.");
 
     const address = await ctx.elicit("Where should we deliver?", addressForm);
@@ -41,7 +41,7 @@ export async function checkOut(basketId: string, ctx: HandlerContext<ShopEnv>): 
   }
   ctx.progress(1, { total: 3, message: `Order ${order.number} is stored.` });
 
-  // At most five tries with growing pauses. All have the number of the order as their key, so it is paid at most once.
+  // At most five attempts with growing pauses. All use the order number as the idempotency key, so the order is paid only once.
   const tries = { retries: 4, signal: ctx.signal };
   const payment = await ctx
     .step(
@@ -52,7 +52,7 @@ export async function checkOut(basketId: string, ctx: HandlerContext<ShopEnv>): 
       ctx.signal.throwIfAborted();
       console.error(`assistant: order ${order.number} could not be paid:`, error);
       throw new ToolError(
-        "The payment service does not answer. Call checkout again later: the order is kept and paid once.",
+        "The payment service is not responding. Call checkout again later. The order was saved and will be paid only once.",
       );
     });
   if ("refused" in payment) {

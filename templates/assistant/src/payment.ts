@@ -6,18 +6,19 @@ export type Payment = { readonly receipt: string } | { readonly refused: string 
 
 const LIMITS = { timeoutMs: 20_000, responseBytesMax: 100_000, redirectsMax: 0 };
 
-/** Returns a fetch for the payment service alone, which may run on your own machine. No redirect gets the key or an order. */
-const fetchOf = (service: string) => createSafeFetch({ ...LIMITS, privateHosts: [new URL(service).host], hosts: [] });
+/** Returns a fetch that can only reach the payment service, which may run on your own machine. It does not follow redirects. */
+const createFetch = (service: string) =>
+  createSafeFetch({ ...LIMITS, privateHosts: [new URL(service).host], hosts: [] });
 
 /**
- * Pays an order, or returns why the service refused. The number of the order is the idempotency key: a service that sees
- * it again does not charge again, but repeats its first answer. So this may be called as often as needed.
+ * Pays an order, or returns why the service refused. The order number is the idempotency key: if the service receives it again, it
+ * does not charge again, but repeats its first response. So this can be called repeatedly.
  *
- * @throws {Error} if it is not known whether the order was paid.
+ * @throws {Error} if it is unknown whether the order was paid.
  */
 export async function pay(env: ShopEnv, { number, cents }: Order, signal: AbortSignal): Promise<Payment> {
   if (!env.PAYMENTS_URL) return { receipt: "Pay on delivery" };
-  const response = await fetchOf(env.PAYMENTS_URL)(`${env.PAYMENTS_URL}/charges`, {
+  const response = await createFetch(env.PAYMENTS_URL)(`${env.PAYMENTS_URL}/charges`, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
@@ -28,8 +29,8 @@ export async function pay(env: ShopEnv, { number, cents }: Order, signal: AbortS
     signal,
   });
   if (response.status === 402) return { refused: "the card was declined" };
-  if (!response.ok) throw new Error(`The payment service answered ${response.status}.`);
+  if (!response.ok) throw new Error(`The payment service returned HTTP status ${response.status}.`);
   const { id } = (await response.json()) as { id?: unknown };
-  if (typeof id !== "string") throw new Error("The payment service answered without an id.");
+  if (typeof id !== "string") throw new Error("The response of the payment service has no id.");
   return { receipt: id };
 }

@@ -1,8 +1,8 @@
-/** The shop assistant: its tools and resources. index.ts serves it as a Worker, stdio.ts over standard input and output. */
+/** The shop assistant, with its tools and resources. index.ts serves it as a Worker, stdio.ts over standard input and output. */
 import { McpServer } from "mcp-edge";
 import * as z from "zod";
 import { advise } from "./advice.ts";
-import { type Contents, need, type ShopEnv, totalOf, unpaidOrderOf } from "./basket.ts";
+import { type Contents, computeTotal, findUnpaidOrder, need, type ShopEnv } from "./basket.ts";
 import { describeProduct, findProduct, inEuros, searchProducts } from "./catalogue.ts";
 import { checkOut } from "./checkout.ts";
 
@@ -10,33 +10,32 @@ export const server = new McpServer<ShopEnv>({
   name: "assistant",
   title: "Shop assistant",
   version: "1.0.0",
-  instructions: "Sells coffee and tea. Start a basket first, keep its id, and pass the id to the other tools.",
+  instructions: "Sells coffee and tea. First start a basket, keep its id, and pass the id to the other tools.",
 });
 
 /**
- * A basket is found by its id, which the model keeps. That works in every version of the protocol and outlives the
- * conversation. The id is random and gives access, so it is a secret. If your callers sign in, use `ctx.auth.subject`
- * instead.
+ * A basket is identified by an id, which the model keeps. That works in every protocol version, and beyond the conversation. The id is
+ * random and gives access to the basket, so it is a secret. If your callers sign in, use `ctx.auth.subject` instead.
  */
-const basket = z.uuid().describe("The id that start_basket returned");
-const uriOf = (id: string) => `basket://${id}`;
+const basket = z.uuid().describe("The id returned by start_basket");
+const toUri = (id: string) => `basket://${id}`;
 
 server.tool(
   "search_products",
   {
     title: "Search products",
-    description: "Find products by words. Without words it lists all products.",
+    description: "Find products by keywords. An empty query lists all products.",
     input: z.object({ query: z.string().max(200).default("") }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
-  ({ query }) => searchProducts(query).map(describeProduct).join("\n") || "No product fits.",
+  ({ query }) => searchProducts(query).map(describeProduct).join("\n") || "No product matches.",
 );
 
 server.tool(
   "recommend",
   {
     title: "Recommend",
-    description: "Get advice on what to buy, for a wish in the customer's own words",
+    description: "Get advice on what to buy, based on a wish in the customer's own words",
     input: z.object({ wish: z.string().min(1).max(1_000), euros: z.number().positive().optional() }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
@@ -62,13 +61,13 @@ server.tool(
   "set_quantity",
   {
     title: "Set a quantity",
-    description: "Set how many of a product are in the basket. 0 removes it.",
+    description: "Set the quantity of a product in the basket. 0 removes the product.",
     input: z.object({ basket, product: z.string().max(100), quantity: z.number().int().min(0).max(99) }),
     annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: false },
   },
   async ({ basket: id, product, quantity }, ctx) => {
     const contents = need(await ctx.env.BASKETS.getByName(id).setQuantity(product, quantity));
-    server.resourceUpdated(uriOf(id));
+    server.resourceUpdated(toUri(id));
     return describeBasket(contents);
   },
 );
@@ -77,7 +76,7 @@ server.tool(
   "show_basket",
   {
     title: "Show the basket",
-    description: "Show what is in the basket, and its orders",
+    description: "Show the contents of the basket, and its orders",
     input: z.object({ basket }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
@@ -88,22 +87,22 @@ server.tool(
   "checkout",
   {
     title: "Check out",
-    description: "Order the basket. Asks the customer for the address and for agreement to the price.",
+    description: "Order the basket. Asks the customer for the address, and to agree to the price.",
     input: z.object({ basket }),
     annotations: { destructiveHint: false, idempotentHint: true },
-    // A request that a client sends twice joins the first one.
+    // If a client sends a request twice, the second one joins the first.
     once: true,
-    // A client that cannot ask its user is told so before anything happens.
+    // A client that cannot ask its user receives an error before anything happens.
     requires: ["elicitation"],
   },
   async ({ basket: id }, ctx) => {
     const text = await checkOut(id, ctx);
-    server.resourceUpdated(uriOf(id));
+    server.resourceUpdated(toUri(id));
     return text;
   },
 );
 
-/** The basket as a resource: a client that subscribes to it learns of changes that others make. */
+/** The basket as a resource. A client that subscribes to it is notified of changes by other clients. */
 server.resourceTemplate(
   "basket://{basket}",
   { name: "basket", title: "A basket", mimeType: "application/json" },
@@ -124,7 +123,7 @@ function describeBasket(contents: Contents): string {
     ({ number, cents, receipt }) =>
       `Order ${number}, ${inEuros(cents)}: ${receipt ? `paid, receipt ${receipt}` : "unpaid"}`,
   );
-  const state = unpaidOrderOf(contents) ? "The basket is being ordered. Call checkout to finish." : undefined;
-  const total = lines.length > 0 ? `Total: ${inEuros(totalOf(lines))}` : "The basket is empty.";
+  const state = findUnpaidOrder(contents) ? "The basket is being ordered. Call checkout to finish." : undefined;
+  const total = lines.length > 0 ? `Total: ${inEuros(computeTotal(lines))}` : "The basket is empty.";
   return [...items, total, ...ordered, state].filter(Boolean).join("\n");
 }

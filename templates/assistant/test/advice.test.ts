@@ -1,10 +1,10 @@
-/** The advice in memory: a model that uses tools, one that does not, and none. */
+/** Tests the advice in memory: with a model that uses tools, with a model that does not, and without a model. */
 import { connectInMemory } from "mcp-edge/testing";
 import { expect, test } from "vitest";
 import type { ShopEnv } from "../src/basket.ts";
 import { server } from "../src/shop.ts";
 
-/** The advice never touches a basket. */
+/** The advice does not use baskets. */
 const env = {} as ShopEnv;
 const args = { name: "recommend", arguments: { wish: "green tea", euros: 20 } };
 
@@ -27,7 +27,7 @@ function withModel(sampling: object, reply: (asked: Asked, turn: number) => obje
 
 const text = (value: string) => ({ content: { type: "text", text: value }, stopReason: "endTurn" });
 
-test("a client without a model gets a search", async () => {
+test("a client without a model gets the results of a search", async () => {
   const client = await connectInMemory(server, { env });
   const { content } = await client.request("tools/call", args);
   expect(JSON.stringify(content)).toContain("sencha: Sencha, 100 g, 9.50 EUR");
@@ -58,14 +58,14 @@ test("a model with tools searches until it knows enough", async () => {
       };
     }
     const results = JSON.stringify(messages.at(-1)?.content);
-    return text(results.includes("No product fits") ? "Only the sencha: teapots cost more." : "wrong");
+    return text(results.includes("No product matches") ? "Only the sencha: teapots cost more." : "wrong");
   });
   const { content } = await client.request("tools/call", args);
   expect(content).toEqual([{ type: "text", text: "Only the sencha: teapots cost more." }]);
   await client.close();
 });
 
-test("a model that never stops searching is stopped", async () => {
+test("a model that does not stop searching is stopped after a number of turns", async () => {
   const modes: unknown[] = [];
   const client = await withModel({ tools: {} }, ({ toolChoice }, turn) => {
     modes.push(toolChoice?.mode);
@@ -77,7 +77,7 @@ test("a model that never stops searching is stopped", async () => {
   await client.close();
 });
 
-test("a user who refuses to let the model answer gets a search", async () => {
+test("a user who refuses to let the model answer gets the results of a search", async () => {
   const client = await withModel({}, () => {
     throw new Error("The user refused.");
   });

@@ -1,16 +1,16 @@
-/** What the tests share: a payment service that is written here, clients, and a customer who answers the questions. */
+/** Helpers for the tests: a simulated payment service, clients, and a customer who answers questions. */
 import { type Client, type ClientOptions, connect } from "mcp-edge/client";
 
 export const MODERN = "2026-07-28";
 export const LEGACY = "2025-11-25";
 
-/** A payment service with idempotency keys, as real ones have. It answers the Worker in place of the internet. */
+/** A simulated payment service with idempotency keys, like real services. It responds to the Worker's requests. */
 export class Payments {
-  /** Cents of each charge, by idempotency key. */
+  /** The amount of each charge in cents, by idempotency key. */
   readonly charges = new Map<string, number>();
   /** The key of every request, in order. */
   readonly keys: string[] = [];
-  /** Called before a request is answered, after a charge was made. Its response is sent in place of the real one. */
+  /** Called before each response, after the charge was made. If it returns a response, that is sent instead. */
   before: (() => Response | undefined | Promise<Response | undefined>) | undefined;
   declines = false;
 
@@ -27,8 +27,8 @@ export class Payments {
 export const ADDRESS = { name: "Ada", street: "1 Main Street", city: "12345 Berlin" };
 
 /**
- * Answers both questions of a checkout. `meanwhile` runs before the first answer to each. After a crash a server may repeat
- * a question that was not answered yet, so `questions` has each one once.
+ * Answers both questions of a checkout. `meanwhile` runs before the first answer to each question. After a crash, the server may
+ * repeat a question that has not been answered yet, so `questions` contains each question once.
  */
 export function customer(meanwhile: (question: string) => unknown = () => undefined) {
   const questions = new Set<string>();
@@ -51,14 +51,14 @@ export function open(target: Parameters<typeof connect>[0], version: string, opt
   });
 }
 
-/** Calls a tool and returns its text, which begins with "Error: " if the tool failed. */
+/** Calls a tool. Returns its text, which begins with "Error: " if the tool failed. */
 export async function call(client: Client, tool: string, args: Record<string, unknown> = {}): Promise<string> {
   const { content, isError } = await client.callTool(tool, args);
   const text = content.map((block) => (block.type === "text" ? block.text : "")).join("");
   return isError ? `Error: ${text}` : text;
 }
 
-/** Starts a basket with two packets of espresso, and returns its id. */
+/** Starts a basket with two packets of espresso. Returns its id. */
 export async function fill(client: Client): Promise<string> {
   const { structuredContent } = await client.callTool("start_basket");
   const { basket } = structuredContent as { basket: string };

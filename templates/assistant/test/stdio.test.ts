@@ -1,4 +1,4 @@
-/** The shop over standard input and output, with baskets in files. */
+/** Tests the shop over standard input and output, with baskets in files. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const start = () => stdio({ command: process.execPath, args: ["src/stdio.ts"], env: { BASKETS_FOLDER: folder } });
 
 test.each([MODERN, LEGACY])(
-  "a basket outlives the process that made it, and is ordered by another one (%s)",
+  "a basket outlives the process that created it, and another process can order it (%s)",
   async (version) => {
     const first = await open(start(), version);
     const basket = await fill(first);

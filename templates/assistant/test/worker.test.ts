@@ -1,4 +1,4 @@
-/** The shop on real workerd, with crashes, evictions and a payment service that fails. */
+/** Tests the shop on real workerd, with crashes, evictions and a payment service that fails. */
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { call, customer, fill, LEGACY, MODERN, open, Payments } from "./shop.ts";
@@ -21,7 +21,7 @@ afterAll(() => worker?.stop());
 
 const connectWith = (version: string, options = {}) => open(worker.url("/mcp"), version, options);
 
-test("a repeated set_quantity changes nothing", async () => {
+test("a repeated set_quantity has no effect", async () => {
   const client = await connectWith(MODERN);
   const basket = await fill(client);
   await call(client, "set_quantity", { basket, product: "mug", quantity: 1 });
@@ -31,7 +31,7 @@ test("a repeated set_quantity changes nothing", async () => {
   await client.close();
 });
 
-test("an id that no basket has is refused", async () => {
+test("an unknown basket id is refused", async () => {
   const client = await connectWith(MODERN);
   const basket = crypto.randomUUID();
   expect(await call(client, "set_quantity", { basket, product: "mug", quantity: 1 })).toContain("Call start_basket");
@@ -53,7 +53,7 @@ test("a basket survives eviction, a crash, and a change of the client and of the
 });
 
 test("a basket is deleted after 30 days, but not one with an order", async () => {
-  // A Worker of its own, because the clock stays where it is moved to: alarms that are set later would be due too late.
+  // A separate Worker, because its clock stays ahead, and alarms that other tests set would be due too late.
   await using own = await start();
   const client = await open(own.url("/mcp"), MODERN, { onElicit: customer().onElicit });
   const [left, ordered] = [await fill(client), await fill(client)];
@@ -64,7 +64,7 @@ test("a basket is deleted after 30 days, but not one with an order", async () =>
   await client.close();
 });
 
-test("a subscriber learns of a change that another client makes", async () => {
+test("a subscriber is notified of a change by another client", async () => {
   const client = await connectWith(MODERN);
   const basket = await fill(client);
   const changed = Promise.withResolvers<string>();
@@ -111,7 +111,7 @@ describe.each([MODERN, LEGACY])("checkout in %s", (version) => {
     await client.close();
   });
 
-  test("tries again when the payment service fails, always with the same key", async () => {
+  test("retries when the payment service fails, always with the same key", async () => {
     payments.before = () => (payments.keys.length < 3 ? new Response("busy", { status: 503 }) : undefined);
     const client = await connectWith(version, { onElicit: customer().onElicit });
     expect(await call(client, "checkout", { basket: await fill(client) })).toContain("is on its way");
@@ -120,7 +120,7 @@ describe.each([MODERN, LEGACY])("checkout in %s", (version) => {
     await client.close();
   });
 
-  test("pays once, although the Worker crashed after the charge and before the answer", async () => {
+  test("pays only once, even if the Worker crashes between the charge and the response", async () => {
     const charged = Promise.withResolvers<void>();
     const crashed = Promise.withResolvers<undefined>();
     payments.before = () => {
@@ -129,7 +129,7 @@ describe.each([MODERN, LEGACY])("checkout in %s", (version) => {
     };
     const client = await connectWith(version, { onElicit: customer().onElicit });
     const basket = await fill(client);
-    // A legacy call continues by itself. A modern one may end with an error: then the customer has no answer yet.
+    // A legacy call continues by itself. A modern call may end with an error, in which case the customer has no result yet.
     const first = call(client, "checkout", { basket }).catch(String);
     await charged.promise;
     await worker.kill();
@@ -137,7 +137,7 @@ describe.each([MODERN, LEGACY])("checkout in %s", (version) => {
     await worker.restart();
     await first;
 
-    // The customer agreed before, so nothing is asked now: this client could not answer.
+    // The customer has already agreed, so no question is asked; this client could not answer one.
     const later = await connectWith(version, { onElicit: () => ({ action: "cancel" }) });
     await call(later, "checkout", { basket });
     expect(await call(later, "show_basket", { basket })).toContain("The basket is empty.\nOrder");
@@ -148,7 +148,7 @@ describe.each([MODERN, LEGACY])("checkout in %s", (version) => {
   });
 });
 
-test("a refused payment leaves the basket as it was, and it can be ordered again", async () => {
+test("a refused payment leaves the basket unchanged, and it can be ordered again", async () => {
   const client = await connectWith(MODERN, { onElicit: customer().onElicit });
   const basket = await fill(client);
   payments.declines = true;
@@ -159,7 +159,7 @@ test("a refused payment leaves the basket as it was, and it can be ordered again
   await client.close();
 });
 
-test("a basket that changes after the customer agreed is not ordered", async () => {
+test("a basket that changes after the customer has agreed is not ordered", async () => {
   const other = await connectWith(MODERN);
   const basket = await fill(other);
   const change = (question: string) =>
@@ -171,7 +171,7 @@ test("a basket that changes after the customer agreed is not ordered", async () 
   await other.close();
 });
 
-test("a customer who declines orders nothing", async () => {
+test("nothing is ordered if the customer declines", async () => {
   const client = await connectWith(MODERN, { onElicit: () => ({ action: "decline" }) });
   const basket = await fill(client);
   expect(await call(client, "checkout", { basket })).toContain("Nothing was ordered");

@@ -1,4 +1,4 @@
-/** The tools that read: queries, pages of rows, statistics and charts. */
+/** The read-only tools: queries, pages of rows, statistics and charts. */
 import { type McpServer, ToolError } from "mcp-edge";
 import { imageContent, readSql } from "mcp-edge/safe";
 import * as z from "zod";
@@ -7,7 +7,7 @@ import { parseCsv } from "./csv.ts";
 import { needTable, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 import { readFile } from "./import.ts";
-import { OPERATIONS, statsOf, summarize } from "./stats.ts";
+import { computeStats, OPERATIONS, summarize } from "./stats.ts";
 
 const PAGE_ROWS = 100;
 const CHART_POINTS_MAX = 100;
@@ -26,26 +26,26 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
     "query",
     {
       title: "Query",
-      description: `Read with a SELECT. At most ${PAGE_ROWS} rows are returned; for more, use LIMIT and OFFSET.`,
+      description: `Run a SELECT statement. It returns at most ${PAGE_ROWS} rows; for more, use LIMIT and OFFSET.`,
       input: z.object({ sql: query, parameters }),
       output: z.object({ rows, isTruncated: z.boolean() }),
       annotations,
     },
-    async (args, ctx) => readTheQuery(ctx.env, args.sql, args.parameters, PAGE_ROWS),
+    async (args, ctx) => runQuery(ctx.env, args.sql, args.parameters, PAGE_ROWS),
   );
 
   server.tool(
     "read_rows",
     {
       title: "Read rows",
-      description: `Read a table page by page, ${PAGE_ROWS} rows each. Pass \`next\` of a page as \`after\` to get the next one.`,
+      description: `Read a table in pages of ${PAGE_ROWS} rows. To get the next page, pass \`next\` of a page as \`after\`.`,
       input: z.object({ table: tableName, after: z.number().int().min(0).default(0) }),
       output: z.object({ rows, next: z.number().optional() }),
       annotations,
     },
     async ({ table, after }, ctx) => {
       await needTable(ctx.env.DB, table);
-      // One more row than a page has tells whether there is another page.
+      // One additional row shows whether there is another page.
       const found = await readRows(ctx.env.DB, table, after, PAGE_ROWS + 1);
       const page = found.slice(0, PAGE_ROWS);
       return found.length > PAGE_ROWS ? { rows: page, next: Number(page.at(-1)?._row) } : { rows: page };
@@ -56,7 +56,7 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
     "calculate_stats",
     {
       title: "Calculate statistics",
-      description: "Calculate count, sum, mean, median, minimum, maximum and standard deviation of numbers",
+      description: "Calculate the count, sum, mean, median, minimum, maximum and standard deviation of numbers",
       input: z.object({ numbers: z.array(z.number()).min(1).max(100_000) }),
       output: z.object({
         count: z.number(),
@@ -69,7 +69,7 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
       }),
       annotations,
     },
-    ({ numbers }) => statsOf(numbers),
+    ({ numbers }) => computeStats(numbers),
   );
 
   server.tool(
@@ -77,7 +77,7 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
     {
       title: "Analyze CSV",
       description:
-        "Calculate statistics of each column. `filepath` is the name of an imported table, or, if the server runs on your machine, the path of a CSV file.",
+        "Calculate statistics of each column. `filepath` is the name of an imported table or, if the server runs on your machine, the path of a CSV file.",
       input: z.object({
         filepath: z.string().min(1).max(1_000),
         operations: z
@@ -102,7 +102,7 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
     "chart",
     {
       title: "Draw a chart",
-      description: `Draw the result of a SELECT as an image. Its first column has the labels, its second one the numbers; at most ${CHART_POINTS_MAX} rows.`,
+      description: `Draw the result of a SELECT statement as an image. The first column contains the labels, the second the numbers; at most ${CHART_POINTS_MAX} rows.`,
       input: z.object({
         title: z.string().max(60),
         sql: query,
@@ -112,27 +112,27 @@ export function addAnalysis(server: McpServer<DataEnv>): void {
       annotations,
     },
     async ({ title, sql, parameters, kind }, ctx) => {
-      const { rows } = await readTheQuery(ctx.env, sql, parameters, CHART_POINTS_MAX);
+      const { rows } = await runQuery(ctx.env, sql, parameters, CHART_POINTS_MAX);
       const points = rows.map((row) => {
         const [label, value] = Object.values(row);
-        if (typeof value !== "number") throw new ToolError("The second column of the query must have only numbers.");
+        if (typeof value !== "number") throw new ToolError("The second column of the query must contain only numbers.");
         return { label: String(label ?? ""), value };
       });
       if (points.length === 0) throw new ToolError("The query found no rows to draw.");
-      // Clients that show no images read the text.
+      // The text is for clients that do not show images.
       const text = points.map(({ label, value }) => `${label}: ${value}`).join("\n");
       return [imageContent(await drawChart(title, kind, points)), { type: "text", text }];
     },
   );
 }
 
-/** Runs a query that a model wrote. readSql refuses everything but one SELECT. */
-async function readTheQuery({ DB }: DataEnv, text: string, values: (string | number | null)[], rowsMax: number) {
+/** Runs a query written by a model. readSql refuses everything but a single SELECT statement. */
+async function runQuery({ DB }: DataEnv, text: string, values: (string | number | null)[], rowsMax: number) {
   try {
     return await readSql(DB, text, { parameters: values, rowsMax });
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    // A mistake in the query, such as an unknown column. The model needs the text of the database to correct it.
+    // The query has a mistake, such as an unknown column. The model needs the database's message to correct it.
     throw new ToolError(`The database did not accept the query: ${error instanceof Error ? error.message : error}`);
   }
 }
@@ -143,7 +143,7 @@ async function valuesByColumn(env: DataEnv, filepath: string): Promise<[string, 
     return columns.map((name, at) => [name, rows.map((row) => row[at])]);
   }
   const columns = await needTable(env.DB, filepath);
-  // An import is bounded, so a table fits into memory.
+  // The size of imports is limited, so a table fits into memory.
   const rows = await readRows(env.DB, filepath, 0, Number.MAX_SAFE_INTEGER);
   return columns.map(({ name }) => [name, rows.map((row) => row[name])]);
 }

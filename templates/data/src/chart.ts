@@ -1,4 +1,4 @@
-/** Draws bars or a line with labels. */
+/** Draws bar charts and line charts with labels. */
 import { type Color, Picture } from "./png.ts";
 
 export interface Point {
@@ -15,19 +15,19 @@ const GRID: Color = [221, 221, 221];
 const BLUE: Color = [31, 119, 180];
 const GRID_LINES = 4;
 
-/** Returns a chart of at least one point as PNG. The axis always includes zero, so that lengths can be compared. */
+/** Returns a chart of at least one point, as PNG. The axis always includes zero, so that lengths can be compared. */
 export async function drawChart(title: string, kind: "bar" | "line", points: readonly Point[]): Promise<Uint8Array> {
   const picture = new Picture(WIDTH, HEIGHT, WHITE);
   const low = Math.min(0, ...points.map(({ value }) => value));
   const high = Math.max(0, ...points.map(({ value }) => value));
   const range = high - low || 1;
-  const yOf = (value: number) => PLOT.top + PLOT.height * (1 - (value - low) / range);
+  const toY = (value: number) => PLOT.top + PLOT.height * (1 - (value - low) / range);
 
   write(picture, title, PLOT.left, 14, (WIDTH - PLOT.left) / CHARACTER_WIDTH);
   for (let line = 0; line <= GRID_LINES; line++) {
     const value = low + (range * line) / GRID_LINES;
-    picture.fill(PLOT.left, yOf(value), PLOT.width, 1, GRID);
-    write(picture, formatNumber(value), 4, yOf(value) - 5, 8);
+    picture.fill(PLOT.left, toY(value), PLOT.width, 1, GRID);
+    write(picture, formatNumber(value), 4, toY(value) - 5, 8);
   }
 
   const slot = PLOT.width / points.length;
@@ -37,16 +37,16 @@ export async function drawChart(title: string, kind: "bar" | "line", points: rea
     const previous = points[at - 1];
     if (kind === "bar") {
       const width = Math.max(1, slot * 0.7);
-      picture.fill(x - width / 2, Math.min(yOf(value), yOf(0)), width, Math.abs(yOf(value) - yOf(0)), BLUE);
+      picture.fill(x - width / 2, Math.min(toY(value), toY(0)), width, Math.abs(toY(value) - toY(0)), BLUE);
     } else if (previous) {
-      connect(picture, centers[at - 1] ?? 0, yOf(previous.value), x, yOf(value));
+      connect(picture, centers[at - 1] ?? 0, toY(previous.value), x, toY(value));
     } else {
-      picture.fill(x - 2, yOf(value) - 2, 4, 4, BLUE);
+      picture.fill(x - 2, toY(value) - 2, 4, 4, BLUE);
     }
   }
-  picture.fill(PLOT.left, yOf(0), PLOT.width, 1, INK);
+  picture.fill(PLOT.left, toY(0), PLOT.width, 1, INK);
 
-  // Only as many labels as fit, each as long as its place allows.
+  // Draw only as many labels as fit, each cut to the available width.
   const step = Math.ceil(points.length / 12);
   for (let at = 0; at < points.length; at += step) {
     const length = Math.max(2, Math.floor((slot * step) / CHARACTER_WIDTH) - 1);
@@ -55,7 +55,7 @@ export async function drawChart(title: string, kind: "bar" | "line", points: rea
   return picture.toPng();
 }
 
-/** Draws a line as squares. */
+/** Draws a line as a series of squares. */
 function connect(picture: Picture, x1: number, y1: number, x2: number, y2: number): void {
   const steps = Math.ceil(Math.max(Math.abs(x2 - x1), Math.abs(y2 - y1), 1));
   for (let step = 0; step <= steps; step++) {
@@ -67,8 +67,8 @@ const formatNumber = (value: number) =>
   new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 }).format(value);
 
 /**
- * Letters of three by five dots. Each digit is a line from top to bottom, and each of its three bits a dot: 5 is a dot on
- * the left and one on the right.
+ * Characters of three by five dots. Each digit is one line, from top to bottom, and each of its three bits is a dot: 5 means a dot on
+ * the left and a dot on the right.
  */
 const GLYPHS: Readonly<Record<string, string>> = {
   "0": "75557",
@@ -123,7 +123,7 @@ const UNKNOWN = "71202";
 const DOT = 2;
 const CHARACTER_WIDTH = 4 * DOT;
 
-/** Writes a text in capital letters, cut at a number of characters. */
+/** Writes text in capital letters, cut after a number of characters. */
 function write(picture: Picture, text: string, left: number, top: number, charactersMax: number): void {
   const plain = text.normalize("NFD").replaceAll(/\p{M}/gu, "").toUpperCase();
   for (const [at, character] of [...plain].slice(0, charactersMax).entries()) {

@@ -1,4 +1,4 @@
-/** The commands that the server runs on a desktop. At the edge there are none. */
+/** The commands that the server can run on a desktop. They do not exist in the Worker. */
 import { existsSync } from "node:fs";
 import type { McpServer } from "mcp-edge";
 import { allowCommands } from "mcp-edge/node";
@@ -6,15 +6,15 @@ import { cleanText } from "mcp-edge/safe";
 import * as z from "zod";
 import type { DataEnv } from "./env.ts";
 
-/** The name of a file in the folder. It has no slash, so it leads to no other folder. */
+/** Matches the name of a file in the folder. It cannot contain a slash, so it cannot lead to another folder. */
 const FILE = /\w[\w .-]{0,200}/;
 
 /**
- * Adds `execute_command`. A command gets its arguments as a list, and no shell sees them. What the list does not allow is
- * refused. Before you allow another program, make sure that none of its arguments writes files or runs other programs.
+ * Adds `execute_command`. Arguments are passed as a list, not through a shell, and everything that is not allowed here is refused.
+ * Before you allow another program, make sure that none of its arguments can write files or run other programs.
  */
 export function addCommands(server: McpServer<DataEnv>, folder: string): void {
-  // These programs are part of Linux and macOS.
+  // These programs exist on Linux and macOS.
   if (!existsSync("/usr/bin/wc")) return;
   const run = allowCommands({
     wc: { file: "/usr/bin/wc", options: [/-[clw]/], rest: FILE, cwd: folder },
@@ -25,10 +25,10 @@ export function addCommands(server: McpServer<DataEnv>, folder: string): void {
     "execute_command",
     {
       title: "Run a command",
-      description: "Run wc, head or sort on files of the data folder",
+      description: "Run wc, head or sort on files in the data folder",
       input: z.object({
         command: z.enum(["wc", "head", "sort"]),
-        args: z.array(z.string()).describe('Options first, then names of files, such as ["-l", "sales.csv"]'),
+        args: z.array(z.string()).describe('Options, followed by file names, such as ["-l", "sales.csv"]'),
       }),
       output: z.object({
         exitCode: z.number().nullable().describe("0 if the command succeeded"),

@@ -1,4 +1,4 @@
-/** Reads CSV (RFC 4180), separated by commas, semicolons or tabs. */
+/** Parses CSV (RFC 4180) that is separated by commas, semicolons or tabs. */
 import { ToolError } from "mcp-edge";
 
 export type Value = string | number | null;
@@ -10,20 +10,20 @@ export interface Csv {
   readonly numeric: ReadonlySet<string>;
 }
 
-/** D1 allows at most 100 parameters in one statement, and an import needs one for each column. */
+/** The maximum number of columns. D1 allows at most 100 parameters in a statement, and an import needs one for each column. */
 const COLUMNS_MAX = 90;
-/** A name that begins with _ could be one of SQLite's own, such as _rowid_. */
+/** Matches valid column names. A name that begins with _ could conflict with a name of SQLite, such as _rowid_. */
 const COLUMN = /^[^_\p{Cc}][^\p{Cc}]{0,59}$/u;
 
-/** @throws {ToolError} naming the line, so that the model can correct the text. */
+/** Parses CSV. @throws {ToolError} naming the line, so that the model can correct the text. */
 export function parseCsv(text: string): Csv {
-  const [header, ...records] = recordsOf(text.replace(/^\uFEFF/, ""));
+  const [header, ...records] = splitRecords(text.replace(/^\uFEFF/, ""));
   const columns = (header ?? []).map((name) => name.trim());
   if (columns.length > COLUMNS_MAX) throw new ToolError(`The header has more than ${COLUMNS_MAX} columns.`);
   const names = new Set(columns.map((name) => name.toLowerCase()));
   if (names.size < columns.length || !columns.every((name) => COLUMN.test(name))) {
     throw new ToolError(
-      "The first line must name each column differently, with 1 to 60 characters, the first of them not _.",
+      "The first line must contain a unique name for each column, with 1 to 60 characters, not beginning with _.",
     );
   }
   const wrong = records.findIndex((record) => record.length !== columns.length);
@@ -45,10 +45,10 @@ export function parseCsv(text: string): Csv {
 
 const isNumberOrEmpty = (field: string) => /^\s*([-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?)?\s*$/i.test(field);
 
-/** Splits a text into records of fields. Empty lines are left out. */
-function recordsOf(text: string): string[][] {
-  const separator = separatorOf(text.slice(0, text.search(/[\r\n]|$/)));
-  // A field in quotes may contain everything, a quote being written twice; any other field ends at a separator or line end.
+/** Splits text into records, and records into fields. Empty lines are ignored. */
+function splitRecords(text: string): string[][] {
+  const separator = detectSeparator(text.slice(0, text.search(/[\r\n]|$/)));
+  // A field in quotes may contain any character, with quotes doubled. A field without quotes ends at a separator or line break.
   const field = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n]*))(${separator}|\\r\\n|\\r|\\n|$)`, "y");
   const records: string[][] = [];
   let record: string[] = [];
@@ -69,7 +69,7 @@ function recordsOf(text: string): string[][] {
   return records;
 }
 
-function separatorOf(header: string): string {
+function detectSeparator(header: string): string {
   const count = (separator: string) => header.split(separator).length;
   return [",", ";", "\t"].reduce((best, each) => (count(each) > count(best) ? each : best));
 }

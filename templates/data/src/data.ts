@@ -1,9 +1,9 @@
-/** The data server. index.ts serves it as a Worker with D1, stdio.ts over standard input and output with a file. */
+/** The data server. index.ts serves it as a Worker with D1, stdio.ts over standard input and output with a SQLite file. */
 import { type HandlerContext, McpServer } from "mcp-edge";
 import { cleanText, mapText, markAsData, truncateResults } from "mcp-edge/safe";
 import * as z from "zod";
 import { addAnalysis } from "./analysis.ts";
-import { columnsOf, countRows, listTables, readRows, tableName } from "./database.ts";
+import { countRows, listColumns, listTables, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 import { addImport } from "./import.ts";
 
@@ -13,11 +13,11 @@ export const server = new McpServer<DataEnv>({
   name: "data",
   title: "Data",
   version: "1.0.0",
-  instructions: "Imports CSV files as tables, and reads, analyzes and draws them. The resources describe the tables.",
-  // Longer lists come in pages.
+  instructions: "Imports CSV files as tables, and queries, analyzes and draws them. The resources describe the tables.",
+  // Longer lists are divided into pages.
   pageSize: 50,
-  // The cells of a table are texts from outside: what people do not see and models obey is removed from every result, and
-  // no result fills the context of a model.
+  // The cells of a table are untrusted text. Invisible characters, with which instructions could be hidden, are removed from
+  // every result, and large results are truncated, so that they cannot fill the context of a model.
   around: [
     truncateResults({ charsMax: RESULT_CHARACTERS_MAX }),
     async (_request, next) => mapText(await next(), (text) => cleanText(text)),
@@ -27,12 +27,12 @@ export const server = new McpServer<DataEnv>({
 addImport(server);
 addAnalysis(server);
 
-const uriOf = (table: string) => `data://tables/${table}`;
+const toUri = (table: string) => `data://tables/${table}`;
 
-/** Lists each table as a resource. The list is read each time, so it also has the tables that other Workers imported. */
+/** Lists each table as a resource. The list is read for every request, so it includes tables that other Workers have imported. */
 server.resourceProvider({
   list: async (ctx) =>
-    (await listTables(ctx.env.DB)).map((table) => ({ uri: uriOf(table), name: table, mimeType: "application/json" })),
+    (await listTables(ctx.env.DB)).map((table) => ({ uri: toUri(table), name: table, mimeType: "application/json" })),
   read: () => undefined,
 });
 
@@ -41,7 +41,7 @@ server.resourceTemplate(
   {
     name: "table",
     title: "A table",
-    description: "The columns of a table, the number of its rows, and the first of them",
+    description: "The columns of a table, its number of rows, and the first rows",
     mimeType: "application/json",
     complete: { table: (typed, _chosen, ctx) => tablesLike(typed, ctx) },
   },
@@ -56,13 +56,13 @@ server.prompt(
   "explore",
   {
     title: "Explore a table",
-    description: "Look for what is remarkable in a column of a table",
+    description: "Look for anything remarkable in a table or in one of its columns",
     arguments: z.object({ table: z.string(), column: z.string().optional() }),
     complete: {
       table: (typed, _chosen, ctx) => tablesLike(typed, ctx),
-      // The suggestions depend on the table that was chosen before.
+      // The suggestions depend on the chosen table.
       column: async (typed, { table = "" }, ctx) =>
-        (await columnsOf(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
+        (await listColumns(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
     },
   },
   ({ table, column }, ctx) => explore(table, column, ctx),
@@ -72,14 +72,14 @@ server.prompt(
   "compare",
   {
     title: "Compare two tables",
-    description: "Look for what is remarkable in two tables, and compare them",
+    description: "Look for anything remarkable in two tables, and compare them",
     arguments: z.object({ first: z.string(), second: z.string() }),
     complete: {
       first: (typed, _chosen, ctx) => tablesLike(typed, ctx),
       second: (typed, { first }, ctx) => tablesLike(typed, ctx).then((found) => found.filter((name) => name !== first)),
     },
   },
-  // A prompt that is composed of another one.
+  // This prompt is composed of two others.
   async ({ first, second }, ctx) => [
     ...(await explore(first, undefined, ctx)),
     ...(await explore(second, undefined, ctx)),
@@ -93,9 +93,9 @@ server.prompt(
 async function explore(table: string, column: string | undefined, ctx: HandlerContext<DataEnv>) {
   const description = await describeTable(table, ctx);
   const what = column ? `the column ${column} of the table ${table}` : `the table ${table}`;
-  const request = userMessage(`Find what is remarkable in ${what}. Use analyze_csv, query and chart.`);
+  const request = userMessage(`Find out what is remarkable in ${what}. Use analyze_csv, query and chart.`);
   if (!description) return [request];
-  // The cells of the table come from outside, so instructions in them must not look like those of the user.
+  // The cells of the table are untrusted, so instructions in them must not look like instructions of the user.
   return [request, userMessage(markAsData(JSON.stringify(description, null, 2), { source: `the table ${table}` }))];
 }
 
@@ -111,7 +111,7 @@ const startsWith = (name: string, typed: string) => name.toLowerCase().startsWit
 
 async function describeTable(table: string, { env }: HandlerContext<DataEnv>) {
   if (!tableName.safeParse(table).success) return undefined;
-  const columns = await columnsOf(env.DB, table);
+  const columns = await listColumns(env.DB, table);
   if (columns.length === 0) return undefined;
   return { table, columns, rows: await countRows(env.DB, table), first: await readRows(env.DB, table, 0, 5) };
 }

@@ -1,4 +1,4 @@
-/** The tables of the database: importing, listing and reading them. Every value is a parameter of its statement. */
+/** Imports, lists and reads the tables of the database. All values are passed as parameters of statements. */
 import { ToolError } from "mcp-edge";
 import { runSql, type SqlStatement, sql, sqlName } from "mcp-edge/safe";
 import * as z from "zod";
@@ -9,22 +9,22 @@ interface Statement {
   all(): Promise<{ results: unknown[] }>;
 }
 
-/** The part of D1 that the server uses. On stdio, sqlite-file.ts provides it. */
+/** The part of D1's interface that the server uses. Over stdio, sqlite-file.ts implements it. */
 export interface Database {
   prepare(text: string): Statement;
-  /** Runs the statements in one transaction: all of them, or none. */
+  /** Runs all statements in a single transaction. */
   batch(statements: Statement[]): Promise<unknown>;
 }
 
 export type Row = Record<string, unknown>;
 
-/** A name that is safe in statements and is none of the names that SQLite and D1 use themselves. */
+/** The schema of table names: safe in statements, and not reserved by SQLite or D1. */
 export const tableName = z
   .string()
-  .regex(/^(?!sqlite_|d1_)[a-z][a-z0-9_]{0,39}$/, "Use 1 to 40 of a-z, 0-9 and _, beginning with a letter")
+  .regex(/^(?!sqlite_|d1_)[a-z][a-z0-9_]{0,39}$/, "Use 1 to 40 characters of a-z, 0-9 and _, beginning with a letter")
   .describe("The name of a table, such as sales");
 
-/** Quotes a name for a statement. */
+/** Quotes a name for use in a statement. */
 const quoted = (name: string) => sqlName(name, [name]);
 
 export async function listTables(db: Database): Promise<string[]> {
@@ -40,8 +40,8 @@ export interface Column {
   readonly type: string;
 }
 
-/** Returns the columns of a table; none if there is no such table. */
-export async function columnsOf(db: Database, table: string): Promise<Column[]> {
+/** Returns the columns of a table; an empty list if the table does not exist. */
+export async function listColumns(db: Database, table: string): Promise<Column[]> {
   return runSql<Column>(db, sql`SELECT name, type FROM pragma_table_info(${table})`);
 }
 
@@ -50,7 +50,7 @@ export async function countRows(db: Database, table: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Returns rows in the order of their import, each with its number as `_row`. `after` is the last row of the page before. */
+/** Returns rows in the order of import, each with its number as `_row`. @param after The number of the previous page's last row. */
 export async function readRows(db: Database, table: string, after: number, rowsMax: number): Promise<Row[]> {
   return runSql(
     db,
@@ -58,20 +58,22 @@ export async function readRows(db: Database, table: string, after: number, rowsM
   );
 }
 
-/** @throws {ToolError} naming the tables that exist. */
+/** Returns the columns of a table. @throws {ToolError} naming the existing tables, if the table does not exist. */
 export async function needTable(db: Database, table: string): Promise<Column[]> {
-  const columns = await columnsOf(db, table);
+  const columns = await listColumns(db, table);
   if (columns.length > 0) return columns;
   const tables = await listTables(db);
-  throw new ToolError(`There is no table "${table}". There are: ${tables.join(", ") || "none; import one first"}.`);
+  throw new ToolError(
+    `There is no table "${table}". Existing tables: ${tables.join(", ") || "none; import one first"}.`,
+  );
 }
 
-/** D1 allows at most 2 MB for one parameter. */
+/** The maximum number of characters of a parameter. D1 allows 2 MB. */
 const CHUNK_CHARACTERS = 500_000;
 
 /**
- * Stores a CSV as a table, in place of one with that name. It is one transaction: if the Worker is lost in the middle, the
- * database is as it was before.
+ * Stores a CSV as a table, replacing an existing table with the same name. It is a single transaction: if the Worker is lost in the
+ * middle, the database is unchanged.
  */
 export async function importTable(db: Database, table: string, { columns, rows, numeric }: Csv): Promise<void> {
   const name = quoted(table);
@@ -79,8 +81,8 @@ export async function importTable(db: Database, table: string, { columns, rows, 
     numeric.has(column) ? sql`${quoted(column)} REAL` : sql`${quoted(column)} TEXT`,
   );
   const fields = columns.map((_, at) => sql`json_extract(value, ${`$[${at}]`})`);
-  // Many rows as one parameter: a statement of D1 has at most 100 parameters.
-  const inserts = chunksOf(rows.map((row) => JSON.stringify(row))).map(
+  // Many rows are passed as a single JSON parameter, because a statement of D1 can have at most 100 parameters.
+  const inserts = splitChunks(rows.map((row) => JSON.stringify(row))).map(
     (chunk) => sql`INSERT INTO ${name} SELECT ${commas(fields)} FROM json_each(${`[${chunk.join(",")}]`})`,
   );
   const statements = [
@@ -95,7 +97,7 @@ export async function importTable(db: Database, table: string, { columns, rows, 
 const commas = (parts: readonly SqlStatement[]): SqlStatement =>
   parts.reduce((joined, part) => sql`${joined}, ${part}`);
 
-function chunksOf(texts: readonly string[]): string[][] {
+function splitChunks(texts: readonly string[]): string[][] {
   const chunks: string[][] = [];
   let size = CHUNK_CHARACTERS;
   for (const text of texts) {

@@ -1,8 +1,8 @@
 import type { Database } from "./database.ts";
 
-/** The bindings that the server uses. On stdio, stdio.ts provides them. */
+/** The bindings that the server uses. Over stdio, stdio.ts provides them. */
 export interface DataEnv {
   readonly DB: Database;
-  /** Reads a file of the folder that the server may read; undefined if there is none. Absent at the edge. */
+  /** Reads a file in the data folder; returns undefined if it does not exist. Not available in the Worker. */
   readonly readFile?: (path: string) => Promise<string | undefined>;
 }

@@ -1,8 +1,8 @@
-/** The tool that stores a CSV as a table. It asks before it replaces one. */
+/** The tool that stores a CSV as a table. It asks before it replaces an existing table. */
 import { type HandlerContext, type McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { parseCsv } from "./csv.ts";
-import { columnsOf, countRows, importTable, tableName } from "./database.ts";
+import { countRows, importTable, listColumns, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 
 const CHARACTERS_MAX = 2_000_000;
@@ -13,7 +13,7 @@ export function addImport(server: McpServer<DataEnv>): void {
     {
       title: "Import CSV",
       description:
-        "Store a CSV as a table. Give its text as `csv`, or, if the server runs on your machine, its path as `filepath`.",
+        "Store a CSV as a table. Pass its text as `csv` or, if the server runs on your machine, its path as `filepath`.",
       input: z.object({
         table: tableName,
         csv: z.string().max(CHARACTERS_MAX).optional(),
@@ -24,7 +24,7 @@ export function addImport(server: McpServer<DataEnv>): void {
     },
     async ({ table, csv, filepath }, ctx) => {
       const parsed = parseCsv(csv ?? (await readFile(ctx.env, filepath)));
-      // A step, so that the answer stays the same if the handler runs again after the question.
+      // A step, so that the result stays the same if the handler runs again after the question.
       const existing = await ctx.step("look", () => rowsIn(ctx.env, table));
       if (existing !== undefined) await confirm(`Replace the table "${table}" with its ${existing} rows?`, ctx);
       await ctx.step("import", () => importTable(ctx.env.DB, table, parsed));
@@ -35,10 +35,11 @@ export function addImport(server: McpServer<DataEnv>): void {
   );
 }
 
-/** Returns the text of a file of the folder that the server on a desktop may read. */
+/** Reads a file in the data folder, if the server runs on a desktop. */
 export async function readFile({ readFile: read }: DataEnv, filepath: string | undefined): Promise<string> {
-  if (filepath === undefined) throw new ToolError("Give the CSV as `csv`, or the path of a file as `filepath`.");
-  if (!read) throw new ToolError("This server runs at the edge and has no files. Give the text of the CSV as `csv`.");
+  if (filepath === undefined) throw new ToolError("Pass the CSV as `csv`, or the path of a file as `filepath`.");
+  if (!read)
+    throw new ToolError("This server runs in a Worker and cannot read files. Pass the text of the CSV as `csv`.");
   const text = await read(filepath);
   if (text === undefined) throw new ToolError(`There is no file ${filepath} in the folder of this server.`);
   if (text.length > CHARACTERS_MAX) throw new ToolError(`The file has more than ${CHARACTERS_MAX} characters.`);
@@ -46,7 +47,7 @@ export async function readFile({ readFile: read }: DataEnv, filepath: string | u
 }
 
 async function rowsIn({ DB }: DataEnv, table: string): Promise<number | undefined> {
-  return (await columnsOf(DB, table)).length > 0 ? countRows(DB, table) : undefined;
+  return (await listColumns(DB, table)).length > 0 ? countRows(DB, table) : undefined;
 }
 
 async function confirm(question: string, ctx: HandlerContext<DataEnv>): Promise<void> {

@@ -1,4 +1,4 @@
-/** The data server as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
+/** The data server as a Cloudflare Worker. With `npm start`, it runs at http://127.0.0.1:8787/mcp. */
 import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { server } from "./data.ts";

@@ -1,4 +1,4 @@
-/** A SQLite file with the functions of D1, for the server on a desktop. */
+/** A SQLite file with the interface of D1, for the server on a desktop. */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
 

@@ -1,4 +1,4 @@
-/** The data server over standard input and output: a SQLite file in place of D1, and CSV files of one folder. */
+/** The data server over standard input and output, with a SQLite file instead of D1, and CSV files in one folder. */
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { server } from "./data.ts";
 import type { DataEnv } from "./env.ts";
 import { openDatabase } from "./sqlite-file.ts";
 
-/** Only files of this folder are read, whatever path a model asks for. The database lies there, too. */
+/** The only folder whose files can be read, whatever path a model requests. It also contains the database. */
 const { DATA_FOLDER = join(homedir(), "mcp-data") } = process.env;
 mkdirSync(DATA_FOLDER, { recursive: true });
 

@@ -1,4 +1,4 @@
-/** What the tests share. */
+/** Helpers for the tests. */
 import { type Client, type ClientOptions, connect } from "mcp-edge/client";
 
 export const MODERN = "2026-07-28";
@@ -21,7 +21,7 @@ export function open(target: Parameters<typeof connect>[0], version = MODERN, op
   });
 }
 
-/** Calls a tool and returns its structured result, or the text of its error. */
+/** Calls a tool. Returns its structured result, or the text of its error. */
 export async function call(client: Client, tool: string, args: Record<string, unknown>): Promise<unknown> {
   const { content, structuredContent, isError } = await client.callTool(tool, args);
   if (!isError) return structuredContent ?? content;

@@ -1,4 +1,4 @@
-/** The server over standard input and output: a SQLite file in place of D1, and CSV files of one folder. */
+/** Tests the server over standard input and output, with a SQLite file and CSV files in one folder. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ writeFileSync(join(folder, "Sales 2026.csv"), SALES);
 
 const start = () => open(stdio({ command: process.execPath, args: ["src/stdio.ts"], env: { DATA_FOLDER: folder } }));
 
-test("analyzes a file of its folder, and no other file", async () => {
+test("analyzes only files in its folder", async () => {
   const client = await start();
   const operations = ["sum"];
   expect(await call(client, "analyze_csv", { filepath: "Sales 2026.csv", operations })).toMatchObject({
@@ -26,7 +26,7 @@ test("analyzes a file of its folder, and no other file", async () => {
   await client.close();
 });
 
-test("runs the commands of its list on files of its folder, and nothing else", async () => {
+test("runs only the allowed commands, on files in its folder", async () => {
   const client = await start();
   const run = (command: string, ...args: string[]) => call(client, "execute_command", { command, args });
   expect(await run("wc", "-l", "Sales 2026.csv")).toMatchObject({
@@ -43,7 +43,7 @@ test("runs the commands of its list on files of its folder, and nothing else", a
   await client.close();
 });
 
-test("a table that was imported from a file outlives the process", async () => {
+test("a table that was imported from a file is kept after the process ends", async () => {
   const first = await start();
   await call(first, "import_csv", { table: "sales", filepath: "Sales 2026.csv" });
   await first.close();

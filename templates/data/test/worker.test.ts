@@ -1,4 +1,4 @@
-/** The server on real workerd with a real D1. */
+/** Tests the server on real workerd, with a real D1 database. */
 import { inflateSync } from "node:zlib";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ afterAll(() => worker?.stop());
 const connectWith = (version?: string, options = {}) => open(worker.url("/mcp"), version, options);
 
 describe("import_csv", () => {
-  test("makes a table with the types of the columns, which queries read", async () => {
+  test("creates a table with typed columns, which queries can read", async () => {
     const client = await connectWith();
     const imported = await call(client, "import_csv", { table: "sales", csv: SALES });
     expect(imported).toEqual({ table: "sales", rows: 4, columns: ["region", "product", "amount"] });
@@ -33,7 +33,7 @@ describe("import_csv", () => {
     ['"a ""quoted""",b\r\n"two\nlines",2\r\n', { rows: [{ 'a "quoted"': "two\nlines", b: 2 }] }],
     ["a,b\n1\n", "Record 1 has 1 fields, but the header has 2."],
     ['a,b\n1,"2\n', "Line 2 has a quote in a field without quotes, or quotes that are not closed."],
-    ["a,A\n1,2\n", "must name each column differently"],
+    ["a,A\n1,2\n", "must contain a unique name for each column"],
     ["\n\n", "The CSV is empty"],
   ])("reads %j", async (csv, expected) => {
     const client = await connectWith();
@@ -47,7 +47,7 @@ describe("import_csv", () => {
   });
 
   test.each([MODERN, LEGACY])(
-    "asks before it replaces a table, also if the Worker crashes meanwhile (%s)",
+    "asks before it replaces a table, even if the Worker crashes while the question is open (%s)",
     async (version) => {
       const table = `replaced_${version.replaceAll("-", "_")}`;
       const questions: string[] = [];
@@ -70,7 +70,7 @@ describe("import_csv", () => {
     },
   );
 
-  test("leaves the whole table or none if the Worker crashes during the import", async () => {
+  test("leaves either the complete table or none if the Worker crashes during the import", async () => {
     const csv = `n,text\n${Array.from({ length: 20_000 }, (_, n) => `${n},${"x".repeat(50)}`).join("\n")}\n`;
     const client = await connectWith();
     const imported = call(client, "import_csv", { table: "large", csv }).catch(String);
@@ -108,13 +108,13 @@ test.each([
   await client.close();
 });
 
-test("query tells the model what is wrong with its SQL", async () => {
+test("query reports what is wrong with the SQL", async () => {
   const client = await connectWith();
   expect(await call(client, "query", { sql: "SELECT a FROM nowhere" })).toContain("no such table: nowhere");
   await client.close();
 });
 
-test("read_rows returns every row once, page by page", async () => {
+test("read_rows returns every row exactly once, page by page", async () => {
   const client = await connectWith();
   const csv = `n\n${Array.from({ length: 250 }, (_, n) => n).join("\n")}\n`;
   await call(client, "import_csv", { table: "numbers", csv });
@@ -131,7 +131,7 @@ test("read_rows returns every row once, page by page", async () => {
   }
   expect(sizes).toEqual([100, 100, 50]);
   expect(seen).toEqual(Array.from({ length: 250 }, (_, n) => n));
-  expect(await call(client, "read_rows", { table: "none" })).toContain('There is no table "none". There are: ');
+  expect(await call(client, "read_rows", { table: "none" })).toContain('There is no table "none". Existing tables: ');
   await client.close();
 });
 
@@ -167,7 +167,7 @@ test.each(["bar", "line"])("chart draws a PNG (%s)", async (kind) => {
   const blue = [31, 119, 180].join();
   const { width, height, pixels } = decode(Buffer.from(image.data, "base64"));
   expect([width, height]).toEqual([640, 360]);
-  // Above zero only the right half has the color of the data, below zero only the left one.
+  // Above zero, only the right half has the color of the data; below zero, only the left half.
   const zero = 40 + (268 * 4) / 6;
   const colored = pixels.flatMap((line, y) => line.flatMap((color, x) => (color === blue ? [{ x, y }] : [])));
   if (kind === "bar") {
@@ -179,7 +179,7 @@ test.each(["bar", "line"])("chart draws a PNG (%s)", async (kind) => {
   await client.close();
 });
 
-/** Decodes the PNGs that this server makes: three bytes for each dot, no filters. */
+/** Decodes the PNGs that this server creates: three bytes for each pixel, without filters. */
 function decode(png: Buffer) {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
@@ -195,7 +195,7 @@ function decode(png: Buffer) {
   return { width, height, pixels };
 }
 
-test("tables are resources with completion, and the prompt embeds one", async () => {
+test("tables are resources with completion, and the prompt embeds a table", async () => {
   const client = await connectWith();
   await call(client, "import_csv", { table: "weather_2026", csv: "day,celsius\nMonday,12.5\n" });
   const uri = "data://tables/weather_2026";
@@ -220,7 +220,7 @@ test("tables are resources with completion, and the prompt embeds one", async ()
   await client.close();
 });
 
-test("the prompt compare is composed of explore for each of two tables", async () => {
+test("the prompt compare contains the messages of explore for both tables", async () => {
   const client = await connectWith();
   await call(client, "import_csv", { table: "north", csv: "city\nOslo\n" });
   await call(client, "import_csv", { table: "south", csv: "city\nRome\n" });
@@ -231,16 +231,16 @@ test("the prompt compare is composed of explore for each of two tables", async (
   const { messages } = await client.getPrompt("compare", { first: "north", second: "south" });
   const texts = messages.map(({ content }) => (content.type === "text" ? content.text : ""));
   expect(texts).toEqual([
-    "Find what is remarkable in the table north. Use analyze_csv, query and chart.",
+    "Find out what is remarkable in the table north. Use analyze_csv, query and chart.",
     expect.stringContaining("Oslo"),
-    "Find what is remarkable in the table south. Use analyze_csv, query and chart.",
+    "Find out what is remarkable in the table south. Use analyze_csv, query and chart.",
     expect.stringContaining("Rome"),
     expect.stringContaining("Then compare north with south"),
   ]);
   await client.close();
 });
 
-test("invisible characters of a cell reach no model, and a result that is too large says so", async () => {
+test("invisible characters in cells are removed, and a truncated result says so", async () => {
   const client = await connectWith();
   await call(client, "import_csv", { table: "hidden_text", csv: "note\nfine\u200b\u{e0041}\u202e\n" });
   expect(await call(client, "query", { sql: "SELECT note FROM hidden_text" })).toMatchObject({
@@ -251,7 +251,7 @@ test("invisible characters of a cell reach no model, and a result that is too la
   await client.close();
 });
 
-test("the list of tables comes in pages", async () => {
+test("the list of tables is divided into pages", async () => {
   const client = await connectWith();
   for (let n = 0; n < 51; n++) await call(client, "import_csv", { table: `page_${n}`, csv: "a\n1\n" });
   const page = await client.listResources();

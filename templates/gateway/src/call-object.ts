@@ -1,11 +1,11 @@
-/** Holds one call in a Durable Object: every request of the caller finds it there, whichever machine serves the request. */
+/** Holds a call in a Durable Object, where every request of the caller finds it, whichever machine handles the request. */
 import { DurableObject } from "cloudflare:workers";
 import { HeldCall, type OnProgress } from "./held-call.ts";
 
 export class CallObject extends DurableObject<Env> {
   readonly #call = new HeldCall();
 
-  // Only these methods can be called from outside.
+  // Only these methods can be called over RPC.
   async begin(call: string, onProgress: OnProgress): Promise<string> {
     return JSON.stringify(await this.#call.begin(JSON.parse(call), onProgress));
   }

@@ -1,4 +1,4 @@
-/** Connections to the servers behind the gateway, and their failures in words. */
+/** Connections to the servers behind the gateway, and descriptions of their failures. */
 import { McpError, ToolError } from "mcp-edge";
 import { type Client, ClientError, type ClientOptions, connect } from "mcp-edge/client";
 import type { Upstream } from "./upstreams.ts";
@@ -14,13 +14,13 @@ export function open(
     version: "1.0.0",
     ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
     fetch: fetchWithStatus,
-    // Failures are reported where they happen.
+    // Failures are reported where they occur.
     onEvent: () => {},
     ...options,
   });
 }
 
-/** A refused token is recognised by its status. With a body, it could become any error that the body describes. */
+/** Drops the body of 401 and 403 responses, so that a refused token is recognised by the status, not by an error in the body. */
 async function fetchWithStatus(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const { status, headers } = response;
@@ -29,29 +29,29 @@ async function fetchWithStatus(url: string, init: RequestInit): Promise<Response
   return new Response(null, { status, headers });
 }
 
-/** Why a request failed, as JSON: an error of the server, or a text about its connection. */
+/** Why a request failed, as JSON: an error from the server, or a description of the connection problem. */
 export interface Failure {
   readonly message: string;
-  /** The code of an error that the server itself has answered. */
+  /** The error code, if the server itself returned an error. */
   readonly code?: number;
   readonly data?: unknown;
   /** Whether the server may have run the request. */
   readonly mayHaveRun?: boolean;
 }
 
-/** Describes a failure, without addresses and tokens. */
-export function failureOf(upstream: Upstream, error: unknown): Failure {
+/** Describes a failure, without revealing URLs and tokens. */
+export function describeFailure(upstream: Upstream, error: unknown): Failure {
   const name = `The server "${upstream.name}"`;
   if (McpError.is(error)) {
     const { code, message, data } = error;
-    return { message: `${name} says: ${message}`, code, ...(data === undefined ? {} : { data }) };
+    return { message: `${name} returned an error: ${message}`, code, ...(data === undefined ? {} : { data }) };
   }
   if (!ClientError.is(error)) return { message: `${name} failed.` };
   const { code, response, mayHaveRun } = error;
-  return { message: `${name} ${reasonOf(code, response?.status, upstream)}`, mayHaveRun };
+  return { message: `${name} ${describeReason(code, response?.status, upstream)}`, mayHaveRun };
 }
 
-function reasonOf(code: string, status: number | undefined, upstream: Upstream): string {
+function describeReason(code: string, status: number | undefined, upstream: Upstream): string {
   if (status === 401 || status === 403) return `refused the token.${tokenHint(upstream)}`;
   switch (code) {
     case "unreachable":
@@ -59,9 +59,9 @@ function reasonOf(code: string, status: number | undefined, upstream: Upstream):
       return "cannot be reached.";
     case "timeout":
     case "total-timeout":
-      return "did not answer in time.";
+      return "did not respond in time.";
     case "http-status":
-      return `answered with the HTTP status ${status}.`;
+      return `returned HTTP status ${status}.`;
     case "capability-missing":
     case "method-missing":
       return "does not support this.";
@@ -71,18 +71,20 @@ function reasonOf(code: string, status: number | undefined, upstream: Upstream):
 }
 
 function tokenHint({ name, token }: Upstream): string {
-  if (token === "caller") return ` The caller needs a token for "${name}" in the secret CALLERS.`;
+  if (token === "caller") return ` Add a token for "${name}" to the caller in the secret CALLERS.`;
   const secret = `${name.toUpperCase().replaceAll("-", "_")}_TOKEN`;
-  return token === "shared" ? ` Store one as the secret ${secret}.` : ' Give the server token: "shared" or "caller".';
+  return token === "shared"
+    ? ` Store a valid token as the secret ${secret}.`
+    : ' Set token: "shared" or "caller" for it.';
 }
 
-/** @throws {ToolError | McpError} the failure. The model reads that of a tool, unless it is an error of the protocol. */
+/** Throws a failure. @throws {McpError} for errors of the server or of other methods. @throws {ToolError} for failed tool calls. */
 export function fail({ message, code, data, mayHaveRun }: Failure, method: string): never {
   if (code !== undefined) throw new McpError(code, message, data);
   if (method !== "tools/call") throw new McpError(-32603, message);
   throw new ToolError(mayHaveRun ? `${message} It may have run the call.` : message);
 }
 
-/** Whether a server has a version in which it asks its client in the middle of a call, which must then stay open. */
+/** Whether a server has a protocol version in which it asks questions in the middle of a call, which must then stay open. */
 export const holdsCalls = ({ protocolVersion }: { readonly protocolVersion: string }): boolean =>
   protocolVersion < "2026-07-28";

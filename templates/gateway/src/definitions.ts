@@ -1,4 +1,4 @@
-/** The tools, prompts and templates of the servers, as definitions of the gateway with prefixed names. */
+/** Converts the tools, prompts and templates of the servers to definitions of the gateway, with prefixed names. */
 import {
   type Completer,
   type Definition,
@@ -27,11 +27,11 @@ import {
 
 type Ctx = HandlerContext<GatewayEnv>;
 
-/** A call may take as long as its server needs. */
+/** The time limit of a call, in milliseconds. It is long, because servers have their own limits. */
 const CALL_MS = 60 * 60_000;
 
-/** Returns the definitions of one server. One that the gateway cannot use is left out, and the log says why. */
-export function definitionsOf(upstream: Upstream, listing: Listing): Definition<GatewayEnv>[] {
+/** Returns the definitions of one server. Definitions that the gateway cannot use are left out, and the log says why. */
+export function createDefinitions(upstream: Upstream, listing: Listing): Definition<GatewayEnv>[] {
   const { server, tools, prompts, templates } = listing;
   const attempt = (what: string, define: () => Definition<GatewayEnv>): Definition<GatewayEnv>[] => {
     try {
@@ -42,22 +42,22 @@ export function definitionsOf(upstream: Upstream, listing: Listing): Definition<
     }
   };
   return [
-    ...tools.flatMap((tool) => attempt(`The tool ${tool.name}`, () => toolOf(upstream, server, tool))),
-    ...prompts.flatMap((prompt) => attempt(`The prompt ${prompt.name}`, () => promptOf(upstream, server, prompt))),
+    ...tools.flatMap((tool) => attempt(`The tool ${tool.name}`, () => createTool(upstream, server, tool))),
+    ...prompts.flatMap((prompt) => attempt(`The prompt ${prompt.name}`, () => createPrompt(upstream, server, prompt))),
     ...templates.flatMap((each) =>
-      attempt(`The template ${each.uriTemplate}`, () => templateOf(upstream, server, each)),
+      attempt(`The template ${each.uriTemplate}`, () => createTemplate(upstream, server, each)),
     ),
   ];
 }
 
-/** What a server says about itself is read by a model, so invisible characters are removed. */
+/** Removes invisible characters, because a model reads the servers' descriptions and results. */
 const clean = <T>(value: T): T => mapText(value, (text) => cleanText(text));
 
 /** Removes members that are undefined. */
 const given = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-function toolOf(upstream: Upstream, server: ServerFacts | undefined, tool: Tool) {
+function createTool(upstream: Upstream, server: ServerFacts | undefined, tool: Tool) {
   const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool;
   return defineTool(
     prefixName(upstream.name, name),
@@ -80,7 +80,7 @@ function toolOf(upstream: Upstream, server: ServerFacts | undefined, tool: Tool)
   );
 }
 
-function promptOf(upstream: Upstream, server: ServerFacts | undefined, prompt: Prompt) {
+function createPrompt(upstream: Upstream, server: ServerFacts | undefined, prompt: Prompt) {
   const { name, title, description, icons, _meta, arguments: parameters = [] } = prompt;
   const reference = { type: "ref/prompt", name } as const;
   return definePrompt(
@@ -103,7 +103,7 @@ function promptOf(upstream: Upstream, server: ServerFacts | undefined, prompt: P
   );
 }
 
-function templateOf(upstream: Upstream, server: ServerFacts | undefined, template: ResourceTemplate) {
+function createTemplate(upstream: Upstream, server: ServerFacts | undefined, template: ResourceTemplate) {
   const { uriTemplate, name, title, description, mimeType, annotations, icons, _meta } = template;
   const variables = [...uriTemplate.matchAll(/\{[+#./;?&]?([^{}]*)\}/g)].flatMap(([, names = ""]) => names.split(","));
   return defineResourceTemplate(
@@ -117,7 +117,7 @@ function templateOf(upstream: Upstream, server: ServerFacts | undefined, templat
   );
 }
 
-/** Reads a resource of a server by the server's own URI. */
+/** Reads a resource of a server by its original URI. */
 export async function readResource(
   upstream: Upstream,
   server: ServerFacts | undefined,
@@ -130,7 +130,7 @@ export async function readResource(
   return { contents: contents.map((each) => withPrefix(upstream.name, clean(each)) as object) } as ReadReturn;
 }
 
-/** A schema that is shown as the server gave it. The server itself checks the values, so the gateway does not. */
+/** Wraps a server's JSON Schema without changing it. The gateway does not validate values, because the server does. */
 function shown(schema: Readonly<Record<string, unknown>>) {
   return {
     "~standard": {

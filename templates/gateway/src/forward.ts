@@ -1,22 +1,22 @@
-/** Sends a request on to a server: its questions and progress go to the caller, and the caller's answers to the server. */
+/** Forwards a request to a server, its questions and progress to the caller, and the caller's answers to the server. */
 import { type HandlerContext, type InputRequired, inputRequired, type Question } from "mcp-edge";
 import type { ServerFacts } from "mcp-edge/client";
 import { cleanText, mapText } from "mcp-edge/safe";
-import { fail, failureOf, holdsCalls, open } from "./connection.ts";
+import { describeFailure, fail, holdsCalls, open } from "./connection.ts";
 import type { OnProgress, Outcome, UpstreamCall } from "./held-call.ts";
 import { type GatewayEnv, tokenFor, type Upstream } from "./upstreams.ts";
 
 type Ctx = HandlerContext<GatewayEnv>;
 type Json = Readonly<Record<string, unknown>>;
 
-/** The methods of questions, and the capabilities by which a caller says that it answers them. */
+/** The capabilities with which a caller declares that it answers questions. */
 const QUESTIONS = ["elicitation", "sampling", "roots"] as const;
 
 /**
- * Returns the result of a request, or the questions of the server. Then the gateway's client gets the questions in the form
- * of its own version, and the handler is called again with the answers.
+ * Returns the result of a request, or the server's questions. In that case, the gateway's client receives the questions in its own
+ * protocol version, and the handler is called again with the answers.
  *
- * @throws {ToolError | McpError} the failure, which names the server.
+ * @throws {ToolError | McpError} if the request fails, naming the server.
  */
 export async function forward(
   upstream: Upstream,
@@ -41,7 +41,7 @@ export async function forward(
   );
 }
 
-/** A server of 2026-07-28 answers with its questions, and gets the answers with another request. Nothing is kept meanwhile. */
+/** Sends a request to a server of 2026-07-28, which returns its questions as a result and receives the answers in another request. */
 async function send(
   { upstream, token, known, method, params, capabilities }: UpstreamCall,
   ctx: Ctx,
@@ -52,7 +52,7 @@ async function send(
   try {
     const client = await open(upstream, token, {
       serverFacts: known,
-      // The questions are not for this client to answer, so it returns the result that asks.
+      // This client does not answer the questions itself, so it returns the result that contains them.
       use: [() => ({ capabilities, resultTypes: ["input_required"] })],
     });
     try {
@@ -62,7 +62,7 @@ async function send(
         {
           signal: ctx.signal,
           timeoutMs: 0,
-          onProgress: ({ progress, total, message }) => progressOf(ctx)(progress, total, message),
+          onProgress: ({ progress, total, message }) => reportProgress(ctx)(progress, total, message),
         },
       );
       if (result.resultType !== "input_required") return { result };
@@ -74,11 +74,11 @@ async function send(
       await client.close();
     }
   } catch (error) {
-    return { failure: failureOf(upstream, error) };
+    return { failure: describeFailure(upstream, error) };
   }
 }
 
-/** An older server asks on the open connection, which an object holds. The state is the name of the object. */
+/** Runs a call to an older server, which asks on the open connection. An object holds the connection; its name is the state. */
 async function hold(call: UpstreamCall, ctx: Ctx): Promise<Outcome> {
   const id = ctx.requestState ?? crypto.randomUUID();
   const held = ctx.env.CALLS.getByName(id);
@@ -87,15 +87,15 @@ async function hold(call: UpstreamCall, ctx: Ctx): Promise<Outcome> {
   try {
     const text =
       ctx.requestState === undefined
-        ? await held.begin(JSON.stringify(call), progressOf(ctx))
-        : await held.answer(JSON.stringify(ctx.inputResponses), progressOf(ctx));
+        ? await held.begin(JSON.stringify(call), reportProgress(ctx))
+        : await held.answer(JSON.stringify(ctx.inputResponses), reportProgress(ctx));
     return { ...(JSON.parse(text) as Outcome), state: id };
   } finally {
     ctx.signal.removeEventListener("abort", cancel);
   }
 }
 
-const progressOf =
+const reportProgress =
   (ctx: Ctx): OnProgress =>
   (progress, total, message) =>
     ctx.progress(progress, {
@@ -103,7 +103,7 @@ const progressOf =
       ...(message === undefined ? {} : { message: cleanText(message) }),
     });
 
-/** Tells the user which server asks, and removes invisible characters from everything that the user reads. */
+/** Adds the server's name to a question, and removes invisible characters from everything that the user reads. */
 function introduce({ name }: Upstream, { method, params = {} }: Question): Question {
   const clean = mapText(params, (text) => cleanText(text)) as Json;
   if (method !== "elicitation/create") return { method, params: clean };
@@ -117,7 +117,7 @@ function isForm(schema: unknown): schema is Form {
   return typeof schema === "object" && schema !== null && "properties" in schema;
 }
 
-/** Gives each field a title, because the name of a field cannot be changed, and is shown if there is no title. */
+/** Gives each field a title. Without a title, clients show the name of the field, which cannot be cleaned without changing it. */
 function withTitles(schema: Form): Form {
   const titled = ([name, field]: [string, Json]) => [name, { title: cleanText(name), ...field }] as const;
   return { ...schema, properties: Object.fromEntries(Object.entries(schema.properties).map(titled)) };

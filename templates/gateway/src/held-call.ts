@@ -1,37 +1,37 @@
 /**
- * A call to a server of 2025-11-25 or older that may ask the user. Such a server asks in the middle of the call, and waits for the
- * answer on the open connection. The gateway's own clients may get the question as the answer of one request, and give theirs
- * with the next one. So something must hold the call between these two: at the edge a Durable Object.
+ * A call to a server of 2025-11-25 or older that may ask the user questions. Such a server asks in the middle of the call, and waits for
+ * the answer on the open connection. A client of the gateway may receive the question as the result of one request, and send the
+ * answer in the next one. Between these requests, something must hold the call open; in a Worker, that is a Durable Object.
  */
 import type { Question } from "mcp-edge";
 import type { Client, ServerFacts } from "mcp-edge/client";
-import { type Failure, failureOf, open } from "./connection.ts";
+import { describeFailure, type Failure, open } from "./connection.ts";
 import type { Upstream } from "./upstreams.ts";
 
 /** A request to a server, as JSON. */
 export interface UpstreamCall {
   readonly upstream: Upstream;
   readonly token?: string | undefined;
-  /** What is known of the server. It saves a request. */
+  /** What is known about the server. It saves a request. */
   readonly known?: ServerFacts | undefined;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** What the caller can be asked. */
+  /** The capabilities of the caller, which determine what it can be asked. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** What a call has come to, as JSON. */
+/** The outcome of a call so far, as JSON. */
 export interface Outcome {
   readonly result?: Readonly<Record<string, unknown>>;
   readonly failure?: Failure;
-  /** The questions that must be answered first, and the state to give back with the answers. */
+  /** The questions that must be answered first, and the state to return with the answers. */
   readonly questions?: Readonly<Record<string, Question>>;
   readonly state?: string | undefined;
 }
 
 export type OnProgress = (progress: number, total?: number, message?: string) => void;
 
-/** The user has this long to answer. The connection stays open meanwhile. */
+/** How long a call may take, including the time that the user needs to answer, in milliseconds. */
 const HOLD_MS = 15 * 60_000;
 
 export class HeldCall {
@@ -43,17 +43,17 @@ export class HeldCall {
   #onProgress: OnProgress | undefined;
   #count = 0;
 
-  /** Sends the request. Resolves with its outcome, or with questions. */
+  /** Sends the request. Resolves with its result, or with questions. */
   begin(call: UpstreamCall, onProgress: OnProgress): Promise<Outcome> {
     this.#result = this.#run(call);
     return this.#next(onProgress);
   }
 
-  /** Answers the questions, and resolves as `begin` does. */
+  /** Answers the questions. Resolves like `begin`. */
   async answer(answers: Readonly<Record<string, unknown>>, onProgress: OnProgress): Promise<Outcome> {
     if (!this.#result) {
       const message =
-        "The call was lost while it waited for the answer, and may have run up to its question. Call it again.";
+        "The call was lost while it waited for the answer. It may have run up to the question. Call it again.";
       return { failure: { message } };
     }
     this.#asked = Promise.withResolvers();
@@ -76,7 +76,7 @@ export class HeldCall {
     try {
       return await Promise.race([this.#result as Promise<Outcome>, asks]);
     } finally {
-      // Progress between two requests of the caller reaches nobody.
+      // Between two requests of the caller, no one can receive progress.
       this.#onProgress = undefined;
     }
   }
@@ -96,19 +96,19 @@ export class HeldCall {
       });
       return { result };
     } catch (error) {
-      return { failure: failureOf(upstream, error) };
+      return { failure: describeFailure(upstream, error) };
     } finally {
       clearTimeout(timer);
       await client?.close().catch(() => undefined);
     }
   }
 
-  /** Between machines the function returns a promise, which rejects if the caller has gone. */
+  /** Reports progress. Over RPC, the function returns a promise, which rejects if the caller has disconnected. */
   #report(...progress: Parameters<OnProgress>): void {
     void Promise.resolve(this.#onProgress?.(...progress)).catch(() => undefined);
   }
 
-  /** Takes a question of the server. Resolves with the answer of the user. */
+  /** Stores a question of the server. Resolves with the user's answer. */
   #ask(method: string, { _meta, ...params }: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
     if (method === "ping") return Promise.resolve({});
     this.#count += 1;

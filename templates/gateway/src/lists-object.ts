@@ -1,21 +1,21 @@
 /**
- * Keeps the lists of one server in a Durable Object, which listens to the server. While the gateway is used, an alarm looks after
- * it, because the platform may end the object and its connection at any time.
+ * Stores the lists of one server in a Durable Object, which listens for changes. While the gateway is in use, an alarm runs regularly,
+ * because the platform may end the object and its connection at any time.
  */
 import { DurableObject } from "cloudflare:workers";
 import { announce, server } from "./gateway.ts";
 import { type Kept, UpstreamLists } from "./lists.ts";
-import { type ListSource, prefixUri, tokenFor, upstreamsOf } from "./upstreams.ts";
+import { type ListSource, prefixUri, readUpstreams, tokenFor } from "./upstreams.ts";
 
 const WATCH_MS = 5 * 60_000;
-/** After so many alarms without a request, the object stops listening. */
+/** The number of alarms without a request after which the object stops listening. */
 const IDLE_ALARMS_MAX = 12;
 
 export class ListsObject extends DurableObject<Env> {
   #lists: UpstreamLists | undefined;
   #isUsed = false;
 
-  // Only these methods can be called from outside.
+  // Only these methods can be called over RPC.
   async lists(source: ListSource, known?: string): Promise<string | undefined> {
     const listing = await (await this.#use(source)).get();
     return listing.version === known ? undefined : JSON.stringify(listing);
@@ -39,7 +39,7 @@ export class ListsObject extends DurableObject<Env> {
     }
     kv.put("idle", idle);
     await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
-    // If the object was ended meanwhile, this reads the lists anew, and tells the clients what has changed.
+    // If the object was ended meanwhile, this reads the lists again, and notifies the clients of changes.
     await this.#open(source)?.get();
   }
 
@@ -56,7 +56,7 @@ export class ListsObject extends DurableObject<Env> {
 
   #open(source: ListSource): UpstreamLists | undefined {
     const { kv } = this.ctx.storage;
-    const upstream = upstreamsOf(this.env).find(({ name }) => name === source.upstream);
+    const upstream = readUpstreams(this.env).find(({ name }) => name === source.upstream);
     if (!upstream) return undefined;
     this.#lists ??= new UpstreamLists(upstream, () => tokenFor(upstream, this.env, source.subject), {
       load: () => kv.get<Kept>("kept"),

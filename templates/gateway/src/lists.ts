@@ -1,6 +1,6 @@
-/** The lists of one server behind the gateway: read once, kept, and read again when the server says that they have changed. */
+/** The lists of one server behind the gateway. They are stored, and read again when the server reports changes. */
 import type { Client, Prompt, Resource, ResourceTemplate, ServerFacts, Tool } from "mcp-edge/client";
-import { failureOf, open } from "./connection.ts";
+import { describeFailure, open } from "./connection.ts";
 import type { Upstream } from "./upstreams.ts";
 
 export interface Lists {
@@ -10,36 +10,36 @@ export interface Lists {
   readonly templates: readonly ResourceTemplate[];
 }
 
-/** What is known of a server. */
+/** What is known about a server. */
 export interface Listing extends Lists {
-  /** Changes with every change of the lists. */
+  /** An id of this state of the lists. It changes whenever the lists change. */
   readonly version: string;
-  /** Undefined until it was reached. */
+  /** Undefined until the server was reached for the first time. */
   readonly server?: ServerFacts | undefined;
-  /** Why it cannot be used now. The lists are then those from before. */
+  /** Why the server cannot be used at the moment. The lists are then the last known ones. */
   readonly failure?: string | undefined;
 }
 
-/** What outlives the memory: the lists, and the subscribed resources with the number of subscribers. */
+/** The stored state: the lists, and the number of subscribers of each subscribed resource. */
 export interface Kept {
   readonly listing: Listing;
   readonly uris: Readonly<Record<string, number>>;
 }
 
-/** The place of the lists in the gateway. */
+/** The environment of the lists in the gateway. */
 export interface ListsPlace {
   load(): Kept | undefined;
   save(kept: Kept): void;
-  /** Tells the clients of the gateway. */
+  /** Notifies the clients of the gateway that a list has changed. */
   changed(list: "tools" | "prompts" | "resources"): void;
   updated(uri: string): void;
 }
 
-/** A server that does not answer must not hold up the others. */
+/** The time limit of requests, in milliseconds. A server that does not respond must not delay the other servers. */
 const TIMEOUT_MS = 5_000;
-/** A server that failed is tried again after this time. */
+/** How long to wait before trying a failed server again, in milliseconds. */
 const RETRY_MS = 10_000;
-/** Lists are read again after this time, also if the server has reported no change. Not every server does. */
+/** How long lists are used before they are read again, in milliseconds. Not every server reports changes. */
 const MAX_AGE_MS = 5 * 60_000;
 
 const EMPTY: Lists = { tools: [], prompts: [], resources: [], templates: [] };
@@ -50,7 +50,7 @@ export class UpstreamLists {
   readonly #place: ListsPlace;
   #kept: Kept;
   #client: Client | undefined;
-  /** The reading that is under way, or the last one. */
+  /** The current or last attempt to read the lists. */
   #reading: Promise<void> | undefined;
   /** When the lists must be read again, in milliseconds since 1970. */
   #dueAtMs = 0;
@@ -62,14 +62,14 @@ export class UpstreamLists {
     this.#kept = place.load() ?? { listing: { ...EMPTY, version: "" }, uris: {} };
   }
 
-  /** Returns the lists, which are read first if they are not known or too old. Never rejects. */
+  /** Returns the lists. Reads them first if they are unknown or too old. Never rejects. */
   async get(): Promise<Listing> {
     if (Date.now() >= this.#dueAtMs) this.#readAgain();
     await this.#reading;
     return this.#kept.listing;
   }
 
-  /** @throws {Error} if the server cannot be reached or does not report changes of the resource. */
+  /** Subscribes to a resource. @throws {Error} if the server cannot be reached or does not support subscriptions. */
   async subscribe(uri: string): Promise<void> {
     await this.get();
     const { [uri]: count = 0 } = this.#kept.uris;
@@ -107,7 +107,7 @@ export class UpstreamLists {
       const lists = await readLists(client);
       this.#take(lists, { server: client.server, failure: undefined });
     } catch (error) {
-      const { message } = failureOf(this.#upstream, error);
+      const { message } = describeFailure(this.#upstream, error);
       console.warn(`gateway: ${message}`, error);
       this.#dueAtMs = Date.now() + RETRY_MS;
       this.#drop();
@@ -126,18 +126,18 @@ export class UpstreamLists {
       onResourcesChanged: reread,
       onResourceUpdated: (uri) => this.#place.updated(uri),
       onEvent: ({ type }) => {
-        // The client has given up its stream of changes, or the connection. Later requests open another one.
+        // The client has lost its stream of changes or the connection. Later requests open a new one.
         if (type !== "closed" && type !== "stream-lost") return;
         this.#dueAtMs = Math.min(this.#dueAtMs, Date.now() + RETRY_MS);
         this.#drop();
       },
     });
-    // A server may have forgotten its subscribers, and resources may no longer exist.
+    // The server may have lost the subscriptions, and resources may no longer exist.
     for (const uri of Object.keys(this.#kept.uris)) await client.subscribe(uri).catch(() => undefined);
     return client;
   }
 
-  /** Stores what was read, and tells the clients of the gateway what has changed. */
+  /** Stores the lists, and notifies the clients of the gateway of changes. */
   #take(lists: Lists, about: Pick<Listing, "server" | "failure">): void {
     const before = this.#kept.listing;
     const differs = (list: keyof Lists) => JSON.stringify(before[list]) !== JSON.stringify(lists[list]);
@@ -167,7 +167,7 @@ async function readLists(client: Client): Promise<Lists> {
     capabilities.tools ? client.tools(options).all() : [],
     capabilities.prompts ? client.prompts(options).all() : [],
     capabilities.resources ? client.resources(options).all() : [],
-    // Servers with resources need not have templates, and some answer with an error.
+    // Servers with resources do not need to have templates, and some return an error.
     capabilities.resources
       ? client
           .resourceTemplates(options)

@@ -1,15 +1,15 @@
-/** The gateway over standard input and output, for clients that start it as a process. Everything is kept in memory. */
+/** The gateway over standard input and output, for clients that start it as a process. All state is in memory. */
 import { serveStdio } from "mcp-edge/node";
 import { announce, server } from "./gateway.ts";
 import { HeldCall } from "./held-call.ts";
 import { type Kept, UpstreamLists } from "./lists.ts";
-import { type GatewayEnv, type ListSource, prefixUri, tokenFor, upstreamsOf } from "./upstreams.ts";
+import { type GatewayEnv, type ListSource, prefixUri, readUpstreams, tokenFor } from "./upstreams.ts";
 
 const lists = new Map<string, UpstreamLists>();
 const calls = new Map<string, HeldCall>();
 
-function listsOf({ upstream: name }: ListSource): UpstreamLists {
-  const upstream = upstreamsOf(process.env).find((each) => each.name === name);
+function findLists({ upstream: name }: ListSource): UpstreamLists {
+  const upstream = readUpstreams(process.env).find((each) => each.name === name);
   if (!upstream) throw new Error(`There is no server "${name}".`);
   let kept: Kept | undefined;
   const found =
@@ -31,11 +31,11 @@ const env: GatewayEnv = {
   LISTS: {
     getByName: () => ({
       lists: async (source, known) => {
-        const listing = await listsOf(source).get();
+        const listing = await findLists(source).get();
         return listing.version === known ? undefined : JSON.stringify(listing);
       },
-      subscribe: (source, uri) => listsOf(source).subscribe(uri),
-      unsubscribe: (source, uri) => listsOf(source).unsubscribe(uri),
+      subscribe: (source, uri) => findLists(source).subscribe(uri),
+      unsubscribe: (source, uri) => findLists(source).unsubscribe(uri),
     }),
   },
   CALLS: {

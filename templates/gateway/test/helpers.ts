@@ -1,4 +1,4 @@
-/** What the tests share. */
+/** Helpers for the tests. */
 import { type Client, type ClientOptions, connect } from "mcp-edge/client";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 
@@ -19,7 +19,7 @@ export function open(target: Parameters<typeof connect>[0], version = MODERN, op
   });
 }
 
-/** Calls a tool and returns its text, which begins with "Error: " if the tool failed. */
+/** Calls a tool. Returns its text, which begins with "Error: " if the tool failed. */
 export async function call(
   client: Client,
   tool: string,
@@ -31,7 +31,7 @@ export async function call(
   return isError ? `Error: ${text}` : text;
 }
 
-/** A user who answers the questions of `order`, and notes them. */
+/** A simulated user who answers the questions of `order`, and records them. */
 export function user(meanwhile: (question: string) => unknown = () => undefined) {
   const questions: string[] = [];
   const onElicit: ClientOptions["onElicit"] = async ({ message }) => {
@@ -43,7 +43,7 @@ export function user(meanwhile: (question: string) => unknown = () => undefined)
   return { onElicit, questions };
 }
 
-/** Calls a function again until its value is right, because a notification may arrive before another one. */
+/** Calls a function until it returns the expected value, because notifications may arrive at different times. */
 export async function until<T>(read: () => Promise<T>, isRight: (value: T) => boolean): Promise<T> {
   const deadlineMs = performance.now() + 20_000;
   for (;;) {

@@ -1,4 +1,4 @@
-/** The gateway over standard input and output. */
+/** Tests the gateway over standard input and output. */
 import { stdio } from "mcp-edge/node";
 import type { TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => upstreams?.stop());
 
 describe.each([MODERN, LEGACY])("a client of %s", (version) => {
-  test.each(["modern", "legacy"])("uses the server %s, which asks", async (name) => {
+  test.each(["modern", "legacy"])("calls the server %s, which asks a question", async (name) => {
     const UPSTREAMS = JSON.stringify([{ name, url: upstreams.url(`/${name}`) }]);
     const { onElicit, questions } = user();
     const gateway = stdio({ command: process.execPath, args: ["src/stdio.ts"], env: { UPSTREAMS } });

@@ -1,4 +1,4 @@
-/** The gateway on real workerd, in front of servers on another one, in both directions of every pair of eras. */
+/** Tests the gateway on real workerd, in front of servers in another process, with every combination of eras. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -49,7 +49,7 @@ const connectWith = (version = MODERN, options = {}, key = ADA) =>
   open(worker.url("/mcp"), version, { headers: { Authorization: `Bearer ${key}` }, ...options });
 
 describe.each([MODERN, LEGACY])("a client of %s", (version) => {
-  test("gets the lists of all servers that work, with prefixes", async () => {
+  test("gets the lists of all working servers, with prefixes", async () => {
     const client = await connectWith(version);
     const tools = await client.tools().all();
     const names = tools.map(({ name }) => name);
@@ -102,7 +102,7 @@ describe.each([MODERN, LEGACY])("a client of %s", (version) => {
       await client.close();
     });
 
-    test("questions reach the user and answers the server, whose call runs once, with its progress", async () => {
+    test("questions reach the user, answers and progress arrive, and the call runs only once", async () => {
       const { onElicit, questions } = user();
       const client = await connectWith(version, { onElicit });
       const progress: (string | undefined)[] = [];
@@ -135,14 +135,14 @@ describe.each([MODERN, LEGACY])("a client of %s", (version) => {
       await client.close();
     });
 
-    test("a client that cannot be asked learns it from the server", async () => {
+    test("a client that cannot be asked receives the server's error", async () => {
       const client = await connectWith(version);
       const outcome = await call(client, `${server}__order`, { id: "unasked" }).catch(String);
       expect(outcome).toMatch(/elicitation/);
       await client.close();
     });
 
-    test("changes of its lists and resources reach the client", async () => {
+    test("changes of the server's lists and resources reach the client", async () => {
       const listed = Promise.withResolvers<void>();
       const updated = Promise.withResolvers<string>();
       const client = await connectWith(version, { onToolsChanged: listed.resolve, onResourceUpdated: updated.resolve });
@@ -158,13 +158,13 @@ describe.each([MODERN, LEGACY])("a client of %s", (version) => {
       await client.close();
     });
 
-    test("a cancelled call is cancelled at the server", async () => {
+    test("a cancelled call is also cancelled at the server", async () => {
       const client = await connectWith(version, { onElicit: () => ({ action: "cancel" }) });
       const abort = new AbortController();
       const waiting = client.callTool(`${server}__wait`, {}, { signal: abort.signal });
       abort.abort(new Error("changed my mind"));
       await expect(waiting).rejects.toThrow("changed my mind");
-      // The gateway still serves this client.
+      // The gateway still responds to this client.
       expect(await call(client, `${server}__whoami`)).toBe("authorization: null");
       await client.close();
     });
@@ -172,7 +172,7 @@ describe.each([MODERN, LEGACY])("a client of %s", (version) => {
 });
 
 describe("tokens", () => {
-  test("a server gets its own token, the caller's, or none, and never the key of the gateway", async () => {
+  test("a server receives its own token, the caller's token or none, but never the key for the gateway", async () => {
     const client = await connectWith();
     expect(await call(client, "modern__whoami")).toBe("authorization: null");
     expect(await call(client, "shared__whoami")).toBe("authorization: Bearer token-of-all");
@@ -194,7 +194,7 @@ describe("tokens", () => {
     }
   });
 
-  test("a server that refuses the token is reported with what to do, and the others work", async () => {
+  test("a server that refuses its token is reported with a hint, and the other servers work", async () => {
     await using closed = await startGateway([], {});
     const url = closed.url("/mcp");
     await using gateway = await startGateway([
@@ -203,7 +203,7 @@ describe("tokens", () => {
     ]);
     const client = await open(gateway.url("/mcp"), MODERN, { headers: { Authorization: `Bearer ${ADA}` } });
     const status = await call(client, "gateway_status");
-    expect(status).toContain('The server "closed" refused the token. Store one as the secret CLOSED_TOKEN.');
+    expect(status).toContain('The server "closed" refused the token. Store a valid token as the secret CLOSED_TOKEN.');
     expect(status).toMatch(/open: works\., upstream of 2026-07-28 1\.0\.0, MCP 2026-07-28 \d+ tools/);
     expect(await call(client, "open__add", { a: 1, b: 1 })).toContain("2");
     await client.close();
@@ -211,13 +211,13 @@ describe("tokens", () => {
 });
 
 describe("failures", () => {
-  test("a server that cannot be reached is reported, and the others work", async () => {
+  test("a server that cannot be reached is reported, and the other servers work", async () => {
     const client = await connectWith();
     expect(await call(client, "gateway_status")).toContain('down: The server "down" cannot be reached. 0 tools');
     await client.close();
   });
 
-  test("a server that goes down keeps its tools, whose calls say so, and comes back", async () => {
+  test("while a server is down, its tools stay listed and calls report it; later they work again", async () => {
     await using other = await startUpstreams();
     await using gateway = await startGateway([
       { name: "other", url: other.url("/modern") },
@@ -235,7 +235,7 @@ describe("failures", () => {
     await client.close();
   });
 
-  test("a held call that is lost says so", async () => {
+  test("a held call that was lost is reported", async () => {
     const { onElicit } = user(async () => {
       for (const id of await worker.objects("CallObject")) await worker.abort("CallObject", id);
     });
@@ -247,7 +247,7 @@ describe("failures", () => {
   });
 });
 
-test("sessions survive eviction and a crash, and lists are found again", async () => {
+test("sessions and lists survive eviction and a crash", async () => {
   const events: string[] = [];
   const client = await connectWith(LEGACY, { onEvent: ({ type }: { type: string }) => events.push(type) });
   expect(await call(client, "legacy__add", { a: 1, b: 2 })).toContain("3");
@@ -259,7 +259,7 @@ test("sessions survive eviction and a crash, and lists are found again", async (
   await client.close();
 });
 
-test("an alarm finds what has changed while the object that listens was lost", async () => {
+test("an alarm finds changes that were missed while the listening object was lost", async () => {
   const changed = Promise.withResolvers<void>();
   const client = await connectWith(MODERN, { onToolsChanged: changed.resolve });
   await client.tools().all();
@@ -273,7 +273,7 @@ test("an alarm finds what has changed while the object that listens was lost", a
   await client.close();
 });
 
-test("a server over standard input and output is behind the gateway through mcp-edge expose", async () => {
+test("the gateway reaches a stdio server through mcp-edge expose", async () => {
   const manifest = createRequire(import.meta.url).resolve("mcp-edge/package.json");
   const program = join(dirname(manifest), "bin", "mcp-edge.js");
   const server = `${process.execPath} ${join("test", "upstream", "stdio.ts")}`;

@@ -1,34 +1,25 @@
 /**
- * The job: checks the pages of a site, as code from top to bottom. As a task it may take hours, wait a day for an answer, and
- * lose its object at any moment. Then this handler runs again from the top: finished steps and answered questions return
- * their kept results immediately. So everything that reads or changes something is a step.
+ * The job: checks the pages of a site, as straight-line code. As a task, it may take hours, wait a day for an answer, and lose its
+ * object at any moment. In that case, this handler runs again from the top, and finished steps and answered questions return their
+ * stored results immediately. So everything that reads or changes data must be a step.
  */
 import { type HandlerContext, QuestionError, retrying, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { type JobsEnv, jobsOf, type Status } from "./job-list.ts";
+import { type JobsEnv, openJobList, type Status } from "./job-list.ts";
 import { type Page, readPage } from "./page.ts";
+import type { Report } from "./report.ts";
 
-export const reportSchema = z.object({
-  job: z.string(),
-  site: z.string(),
-  checked: z.number().int(),
-  /** Pages that were found and not checked. */
-  unchecked: z.number().int(),
-  problems: z.array(z.object({ url: z.string(), problem: z.string(), linkedFrom: z.string().optional() })),
-});
-export type Report = z.infer<typeof reportSchema>;
-
-/** Pages that are read at the same time. */
+/** The number of pages that are read at the same time. */
 const AT_ONCE = 4;
-/** The pages after which the user is asked whether to go on. */
+/** The number of pages after which the user is asked whether to continue. */
 const FIRST_PAGES = 20;
 const PAGES_MAX = 500;
 
 type Ctx = HandlerContext<JobsEnv>;
 
-/** Checks a site and returns the report. @param onChange Called when the list of jobs has changed. */
+/** Checks a site. Returns the report. @param onChange Called when the list of jobs has changed. */
 export async function checkSite(start: URL, ctx: Ctx, onChange: (id: string) => void): Promise<Report> {
-  const jobs = jobsOf(ctx.env, ctx.auth);
+  const jobs = openJobList(ctx.env, ctx.auth);
   const id = await ctx.step("id", () => crypto.randomUUID());
   await ctx.step("begin", () => jobs.begin(id, start.href, ctx.taskId));
   onChange(id);
@@ -37,7 +28,7 @@ export async function checkSite(start: URL, ctx: Ctx, onChange: (id: string) => 
     await ctx.step("finish", () => jobs.finish(id, { status: "completed", report }));
     return report;
   } catch (error) {
-    // Not reached when a run merely ends with a question, or is lost: then another run continues.
+    // This is not reached when a run only ends with a question, or is lost, because another run continues then.
     const problem = error instanceof ToolError ? error.message : "an internal error";
     await jobs.finish(id, ctx.signal.aborted ? { status: "cancelled" } : { status: "failed", problem });
     throw error;
@@ -47,11 +38,11 @@ export async function checkSite(start: URL, ctx: Ctx, onChange: (id: string) => 
 }
 
 async function checkPages(id: string, start: URL, ctx: Ctx, onChange: (id: string) => void): Promise<Report> {
-  const jobs = jobsOf(ctx.env, ctx.auth);
-  /** The known pages, each with the page that links to it first. */
+  const jobs = openJobList(ctx.env, ctx.auth);
+  /** The known pages, each with the first page that links to it. */
   const found = new Map<string, string | undefined>([[start.href, undefined]]);
   const pages: Page[] = [];
-  const sayProgress = async (name: string, status: Status) => {
+  const reportProgress = async (name: string, status: Status) => {
     const progress = { status, checked: pages.length, found: found.size };
     const { isCancelled } = await ctx.step(`${name} after ${pages.length} pages`, async () => {
       const stored = await jobs.progress(id, progress);
@@ -64,9 +55,9 @@ async function checkPages(id: string, start: URL, ctx: Ctx, onChange: (id: strin
   let allowed = FIRST_PAGES;
   while (pages.length < found.size) {
     if (pages.length === FIRST_PAGES) {
-      await sayProgress("ask", "waiting");
+      await reportProgress("ask", "waiting");
       allowed += await askForMore(found.size - pages.length, ctx);
-      await sayProgress("go on", "working");
+      await reportProgress("go on", "working");
     }
     if (pages.length === allowed) break;
     const urls = [...found.keys()].slice(pages.length, Math.min(pages.length + AT_ONCE, allowed));
@@ -78,8 +69,8 @@ async function checkPages(id: string, start: URL, ctx: Ctx, onChange: (id: strin
     const [first] = pages;
     if (first?.problem && first.links.length === 0)
       throw new ToolError(`${first.url} cannot be checked: ${first.problem}.`);
-    await sayProgress("progress", "working");
-    // In a task this is the status message, otherwise a notification.
+    await reportProgress("progress", "working");
+    // In a task, this sets the status message; otherwise it sends a notification.
     ctx.progress(pages.length, { total: found.size, message: `${pages.length} of ${found.size} pages checked` });
   }
   const problems = pages.flatMap(({ url, problem }) => {
@@ -90,8 +81,8 @@ async function checkPages(id: string, start: URL, ctx: Ctx, onChange: (id: strin
 }
 
 /**
- * Reads a page, with three more tries if the server is overloaded. In a task the tries are counted even if the object is
- * lost, and while nothing but tries is waited for, the object sleeps.
+ * Reads a page, and retries up to three times if the server is overloaded. In a task, retries are counted even if the object is lost,
+ * and the object sleeps while it is only waiting for retries.
  */
 async function checkPage(url: string, ctx: Ctx): Promise<Page> {
   const read = retrying(() => readPage(url, ctx.signal), { retries: 3, backoffMs: 2_000, signal: ctx.signal });
@@ -99,7 +90,7 @@ async function checkPage(url: string, ctx: Ctx): Promise<Page> {
     return await ctx.step(`read ${url}`, read);
   } catch (error) {
     ctx.signal.throwIfAborted();
-    return { url, problem: error instanceof Error ? error.message : "no answer", links: [] };
+    return { url, problem: error instanceof Error ? error.message : "no response", links: [] };
   }
 }
 
@@ -107,10 +98,10 @@ const more = z.object({
   pages: z.number().int().min(0).max(PAGES_MAX).meta({ title: "How many more pages" }),
 });
 
-/** Asks the user how many more pages to check. Without a user who can be asked, none are. */
+/** Asks the user how many more pages to check. Returns 0 if the user cannot be asked. */
 async function askForMore(left: number, ctx: Ctx): Promise<number> {
   try {
-    const answer = await ctx.elicit(`${FIRST_PAGES} pages are checked, and ${left} more are known. Continue?`, more);
+    const answer = await ctx.elicit(`${FIRST_PAGES} pages were checked, and ${left} more are known. Continue?`, more);
     return answer.action === "accept" ? answer.content.pages : 0;
   } catch (error) {
     if (error instanceof QuestionError) return 0;

@@ -1,4 +1,4 @@
-/** The server as a Cloudflare Worker whose jobs are run by alarms: http://127.0.0.1:8787/mcp under `npm start`. */
+/** The server as a Cloudflare Worker, with jobs run by alarms. With `npm start`, it runs at http://127.0.0.1:8787/mcp. */
 import { edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { server } from "./jobs.ts";

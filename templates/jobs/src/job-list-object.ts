@@ -1,4 +1,4 @@
-/** Keeps the list of one caller's jobs in a Durable Object of its own. */
+/** Stores the list of one caller's jobs in its own Durable Object. */
 import { DurableObject } from "cloudflare:workers";
 import { type Job, JobList, type Progress, type TaskEnd } from "./job-list.ts";
 
@@ -9,7 +9,7 @@ export class JobListObject extends DurableObject<Env> {
     remove: (id) => void this.ctx.storage.kv.delete(id),
   });
 
-  // Only these methods can be called from outside.
+  // Only these methods can be called over RPC.
   begin(id: string, site: string, taskId?: string) {
     return this.#list.begin(id, site, taskId);
   }

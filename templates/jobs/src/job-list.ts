@@ -1,24 +1,24 @@
 /**
- * The list of one caller's jobs: the rules, apart from the place where the jobs are kept. job-list-object.ts keeps them in a
- * Durable Object, stdio.ts in memory.
+ * The list of one caller's jobs: the logic, independent of where the jobs are stored. job-list-object.ts stores them in a Durable
+ * Object, stdio.ts in memory.
  */
 import type { Principal } from "mcp-edge";
-import type { Report } from "./check-site.ts";
+import type { Report } from "./report.ts";
 
 export type Status = "working" | "waiting" | "completed" | "failed" | "cancelled" | "expired";
 
 export interface Job {
   readonly id: string;
   readonly site: string;
-  /** `waiting`: for the user's answer. The last four are final. */
+  /** `waiting` means waiting for the user's answer. The last four values are final. */
   readonly status: Status;
-  /** The pages that were checked, and those that are known. */
+  /** The number of checked pages, and the number of known pages. */
   readonly checked: number;
   readonly found: number;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly changedAtMs: number;
-  /** The task that runs the job, if it is one. Whoever knows its id may control it, so it is not shown. */
+  /** The id of the task that runs the job, if any. It is not shown, because anyone who knows it may control the task. */
   readonly taskId?: string | undefined;
   readonly report?: Report | undefined;
   /** Why the job failed. */
@@ -28,16 +28,16 @@ export interface Job {
 export type Progress = Pick<Job, "status" | "checked" | "found">;
 export type TaskEnd = "completed" | "failed" | "cancelled" | "expired";
 
-/** The place where the jobs of one caller are kept. */
+/** Stores the jobs of one caller. */
 export interface JobStore {
   all(): Job[];
   put(job: Job): void;
   remove(id: string): void;
 }
 
-/** The oldest jobs beyond this number are removed. */
+/** The maximum number of jobs in a list. The oldest jobs are removed. */
 const JOBS_MAX = 50;
-/** Tasks are kept for a day. A job without a change for longer belongs to a call that its client has given up. */
+/** Tasks are kept for one day. A job that has not changed for longer belongs to a call that its client has abandoned. */
 const EXPIRES_AFTER_MS = 24 * 60 * 60_000;
 
 const isOpen = ({ status }: Job): boolean => status === "working" || status === "waiting";
@@ -49,7 +49,7 @@ export class JobList {
     this.#store = store;
   }
 
-  /** Adds a job. It may be called again for the same one, because a step that was lost is repeated. */
+  /** Adds a job. It may be called again for the same job, because a lost step is repeated. */
   begin(id: string, site: string, taskId?: string): void {
     if (this.find(id)) return;
     const nowMs = Date.now();
@@ -66,7 +66,7 @@ export class JobList {
     for (const { id: oldest } of this.all().slice(JOBS_MAX)) this.#store.remove(oldest);
   }
 
-  /** Stores how far a job is, and says whether it should go on. */
+  /** Stores the progress of a job. Returns whether the job was cancelled. */
   progress(id: string, progress: Progress): { isCancelled: boolean } {
     const job = this.find(id);
     const goesOn = job !== undefined && isOpen(job);
@@ -74,13 +74,13 @@ export class JobList {
     return { isCancelled: !goesOn };
   }
 
-  /** Ends a job. The first end counts: a job that was cancelled stays cancelled. */
+  /** Ends a job, unless it has already ended. A cancelled job stays cancelled. */
   finish(id: string, end: Pick<Job, "status" | "report" | "problem">): void {
     const job = this.find(id);
     if (job && isOpen(job)) this.#change(job, end);
   }
 
-  /** Ends the job that a task ran. Returns its id if that was not known yet. */
+  /** Ends the job of a task. Returns the job's id, or undefined if the job had already ended. */
   finishTask(taskId: string, status: TaskEnd): string | undefined {
     const job = this.#store.all().find((each) => each.taskId === taskId);
     if (!job || !isOpen(job)) return undefined;
@@ -88,7 +88,7 @@ export class JobList {
     return job.id;
   }
 
-  /** Cancels a job, which ends before its next page. Returns what the job was, or undefined if there is none. */
+  /** Cancels a job, which then ends before its next page. Returns the job as it was before, or undefined if it does not exist. */
   cancel(id: string): Job | undefined {
     const job = this.find(id);
     if (job && isOpen(job)) this.#change(job, { status: "cancelled" });
@@ -99,7 +99,7 @@ export class JobList {
     return this.all().find((job) => job.id === id);
   }
 
-  /** Returns all jobs, the newest first. */
+  /** Returns all jobs, newest first. */
   all(): Job[] {
     const sinceMs = Date.now() - EXPIRES_AFTER_MS;
     return this.#store
@@ -113,12 +113,12 @@ export class JobList {
   }
 }
 
-/** A list that is called from elsewhere, such as another machine: every function returns a promise. */
+/** A list that is called over RPC. Every method returns a promise. */
 export type RemoteJobList = {
   [Name in keyof JobList]: (...args: Parameters<JobList[Name]>) => Promise<ReturnType<JobList[Name]>>;
 };
 
-/** Gives a list in this process the functions with promises that an object at the edge has. */
+/** Wraps a list in this process, so that it has the same asynchronous methods as a Durable Object. */
 export function remote(list: JobList): RemoteJobList {
   return {
     begin: async (...args) => list.begin(...args),
@@ -136,7 +136,7 @@ export interface JobsEnv {
   readonly JOBS: { getByName(owner: string): RemoteJobList };
 }
 
-/** Returns the list of a caller. Callers that do not sign in share one. */
-export function jobsOf({ JOBS }: JobsEnv, principal: Principal | undefined): RemoteJobList {
+/** Returns the list of a caller. Callers that do not sign in share one list. */
+export function openJobList({ JOBS }: JobsEnv, principal: Principal | undefined): RemoteJobList {
   return JOBS.getByName(principal ? `${principal.issuer} ${principal.subject}` : "everyone");
 }

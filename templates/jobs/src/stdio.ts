@@ -1,6 +1,6 @@
 /**
- * The server over standard input and output, for clients that start it as a process. There are no tasks here: a check is an
- * ordinary call, and the list of jobs lives as long as the process.
+ * The server over standard input and output, for clients that start it as a process. Tasks are not available here: a check is an
+ * ordinary call, and the list of jobs is lost when the process ends.
  */
 import { serveStdio } from "mcp-edge/node";
 import { type Job, JobList, remote } from "./job-list.ts";

@@ -1,20 +1,20 @@
-/** What the tests share: a web site that is written here, clients, and a user who answers. */
+/** Helpers for the tests: a simulated web site, clients, and a user who answers questions. */
 import { type Client, type ClientOptions, connect } from "mcp-edge/client";
 import { clientTasks } from "mcp-edge/client/tasks";
 
 export const MODERN = "2026-07-28";
 export const LEGACY = "2025-11-25";
 
-/** A web site that answers the Worker in place of the internet. */
+/** A simulated web site that responds to the Worker's requests. */
 export class Site {
   readonly origin = `https://${crypto.randomUUID()}.example.com`;
   /** The paths of all requests, in order. */
   readonly requests: string[] = [];
-  /** Called before a request is answered. Its response is sent in place of the page. */
+  /** Called before each response. If it returns a response, that is sent instead of the page. */
   before: ((path: string) => Response | undefined | Promise<Response | undefined>) | undefined;
   readonly #pages: number;
 
-  /** @param pages The number of pages. The first one links to all others. */
+  /** @param pages The number of pages. The first page links to all others. */
   constructor(pages: number) {
     this.#pages = pages;
   }
@@ -30,7 +30,7 @@ export class Site {
     return html(`Page ${page}`, ...numbers.map((number) => `/page-${number}`));
   }
 
-  /** How often each path was requested. */
+  /** The number of requests for each path. */
   get counts(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const path of this.requests) counts.set(path, (counts.get(path) ?? 0) + 1);
@@ -43,7 +43,7 @@ export function html(title: string, ...links: readonly string[]): Response {
   return new Response(body, { headers: { "Content-Type": "text/html; charset=utf-8" } });
 }
 
-/** The sites of the tests that run, by host. */
+/** The sites of the running tests, by host. */
 export class Sites {
   readonly #sites = new Map<string, Site>();
 
@@ -68,7 +68,7 @@ export function open(target: Parameters<typeof connect>[0], version: string, opt
   });
 }
 
-/** Calls a tool and returns its text, which begins with "Error: " if the tool failed. */
+/** Calls a tool. Returns its text, which begins with "Error: " if the tool failed. */
 export async function call(client: Client, tool: string, args: Record<string, unknown> = {}): Promise<string> {
   const { content, isError } = await client.callTool(tool, args);
   const text = content.map((block) => (block.type === "text" ? block.text : "")).join("");
@@ -84,8 +84,8 @@ export interface SeenJob {
   readonly report?: unknown;
 }
 
-/** Reads the job of a site from the list, which is shared by all callers who do not sign in. */
-export async function jobOf(client: Client, site: Site): Promise<SeenJob> {
+/** Reads the job of a site from the list that all callers without a sign-in share. */
+export async function readJob(client: Client, site: Site): Promise<SeenJob> {
   const { contents } = await client.readResource("jobs://list");
   const jobs = JSON.parse((contents[0] as { text: string }).text) as SeenJob[];
   const found = jobs.filter((job) => job.site === `${site.origin}/`);

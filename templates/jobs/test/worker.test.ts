@@ -1,8 +1,8 @@
-/** Jobs on real workerd, by alarm and by a Workflow, with crashes, evictions, and sites that fail. */
+/** Tests jobs on real workerd, run by alarms and by a Workflow, with crashes, evictions, and sites that fail. */
 import { startTask } from "mcp-edge/client/tasks";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { call, html, jobOf, LEGACY, MODERN, open, Sites } from "./site.ts";
+import { call, html, LEGACY, MODERN, open, readJob, Sites } from "./site.ts";
 
 const sites = new Sites();
 const start = (wrangler = "wrangler.toml") => startWorker({ wrangler, outbound: sites.answer });
@@ -17,7 +17,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
   const connectWith = (version: string, options = {}) => open(worker.url("/mcp"), version, options);
 
   describe.each([MODERN, LEGACY])("in %s", (version) => {
-    test("a job reports its progress and ends with what is wrong with the site", async () => {
+    test("a job reports its progress, and its result lists the problems of the site", async () => {
       const site = sites.add(9);
       site.before = (path) => {
         if (path === "/page-1") return html("", "/none", "https://elsewhere.example.org/");
@@ -43,12 +43,20 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
         unchecked: 0,
         problems: [
           { url: `${site.origin}/page-1`, problem: "has no title", linkedFrom: `${site.origin}/` },
-          { url: `${site.origin}/page-2`, problem: "the server answers 404", linkedFrom: `${site.origin}/` },
-          { url: `${site.origin}/none`, problem: "the server answers 404", linkedFrom: `${site.origin}/page-1` },
+          {
+            url: `${site.origin}/page-2`,
+            problem: "the server returns HTTP status 404",
+            linkedFrom: `${site.origin}/`,
+          },
+          {
+            url: `${site.origin}/none`,
+            problem: "the server returns HTTP status 404",
+            linkedFrom: `${site.origin}/page-1`,
+          },
         ],
       });
       expect(seen).toContain("10 of 10 pages checked");
-      const job = await jobOf(client, site);
+      const job = await readJob(client, site);
       expect(job).toMatchObject({ status: "completed", checked: 10, problems: 3 });
       expect(JSON.stringify(job)).not.toContain(String(task.id));
       const { contents } = await client.readResource(job.uri);
@@ -56,17 +64,17 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
       await client.close();
     });
 
-    test("a job that asks survives eviction and a crash, and reads no page twice", async () => {
+    test("a job that asks a question survives eviction and a crash, and does not read a page twice", async () => {
       const site = sites.add(26);
       const statuses: string[] = [];
       const questions = new Set<string>();
       const client = await connectWith(version, {
         onElicit: async ({ message }: { message: string }) => {
-          // After a crash a server may repeat a question that was not answered yet.
+          // After a crash, the server may repeat a question that has not been answered yet.
           if (!questions.has(message)) {
             questions.add(message);
             const other = await connectWith(MODERN);
-            statuses.push((await jobOf(other, site)).status);
+            statuses.push((await readJob(other, site)).status);
             await other.close();
             expect(await worker.evict("JobListObject", "everyone")).toBe(1);
             expect(await worker.evict("McpObject")).toBeGreaterThan(0);
@@ -78,13 +86,13 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
       const task = await startTask(client, "check_site", { url: site.origin });
       const { structuredContent } = await task.result();
       expect(structuredContent).toMatchObject({ checked: 25, unchecked: 1, problems: [] });
-      expect([...questions]).toEqual(["20 pages are checked, and 6 more are known. Continue?"]);
+      expect([...questions]).toEqual(["20 pages were checked, and 6 more are known. Continue?"]);
       expect(statuses).toEqual(["waiting"]);
       expect([...site.counts.values()]).toEqual(Array(25).fill(1));
       await client.close();
     });
 
-    test("a job that is cancelled while it asks is shown as cancelled, and subscribers learn of it", async () => {
+    test("a job that is cancelled while it waits for an answer is shown as cancelled, and subscribers are notified", async () => {
       const site = sites.add(30);
       const asked = Promise.withResolvers<void>();
       const client = await connectWith(version, {
@@ -98,7 +106,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
       await asked.promise;
       const subscriber = await connectWith(version, {
         onResourceUpdated: async () => {
-          if ((await jobOf(subscriber, site)).status === "cancelled") learned.resolve();
+          if ((await readJob(subscriber, site)).status === "cancelled") learned.resolve();
         },
       });
       const learned = Promise.withResolvers<void>();
@@ -112,7 +120,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
     });
   });
 
-  test("a job goes on after a crash in the middle of a page, and reads the finished pages once", async () => {
+  test("a job continues after a crash in the middle of a page, and reads finished pages only once", async () => {
     const site = sites.add(12);
     const reached = Promise.withResolvers<void>();
     const crashed = Promise.withResolvers<undefined>();
@@ -133,7 +141,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
     await client.close();
   });
 
-  test("a page is tried again while the server is overloaded", async () => {
+  test("a page is retried while the server is overloaded", async () => {
     const site = sites.add(3);
     site.before = (path) =>
       path === "/page-1" && (site.counts.get(path) ?? 0) < 3 ? new Response("busy", { status: 503 }) : undefined;
@@ -144,7 +152,7 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
     await client.close();
   });
 
-  test("cancel_job ends a job that is working, and says so", async () => {
+  test("cancel_job ends a running job, and reports it", async () => {
     const site = sites.add(15);
     const reached = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<undefined>();
@@ -156,13 +164,13 @@ describe.each(["wrangler.toml", "wrangler.workflow.toml"])("%s", (wrangler) => {
     const client = await connectWith(MODERN);
     const task = await startTask(client, "check_site", { url: site.origin });
     await reached.promise;
-    const { id } = await jobOf(client, site);
+    const { id } = await readJob(client, site);
     expect(await call(client, "cancel_job", { id })).toBe("Cancelled.");
     cancelled.resolve(undefined);
     expect(await task.result()).toMatchObject({ isError: true, content: [{ text: "The job was cancelled." }] });
     expect(await call(client, "cancel_job", { id })).toBe("The job is already cancelled.");
     expect(await call(client, "list_jobs")).toContain(`${id} ${site.origin}/: cancelled`);
-    // The first page, and two times four at once.
+    // The first page, and then two batches of four pages.
     expect(site.requests).toHaveLength(9);
     await client.close();
   });
@@ -177,7 +185,7 @@ describe("by alarm", () => {
   const connectWith = (version: string, options = {}) => open(worker.url("/mcp"), version, options);
 
   test.each([MODERN, LEGACY])(
-    "a client without tasks gets the report as the answer of its call (%s)",
+    "a client without tasks gets the report as the result of its call (%s)",
     async (version) => {
       const site = sites.add(22);
       const client = await connectWith(version, {
@@ -192,12 +200,12 @@ describe("by alarm", () => {
       );
       expect(structuredContent).toMatchObject({ checked: 21, unchecked: 1 });
       expect(progress.at(-1)).toBe(21);
-      expect(await jobOf(client, site)).toMatchObject({ status: "completed" });
+      expect(await readJob(client, site)).toMatchObject({ status: "completed" });
       await client.close();
     },
   );
 
-  test("without a user who can be asked, the job ends after the first pages", async () => {
+  test("if the user cannot be asked, the job ends after the first pages", async () => {
     const site = sites.add(25);
     const client = await connectWith(MODERN);
     const task = await startTask(client, "check_site", { url: site.origin });
@@ -208,7 +216,7 @@ describe("by alarm", () => {
   test.each([
     ["https://127.0.0.1/", "its address is not public"],
     ["https://router.local/", "its host is not public"],
-    ["https://none.example.com/", "the server answers 404"],
+    ["https://none.example.com/", "the server returns HTTP status 404"],
   ])("%s is refused, and its job has failed", async (url, why) => {
     const client = await connectWith(MODERN);
     expect(await call(client, "check_site", { url })).toMatch(new RegExp(`^Error: .*${why}`));
@@ -220,7 +228,7 @@ describe("by alarm", () => {
     const client = await connectWith(MODERN);
     const site = sites.add(1);
     await call(client, "check_site", { url: site.origin });
-    const { id } = await jobOf(client, site);
+    const { id } = await readJob(client, site);
     const reference = { type: "ref/resource", uri: "jobs://job/{id}" } as const;
     expect((await client.complete(reference, "id", id.slice(0, 8))).values).toEqual([id]);
     await expect(client.readResource(`jobs://job/${crypto.randomUUID()}`)).rejects.toThrow("Resource not found");
@@ -229,8 +237,8 @@ describe("by alarm", () => {
   });
 });
 
-test("a job whose question nobody answers for a day has expired", async () => {
-  // A Worker of its own, because the clock stays where it is moved to: alarms that are set later would be due too late.
+test("a job whose question is not answered for a day has expired", async () => {
+  // A separate Worker, because its clock stays ahead, and alarms that other tests set would be due too late.
   await using own = await start();
   const site = sites.add(30);
   const asked = Promise.withResolvers<void>();
@@ -244,7 +252,7 @@ test("a job whose question nobody answers for a day has expired", async () => {
   task.result().catch(() => undefined);
   await asked.promise;
   await own.advance(24 * 60 * 60_000 + 1);
-  expect(await jobOf(client, site)).toMatchObject({ status: "expired", checked: 20 });
+  expect(await readJob(client, site)).toMatchObject({ status: "expired", checked: 20 });
   await client.close();
 });
 

@@ -1,4 +1,4 @@
-/** The notebook with user accounts. index.ts and dev.ts differ only in where users sign in. */
+/** The notebook with user accounts. index.ts and dev.ts use it with different identity providers. */
 
 import { authorizationServer, type IdentityProvider } from "mcp-edge/authorization-server";
 import { edge, page } from "mcp-edge/worker";
@@ -9,15 +9,16 @@ export function createApp(identity: IdentityProvider) {
   const auth = authorizationServer({
     name: "Notebook",
     identity,
-    // Everyone with an account there gets a notebook. { organisations: [...] }, { emails: [...] } or a function admit fewer.
+    // Everyone with an account at the identity provider may sign in. Use { organisations: [...] }, { emails: [...] } or a
+    // function to admit fewer users.
     allow: { anyone: true },
-    // What a user can allow a client to do. Users read the descriptions on the consent page.
+    // What a user can allow a client to do. The consent page shows the descriptions.
     scopes: {
       "notes:read": { description: "Read your notes" },
       "notes:write": { description: "Add and delete notes" },
       "github:issues": { description: "Create issues on GitHub in your name" },
     },
-    // Every request needs this one. Clients ask for the others when a call needs them.
+    // Every request needs this scope. Clients request the other scopes when a call needs them.
     requiredScopes: ["notes:read"],
     needs: {
       tools: {
@@ -26,7 +27,7 @@ export function createApp(identity: IdentityProvider) {
         github_create_issue: ["github:issues"],
       },
     },
-    // Clients of protocol versions before 2025-11-25 cannot sign in otherwise.
+    // Without this, clients of protocol versions before 2025-11-25 cannot sign in.
     registration: true,
   });
   return edge(server, { use: [durable(), auth, page()] });

@@ -1,6 +1,6 @@
 /**
- * The Worker that `npm start` runs at http://127.0.0.1:8787/mcp: everyone can sign in as everyone, without a password. It
- * refuses every host that is not this machine. Never deploy this file.
+ * The Worker that `npm start` runs at http://127.0.0.1:8787/mcp. Anyone can sign in as any user, without a password, so it refuses
+ * requests to any host other than this machine. Never deploy this file.
  */
 import { env } from "cloudflare:workers";
 import type { IdentityProvider } from "mcp-edge/authorization-server";
@@ -8,7 +8,7 @@ import { developmentUsers } from "mcp-edge/authorization-server/dev";
 import { createApp } from "./app.ts";
 
 const users = developmentUsers();
-/** From .dev.vars. With it, all development users act on GitHub as you. */
+/** A token from .dev.vars. If it is set, all development users act on GitHub as you. */
 const { GITHUB_TOKEN: accessToken } = env as { readonly GITHUB_TOKEN?: string };
 const identity: IdentityProvider = {
   ...users,

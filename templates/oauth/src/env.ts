@@ -1,38 +1,38 @@
 import { type HandlerContext, ToolError } from "mcp-edge";
 import type { RemoteNotes } from "./notes.ts";
 
-/** The bindings that the server uses. On stdio, stdio.ts provides them. */
+/** The bindings that the server uses. Over stdio, stdio.ts provides them. */
 export interface NotebookEnv {
   readonly NOTES: { getByName(name: string): RemoteNotes };
   readonly GITHUB_URL: string;
-  /** On stdio there is one user, who does not sign in. Absent at the edge, where nobody is let in without a token. */
+  /** The only user over stdio, who does not sign in. Undefined in the Worker, where every request needs a token. */
   readonly localUser?: { readonly name: string; readonly githubToken: string | undefined };
 }
 
 export type NotebookContext = HandlerContext<NotebookEnv>;
 
 /**
- * Returns the notes of the user for whom the request was made. `subject` names the user and never changes: it is a hash
- * of the account at the identity provider.
+ * Returns the notes of the user who makes the request. `subject` identifies the user and never changes: it is a hash of the account at
+ * the identity provider.
  */
-export function notesOf({ auth, env }: NotebookContext): RemoteNotes {
+export function openNotes({ auth, env }: NotebookContext): RemoteNotes {
   const owner = auth?.subject ?? env.localUser?.name;
-  if (owner === undefined) throw new Error("There is no user: the endpoint has no plugin that authenticates.");
+  if (owner === undefined) throw new Error("There is no user, because the endpoint has no plugin that authenticates.");
   return env.NOTES.getByName(owner);
 }
 
 /** Returns the user's own access token for GitHub. */
-export async function githubTokenOf({ auth, env }: NotebookContext): Promise<string> {
+export async function getGithubToken({ auth, env }: NotebookContext): Promise<string> {
   if (auth?.upstream) {
     try {
       return (await auth.upstream()).accessToken;
     } catch (error) {
-      // Its text says what the user can do. Its class is not imported, because its module works only in Workers.
+      // The message says what the user can do. The class is not imported, because its module works only in Workers.
       if (error instanceof Error && error.name === "UpstreamError") throw new ToolError(error.message);
       throw error;
     }
   }
   const token = env.localUser?.githubToken;
-  if (!token) throw new ToolError("There is no token for GitHub. Set the environment variable GITHUB_TOKEN.");
+  if (!token) throw new ToolError("There is no GitHub token. Set the environment variable GITHUB_TOKEN.");
   return token;
 }

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { github } from "mcp-edge/authorization-server";
 import { createApp } from "./app.ts";
 
-/** Secrets of the Worker: see .dev.vars.example. wrangler knows only those in .dev.vars, so their types are written here. */
+/** Secrets of the Worker; see .dev.vars.example. wrangler generates types only for secrets in .dev.vars, so they are declared here. */
 const { GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET } = env as unknown as {
   readonly GITHUB_CLIENT_ID: string;
   readonly GITHUB_CLIENT_SECRET: string;
@@ -14,7 +14,7 @@ const app = createApp(
     clientId: GITHUB_CLIENT_ID,
     clientSecret: GITHUB_CLIENT_SECRET,
     url: env.GITHUB_URL,
-    // What an OAuth app asks its users for. A GitHub App has permissions instead, and ignores this.
+    // The scopes of an OAuth app. A GitHub App uses permissions instead, and ignores this.
     scopes: ["user:email", "public_repo"],
   }),
 );

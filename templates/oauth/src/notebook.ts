@@ -1,7 +1,7 @@
-/** The notebook: its tools, its resource and its prompts. app.ts protects it, stdio.ts serves it to a single user. */
+/** The notebook, with its tools, resource and prompts. app.ts adds user accounts, stdio.ts serves it to a single user. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
-import { githubTokenOf, type NotebookEnv, notesOf } from "./env.ts";
+import { getGithubToken, type NotebookEnv, openNotes } from "./env.ts";
 import { createIssue } from "./github.ts";
 import { NOTES_MAX } from "./notes.ts";
 import { addPrompts } from "./prompts.ts";
@@ -10,25 +10,25 @@ export const server = new McpServer<NotebookEnv>({
   name: "oauth",
   title: "Notebook",
   version: "1.0.0",
-  instructions: "Keeps the user's own notes, and creates GitHub issues in the user's name.",
+  instructions: "Stores the user's own notes, and creates GitHub issues on behalf of the user.",
 });
 
 addPrompts(server);
 
-const id = z.uuid().describe("The id of a note, as list_notes returns it");
+const id = z.uuid().describe("The id of a note, from list_notes");
 const note = z.object({ id: z.uuid(), text: z.string(), createdAt: z.iso.datetime() });
-const noSuchNote = () => new ToolError("There is no such note. Call list_notes for the ids.");
+const noSuchNote = () => new ToolError("This note does not exist. Call list_notes for the ids.");
 
 server.tool(
   "list_notes",
   {
     title: "List notes",
-    description: "Find the user's newest notes that contain a text, or all of them",
+    description: "List the user's newest notes, or those that contain a string",
     input: z.object({ query: z.string().max(200).default("") }),
     output: z.object({ notes: z.array(note) }),
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
-  async ({ query }, ctx) => ({ notes: await notesOf(ctx).search(query) }),
+  async ({ query }, ctx) => ({ notes: await openNotes(ctx).search(query) }),
 );
 
 server.tool(
@@ -39,11 +39,11 @@ server.tool(
     input: z.object({ text: z.string().trim().min(1).max(10_000) }),
     output: note,
     annotations: { destructiveHint: false, openWorldHint: false },
-    // A request that a client sends twice adds one note.
+    // If a client sends a request twice, only one note is added.
     once: true,
   },
   async ({ text }, ctx) => {
-    const added = await notesOf(ctx).add(text);
+    const added = await openNotes(ctx).add(text);
     if (!added) throw new ToolError(`The notebook is full: it has ${NOTES_MAX} notes. Delete some first.`);
     return added;
   },
@@ -58,7 +58,7 @@ server.tool(
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
   },
   async (args, ctx) => {
-    if (!(await notesOf(ctx).remove(args.id))) throw noSuchNote();
+    if (!(await openNotes(ctx).remove(args.id))) throw noSuchNote();
     return "Deleted.";
   },
 );
@@ -67,11 +67,12 @@ server.tool(
   "github_create_issue",
   {
     title: "Create a GitHub issue",
-    description: "Create an issue in a GitHub repository, in the user's name. Its text is `body`, or that of a note.",
+    description:
+      "Create an issue in a GitHub repository on behalf of the user. Its text is `body`, or the text of a note.",
     input: z.object({
       repository: z
         .string()
-        // The name becomes a part of a URL, so it must not be able to lead to another path.
+        // The name becomes part of a URL, so it must not be able to lead to another path.
         .regex(/^[A-Za-z\d-]{1,39}\/(?!\.{1,2}$)[\w.-]{1,100}$/, "Write owner/name, such as octocat/hello-world")
         .describe("owner/name"),
       title: z.string().trim().min(1).max(256),
@@ -83,18 +84,18 @@ server.tool(
     once: true,
   },
   async ({ repository, title, body, note: noteId }, ctx) => {
-    const found = noteId === undefined ? undefined : await notesOf(ctx).find(noteId);
+    const found = noteId === undefined ? undefined : await openNotes(ctx).find(noteId);
     if (noteId !== undefined && !found) throw noSuchNote();
     const issue = { repository, title, body: body ?? found?.text ?? "" };
-    const { number, html_url } = await createIssue(ctx.env.GITHUB_URL, await githubTokenOf(ctx), issue, ctx.signal);
+    const { number, html_url } = await createIssue(ctx.env.GITHUB_URL, await getGithubToken(ctx), issue, ctx.signal);
     return { number, url: html_url };
   },
 );
 
-/** A note as a resource. The same URI is another note, or none, for another user. */
+/** A note as a resource. For another user, the same URI does not exist. */
 server.resourceTemplate(
   "note://{id}",
   { name: "note", title: "A note", mimeType: "text/plain" },
   // Undefined means that there is no such resource.
-  async (_, variables, ctx) => (await notesOf(ctx).find(String(variables.id)))?.text,
+  async (_, variables, ctx) => (await openNotes(ctx).find(String(variables.id)))?.text,
 );

@@ -1,28 +1,28 @@
 /**
- * The notes of one user, in a database of their own. notes-object.ts keeps it in a Durable Object, stdio.ts in a file.
+ * The notes of one user, in a separate database. In notes-object.ts, the database is in a Durable Object; in stdio.ts, in a file.
  */
 export interface Note {
   readonly id: string;
   readonly text: string;
-  /** ISO 8601. */
+  /** The time of creation, in ISO 8601 format. */
   readonly createdAt: string;
 }
 
 /** Runs a statement with a value for each question mark, and returns its rows. */
 export type RunSql = (statement: string, ...values: (string | number)[]) => Record<string, unknown>[];
 
-/** The notes of one user, as tools reach them. */
+/** The notes of one user, called over RPC. */
 export interface RemoteNotes {
-  /** Returns undefined if the notebook is full. */
+  /** Adds a note. Returns undefined if the notebook is full. */
   add(text: string): Promise<Note | undefined>;
-  /** The newest notes that contain a text. */
+  /** Returns the newest notes that contain a string. */
   search(text: string): Promise<Note[]>;
   find(id: string): Promise<Note | undefined>;
-  /** Returns whether there was such a note. */
+  /** Removes a note. Returns whether it existed. */
   remove(id: string): Promise<boolean>;
 }
 
-/** A bound for what one user can store. */
+/** The maximum number of notes of a user. */
 export const NOTES_MAX = 1_000;
 const FOUND_MAX = 50;
 
@@ -43,18 +43,18 @@ export class Notes {
   }
 
   search(text: string): Note[] {
-    // instr and not LIKE, in which % and _ have a meaning.
+    // instr() instead of LIKE, in which % and _ are wildcards.
     const condition = "instr(lower(text), lower(?)) > 0";
     const rows = this.#run(
       `SELECT * FROM notes WHERE ${condition} ORDER BY created_at DESC, rowid DESC LIMIT ?`,
       text,
       FOUND_MAX,
     );
-    return rows.map(noteOf);
+    return rows.map(toNote);
   }
 
   find(id: string): Note | undefined {
-    return this.#run("SELECT * FROM notes WHERE id = ?", id).map(noteOf)[0];
+    return this.#run("SELECT * FROM notes WHERE id = ?", id).map(toNote)[0];
   }
 
   remove(id: string): boolean {
@@ -62,7 +62,7 @@ export class Notes {
   }
 }
 
-const noteOf = ({ id, text, created_at }: Record<string, unknown>): Note => ({
+const toNote = ({ id, text, created_at }: Record<string, unknown>): Note => ({
   id: String(id),
   text: String(text),
   createdAt: String(created_at),

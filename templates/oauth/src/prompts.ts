@@ -1,4 +1,4 @@
-/** Prompts of a developer's day, which users pick in their client. The last one leads to an issue. */
+/** Prompts for developers, which users choose in their client. The last one can lead to an issue. */
 import type { McpServer } from "mcp-edge";
 import * as z from "zod";
 import type { NotebookEnv } from "./env.ts";
@@ -37,7 +37,7 @@ export function addPrompts(server: McpServer<NotebookEnv>): void {
         tried: z.string().optional().describe("What you have tried so far"),
       }),
     },
-    // A conversation that has begun: its last message is what the model answers.
+    // The beginning of a conversation. The model answers the last message.
     ({ error, tried }) => [
       say("user", `Here's an error I'm seeing:\n\n${error}`),
       say("assistant", "I'll help find the cause. What have you tried so far?"),

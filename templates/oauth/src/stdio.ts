@@ -1,4 +1,4 @@
-/** The notebook over standard input and output, for one user: the notes are in a SQLite file. */
+/** The notebook over standard input and output, for one user. The notes are stored in a SQLite file. */
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Development users sign in on real workerd: scopes, step-up, and rows that only their owner sees. */
+/** Tests with development users on real workerd: scopes, step-up authorization, and notes that only their owner can see. */
 import type { Client } from "mcp-edge/client";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ const ada = () => new Person("Ada");
 const grace = () => new Person("Grace");
 type Added = { id: string };
 
-test("a request without a token is told where to get one, and which scope it needs", async () => {
+test("the response to a request without a token says where to get one, and for which scope", async () => {
   const answer = await fetch(worker.url("/mcp"), { method: "POST" });
   expect(answer.status).toBe(401);
   const challenge = answer.headers.get("WWW-Authenticate") ?? "";
@@ -34,7 +34,7 @@ test("a request without a token is told where to get one, and which scope it nee
 });
 
 describe.each([MODERN, LEGACY])("in %s", (version) => {
-  test("a client asks for the scope to read, and for the scope to write when a call needs it", async () => {
+  test("a client requests the scope to read, and the scope to write when a call needs it", async () => {
     const person = ada();
     const client = await join(person, version);
     await call(client, "list_notes");
@@ -45,7 +45,7 @@ describe.each([MODERN, LEGACY])("in %s", (version) => {
     expect(person.asked).toHaveLength(2);
   });
 
-  test("what the user does not allow is not done, and what was allowed before still works", async () => {
+  test("a call that the user does not allow is refused, and calls that were allowed before still work", async () => {
     const person = ada();
     const client = await join(person, version);
     const before = await call(client, "list_notes");
@@ -58,7 +58,7 @@ describe.each([MODERN, LEGACY])("in %s", (version) => {
     const [hers, theirs] = [await join(ada(), version), await join(grace(), version)];
     const { id } = (await call(hers, "add_note", { text: "Ada's secret" })) as Added;
     expect(await call(theirs, "list_notes", { query: "secret" })).toEqual({ notes: [] });
-    expect(await call(theirs, "delete_note", { id })).toContain("There is no such note");
+    expect(await call(theirs, "delete_note", { id })).toContain("This note does not exist");
     await expect(theirs.readResource(`note://${id}`)).rejects.toThrow("Resource not found");
     expect(await hers.readResource(`note://${id}`)).toMatchObject({ contents: [{ text: "Ada's secret" }] });
     expect(await call(hers, "delete_note", { id })).toBe("Deleted.");
@@ -75,20 +75,20 @@ describe.each([MODERN, LEGACY])("in %s", (version) => {
     expect(await call(client, "list_notes", { query: version })).toMatchObject({ notes: [{ id }] });
     await worker.restart();
     expect(await call(client, "list_notes", { query: version })).toMatchObject({ notes: [{ id }] });
-    // A server that had forgotten what the user allowed would have opened the browser again.
+    // If the server had lost the user's consent, the browser would have been opened again.
     expect(person.asked).toHaveLength(pages);
   });
 });
 
-test("a search takes its text literally", async () => {
+test("a search does not interpret wildcards", async () => {
   const client = await join(ada());
   await call(client, "add_note", { text: "100% of a' OR 1=1" });
   expect(await call(client, "list_notes", { query: "a' or 1=1" })).toMatchObject({ notes: [{}] });
   expect(await call(client, "list_notes", { query: "100_ of" })).toEqual({ notes: [] });
 });
 
-test("an access token expires, and the client gets another one without its user", async () => {
-  // A Worker of its own, because the clock stays where it is moved to.
+test("when an access token expires, the client gets a new one without asking the user", async () => {
+  // A separate Worker, because its clock stays ahead.
   await using own = await startWorker({ wrangler: "wrangler.toml", entry: "src/dev.ts" });
   const person = ada();
   const client = await person.connect(own.url("/mcp"));

@@ -1,4 +1,4 @@
-/** The part of GitHub that the notebook uses, on this machine: sign-in, the user, and issues. */
+/** A local simulation of the parts of GitHub that the notebook uses: sign-in, the user, and issues. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -15,10 +15,10 @@ const ACCOUNTS: Readonly<Record<string, number>> = { ada: 1, grace: 2 };
 
 export class FakeGitHub {
   readonly #server: Server = createServer((request, response) => void this.#answer(request, response));
-  /** The account of whoever is at the browser. */
+  /** The account that is signed in in the browser. */
   account = "ada";
   readonly issues: CreatedIssue[] = [];
-  /** Accounts by code and by token. */
+  /** The accounts by authorization code, and by token. */
   readonly #codes = new Map<string, string>();
   readonly #tokens = new Map<string, string>();
 
@@ -30,14 +30,14 @@ export class FakeGitHub {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Issues a token of an account, as the page "Personal access tokens" does. */
+  /** Issues a token for an account, like the page "Personal access tokens". */
   issueToken(account: string): string {
     const token = `token-${crypto.randomUUID()}`;
     this.#tokens.set(token, account);
     return token;
   }
 
-  /** The users end the access of the app. */
+  /** Revokes the access of the app for all users. */
   revokeAll(): void {
     this.#tokens.clear();
   }

@@ -1,4 +1,4 @@
-/** The deployed Worker on real workerd: users sign in with GitHub, and issues are created in their names. */
+/** Tests the deployed Worker on real workerd: users sign in with GitHub, and issues are created on their behalf. */
 import type { Client } from "mcp-edge/client";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -41,7 +41,7 @@ test.each([MODERN, LEGACY])("an issue is created with the token of the user who 
     { author: "ada", ...issue },
     { author: "grace", repository, title: "Another", body: "" },
   ]);
-  // GitHub's token is in an object, and is found again after the object was evicted.
+  // The GitHub token is stored in an object, and is still available after the object was evicted.
   expect(await worker.evict("McpObject")).toBeGreaterThan(0);
   await call(ada.client, "github_create_issue", { repository, title: "Later" });
   expect(github.issues.at(-1)).toMatchObject({ author: "ada", title: "Later" });
@@ -49,22 +49,22 @@ test.each([MODERN, LEGACY])("an issue is created with the token of the user who 
   await grace.client.close();
 });
 
-test("a note becomes the text of an issue, but not the note of another user", async () => {
+test("a note becomes the text of an issue, unless it belongs to another user", async () => {
   const { client } = await join("ada");
   const { id } = (await call(client, "add_note", { text: "The door squeaks." })) as { id: string };
   await call(client, "github_create_issue", { repository, title: "Door", note: id });
   expect(github.issues).toMatchObject([{ body: "The door squeaks." }]);
   const other = await join("grace");
   const refused = await call(other.client, "github_create_issue", { repository, title: "Door", note: id });
-  expect(refused).toContain("There is no such note");
+  expect(refused).toContain("This note does not exist");
   expect(github.issues).toHaveLength(1);
   await client.close();
   await other.client.close();
 });
 
 test.each([
-  ["nobody/nothing", "no such repository"],
-  ["octocat/old-name", "another name now"],
+  ["nobody/nothing", "repository does not exist"],
+  ["octocat/old-name", "was renamed"],
   ["octocat/..", "Write owner/name"],
   ["octocat/a/../../b", "Write owner/name"],
 ])("an issue in %s fails with a reason that the model can read", async (wrong, reason) => {
@@ -74,7 +74,7 @@ test.each([
   await client.close();
 });
 
-test("when GitHub has ended the access, the model is told that the user must sign in again", async () => {
+test("after GitHub has revoked the access, the error says that the user must sign in again", async () => {
   const { client } = await join("ada");
   await call(client, "github_create_issue", { repository, title: "Before" });
   github.revokeAll();
@@ -92,9 +92,9 @@ test("a development user creates issues with the token in .dev.vars", async () =
   await client.close();
 });
 
-test("a development user without such a token is told why there are no issues", async () => {
+test("without such a token, a development user gets an error that says why no issue can be created", async () => {
   await using dev = await startWorker({ wrangler: "wrangler.toml", entry: "src/dev.ts" });
   const client = await new Person("Ada").connect(dev.url("/mcp"));
-  expect(await call(client, "github_create_issue", { repository, title: "Typo" })).toContain("issues no tokens");
+  expect(await call(client, "github_create_issue", { repository, title: "Typo" })).toContain("does not issue tokens");
   await client.close();
 });

@@ -1,18 +1,18 @@
-/** A person with a browser, who signs in and decides what clients may do, and the clients that open that browser. */
+/** A simulated person with a browser, who signs in and decides what clients may do, and the clients that open the browser. */
 import { type Client, connect } from "mcp-edge/client";
 import { oauth } from "mcp-edge/client/oauth";
 
 export const MODERN = "2026-07-28";
 export const LEGACY = "2025-11-25";
 
-/** Where the browser returns to. Nothing listens there: the person hands the URL to the client. */
+/** The redirect URI. Nothing listens there, because the simulated browser passes the URL to the client. */
 const CALLBACK = "http://127.0.0.1:8976/callback";
 
 export class Person {
-  /** What the person chooses on the sign-in page. */
+  /** The user that the person chooses on the sign-in page. */
   readonly #name: string;
   readonly #cookies = new Map<string, string>();
-  /** The scopes that clients have asked for, each time that the browser was opened. */
+  /** The scopes that clients have requested, one entry each time the browser was opened. */
   readonly asked: string[] = [];
   decision: "allow" | "deny" = "allow";
 
@@ -20,7 +20,7 @@ export class Person {
     this.#name = name;
   }
 
-  /** Signs in, decides, and returns the URL with which the browser returns to the client. */
+  /** Signs in and decides. Returns the URL with which the browser returns to the client. */
   async authorize(url: string): Promise<string> {
     this.asked.push(new URL(url).searchParams.get("scope") ?? "");
     let at = url;
@@ -33,7 +33,7 @@ export class Person {
     throw new Error(`The browser was sent in a circle, at last to ${at}`);
   }
 
-  /** Does on a page what the person wants, and returns the URL of the next page. */
+  /** Submits the person's choice on a page. Returns the URL of the next page. */
   async #leave(page: string, at: string): Promise<string> {
     if (page.includes('name="decision"')) {
       const hidden = [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
@@ -60,7 +60,7 @@ export class Person {
     return answer;
   }
 
-  /** Connects a client of this person. Each client has tokens of its own. */
+  /** Connects a client of this person. Each client has its own tokens. */
   connect(url: string, version: string = MODERN): Promise<Client> {
     const authorize = (to: string) => this.authorize(to);
     const redirect = { url: CALLBACK, open: () => ({ url: CALLBACK, authorize, close: () => {} }) };
@@ -71,7 +71,7 @@ export class Person {
 
 const plain = (text: string) => text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 
-/** Calls a tool and returns its structured result, or its text, also that of an error. */
+/** Calls a tool. Returns its structured result, or its text, including the text of an error. */
 export async function call(client: Client, tool: string, args: Record<string, unknown> = {}): Promise<unknown> {
   const { content, structuredContent } = await client.callTool(tool, args);
   return structuredContent ?? content.map((block) => (block.type === "text" ? block.text : "")).join("");

@@ -1,4 +1,4 @@
-/** The notebook over standard input and output: one user, notes in a file, the token in the environment. */
+/** Tests the notebook over standard input and output, with one user, notes in a file, and the token in the environment. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function start(more: Record<string, string> = {}) {
   return connect(stdio({ command: process.execPath, args: ["src/stdio.ts"], env }), me);
 }
 
-test("a note outlives the process", async () => {
+test("a note is kept after the process ends", async () => {
   const first = await start();
   const { id } = (await call(first, "add_note", { text: "Buy milk" })) as { id: string };
   await first.close();
@@ -32,7 +32,7 @@ test("a note outlives the process", async () => {
   await second.close();
 });
 
-test("an issue is created with the token of the environment, and without one the model is told what is missing", async () => {
+test("an issue is created with the token from the environment; without a token, the error says what is missing", async () => {
   await github.start();
   const issue = { repository: "octocat/hello-world", title: "Typo" };
   const client = await start({ GITHUB_URL: github.url, GITHUB_TOKEN: github.issueToken("ada") });
@@ -44,7 +44,7 @@ test("an issue is created with the token of the environment, and without one the
   await without.close();
 });
 
-test("the prompts quote what they are given, and debug-error is a conversation", async () => {
+test("the prompts contain their arguments, and debug-error is a conversation", async () => {
   const client = await start();
   const texts = async (name: string, args: Record<string, string>) =>
     (await client.getPrompt(name, args)).messages.map(({ role, content }) => [

@@ -1,9 +1,9 @@
-/** The weather server as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
+/** The weather server as a Cloudflare Worker. With `npm start`, it runs at http://127.0.0.1:8787/mcp. */
 import { anonymous, edge, page } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
 import { server } from "./weather.ts";
 
-// Weather is public: everyone may call. `mcp-edge add auth` admits only callers with a token.
+// The weather is public, so everyone may call. To require a token, run `mcp-edge add auth`.
 const app = edge(server, { use: [durable(), page(), anonymous()] });
 
 export default app;

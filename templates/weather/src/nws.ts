@@ -1,11 +1,11 @@
-/** A client of the National Weather Service API: https://www.weather.gov/documentation/services-web-api */
+/** A client for the API of the National Weather Service: https://www.weather.gov/documentation/services-web-api */
 import { cleanText, createSafeFetch } from "mcp-edge/safe";
 import * as z from "zod";
 import { type Api, getJson } from "./get-json.ts";
 
 const API = "https://api.weather.gov";
 
-/** Reaches the API's own host only, also when an answer contains a URL or redirects, and within limits of size and time. */
+/** Can only reach the API's host, even if a response contains a URL or a redirect, with limits on size and time. */
 const nws: Api = {
   name: "the National Weather Service",
   fetch: createSafeFetch({ hosts: ["api.weather.gov"], timeoutMs: 30_000 }),
@@ -13,8 +13,8 @@ const nws: Api = {
 };
 
 /**
- * The API omits members or sends null (often for `instruction`). One invalid member must not invalidate the others. People
- * write the texts, so characters that only a model would see are removed.
+ * A string from the API, which may also omit it or send null (often for `instruction`). An invalid member must not invalidate the
+ * rest. The text is written by people, so invisible characters, which only a model would see, are removed.
  */
 const text = z
   .string()
@@ -45,15 +45,15 @@ const forecast = z.object({ properties: z.object({ periods: z.array(period) }) }
 export type Alert = z.infer<typeof alert>;
 export type Period = z.infer<typeof period>;
 
-/** Returns the active alerts of a state, given its two letters, or undefined if they cannot be fetched. */
+/** Returns the active alerts for a state, given its two-letter code; undefined if they cannot be fetched. */
 export async function activeAlerts(state: string, signal: AbortSignal): Promise<Alert[] | undefined> {
   const { data } = await getJson(nws, `${API}/alerts/active/area/${state}`, alertCollection, signal);
   return data?.features.map(({ properties }) => properties);
 }
 
 /**
- * Returns the forecast for a place in half days, the next one first. The list is empty where the service has no
- * forecast (at sea, in other countries); undefined means that it could not be fetched.
+ * Returns the forecast for a place: a list of half-day periods in chronological order. The list is empty where the service has no
+ * forecast (at sea, in other countries). Returns undefined if the forecast cannot be fetched.
  */
 export async function forecastPeriods(
   latitude: number,
@@ -69,7 +69,7 @@ export async function forecastPeriods(
   return status === 404 ? [] : data?.properties.periods;
 }
 
-/** Formats a coordinate. The API redirects ones with more than four decimals, or with trailing zeros, to this form. */
+/** Formats a coordinate with at most four decimals and no trailing zeros. The API redirects other forms to this one. */
 function fourDecimals(degrees: number): string {
   return String(Number(degrees.toFixed(4)));
 }

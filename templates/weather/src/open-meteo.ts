@@ -1,9 +1,9 @@
-/** A client of Open-Meteo, which has the weather of the whole world and needs no key: https://open-meteo.com/en/docs */
+/** A client for Open-Meteo, which covers the whole world and does not require a key: https://open-meteo.com/en/docs */
 import { cleanText, createSafeFetch } from "mcp-edge/safe";
 import * as z from "zod";
 import { type Api, getJson } from "./get-json.ts";
 
-/** Reaches these two hosts only, and within limits of size and time. */
+/** Can only reach these two hosts, with limits on size and time. */
 const openMeteo: Api = {
   name: "Open-Meteo",
   fetch: createSafeFetch({ hosts: ["geocoding-api.open-meteo.com", "api.open-meteo.com"], timeoutMs: 10_000 }),
@@ -12,7 +12,7 @@ const openMeteo: Api = {
 
 const name = z.string().transform((written) => cleanText(written));
 const places = z.object({
-  // The API leaves out the list if it finds no place.
+  // The API omits the list if it does not find a place.
   results: z
     .array(z.object({ name, country: name.optional(), latitude: z.number(), longitude: z.number() }))
     .default([]),
@@ -29,7 +29,7 @@ export interface Weather {
   readonly conditions: string;
 }
 
-/** Returns the current weather of a city, "unknown" if there is no such city, or undefined if it cannot be fetched. */
+/** Returns the current weather in a city; "unknown" if the city does not exist; undefined if the weather cannot be fetched. */
 export async function currentWeather(
   city: string,
   unit: "celsius" | "fahrenheit",
@@ -56,7 +56,7 @@ export async function currentWeather(
   );
 }
 
-/** The first code of each kind of weather, in ascending order (WMO table 4677, as Open-Meteo uses it). */
+/** The first weather code of each kind, in ascending order (WMO table 4677, as used by Open-Meteo). */
 const KINDS: readonly (readonly [number, string])[] = [
   [0, "clear"],
   [1, "partly cloudy"],

@@ -1,4 +1,4 @@
-/** The weather server: three tools. index.ts serves it as a Worker, stdio.ts over standard input and output. */
+/** The weather server, with three tools. index.ts serves it as a Worker, stdio.ts over standard input and output. */
 import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { type Alert, activeAlerts, forecastPeriods, type Period } from "./nws.ts";
@@ -9,10 +9,10 @@ export const server = new McpServer({
   title: "Weather",
   version: "1.0.0",
   instructions:
-    "The current weather of any city, from Open-Meteo; alerts and forecasts for places in the United States, from the National Weather Service.",
+    "Provides the current weather in any city, from Open-Meteo, and alerts and forecasts for places in the United States, from the National Weather Service.",
 });
 
-/** All tools only read, and call a service on the internet. */
+/** All tools are read-only and call a service on the internet. */
 const annotations = { readOnlyHint: true, openWorldHint: true };
 
 server.tool(
@@ -53,7 +53,7 @@ server.tool(
     const place = `${latitude}, ${longitude}`;
     if (!periods) return `The forecast for ${place} could not be fetched.`;
     if (periods.length === 0) {
-      return `There is no forecast for ${place}: the National Weather Service covers the United States only.`;
+      return `There is no forecast for ${place}: the National Weather Service covers only the United States.`;
     }
     return periods.slice(0, PERIODS_SHOWN).map(formatPeriod).join(SEPARATOR);
   },
@@ -63,14 +63,14 @@ server.tool(
   "get_weather",
   {
     title: "Current weather",
-    description: "Get the current weather of a city",
+    description: "Get the current weather in a city",
     input: z.object({
       city: z.string().min(1).max(100).describe("Name of the city, such as Berlin"),
       unit: z.enum(["celsius", "fahrenheit"]).default("celsius").describe("Unit of the temperature"),
     }),
     output: z.object({
       city: z.string().describe("The city that was found, with its country"),
-      temperature: z.number().describe("In the unit that was asked for"),
+      temperature: z.number().describe("The temperature in the requested unit"),
       unit: z.enum(["celsius", "fahrenheit"]),
       humidity: z.number().describe("Relative humidity in percent"),
       conditions: z.string(),

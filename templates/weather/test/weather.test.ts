@@ -1,4 +1,4 @@
-/** The Worker on real workerd, with answers of the weather service that are written here: no test needs a network. */
+/** Tests the Worker on real workerd. The responses of the weather services are defined here, so no test needs a network. */
 import { connect } from "mcp-edge/client";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 const API = "https://api.weather.gov";
 const SACRAMENTO = { latitude: 38.581572, longitude: -121.4944 };
 
-/** The answers of the service by path. Every other path is "404 Not Found", as it is at the service. */
+/** The responses of the National Weather Service, by path. All other paths return "404 Not Found", as the real service does. */
 const ANSWERS: Record<string, object> = {
   "/alerts/active/area/TX": {
     features: [
@@ -40,7 +40,7 @@ const ANSWERS: Record<string, object> = {
   },
 };
 
-/** The answers of the other service, by the first parameter. */
+/** The responses of Open-Meteo, by the first parameter. */
 const BERLIN = { results: [{ name: "Berlin", country: "Germany", latitude: 52.52, longitude: 13.41 }] };
 const CURRENT = { current: { temperature_2m: 53.1, relative_humidity_2m: 71, weather_code: 63 } };
 const OPEN_METEO: Record<string, object> = {
@@ -67,7 +67,7 @@ afterAll(() => worker?.stop());
 const open = (protocolVersions: readonly string[] = ["2026-07-28"]) =>
   connect(worker.url("/mcp"), { name: "test", version: "1.0.0", protocolVersions });
 
-/** Calls a tool and returns the text of its answer. */
+/** Calls a tool. Returns the text of its result. */
 async function call(tool: string, args: Record<string, unknown>): Promise<string> {
   const client = await open();
   const { content } = await client.callTool(tool, args);
@@ -75,17 +75,17 @@ async function call(tool: string, args: Record<string, unknown>): Promise<string
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-test("lists its tools, which only read", async () => {
+test("lists its tools, which are read-only", async () => {
   const client = await open();
   const names = ["get_alerts", "get_forecast", "get_weather"];
-  // You may have added others.
+  // You may have added other tools.
   const tools = (await client.tools().all()).filter(({ name }) => names.includes(name));
   expect(tools.map(({ name }) => name)).toEqual(names);
   expect(tools.map(({ annotations }) => annotations?.readOnlyHint)).toEqual([true, true, true]);
   await client.close();
 });
 
-test("get_weather has the temperature in the unit that was asked for, and the humidity", async () => {
+test("get_weather returns the temperature in the requested unit, and the humidity", async () => {
   const client = await open();
   const { structuredContent } = await client.callTool("get_weather", { city: "Berlin", unit: "fahrenheit" });
   await client.close();
@@ -99,12 +99,12 @@ test("get_weather has the temperature in the unit that was asked for, and the hu
   expect(asked[1]).toContain("temperature_unit=fahrenheit");
 });
 
-test("get_weather says so if there is no such city, or no answer", async () => {
+test("get_weather reports that a city does not exist, or that the service does not respond", async () => {
   expect(await call("get_weather", { city: "Atlantis" })).toContain("There is no such city");
   expect(await call("get_weather", { city: "Nowhere" })).toContain("could not be fetched");
 });
 
-test("get_alerts describes each alert, and says what is missing in it", async () => {
+test("get_alerts describes each alert, and names missing values", async () => {
   expect(await call("get_alerts", { state: "tx" })).toBe(
     [
       "Event: Flood Watch",
@@ -122,16 +122,16 @@ test("get_forecast rounds the coordinates as the service requires", async () => 
   expect(asked[0]).toBe(`${API}/points/38.5816,-121.4944`);
 });
 
-test("get_forecast says so for places without a forecast", async () => {
-  expect(await call("get_forecast", { latitude: 52.5, longitude: 13.4 })).toContain("covers the United States only");
+test("get_forecast reports that a place has no forecast", async () => {
+  expect(await call("get_forecast", { latitude: 52.5, longitude: 13.4 })).toContain("covers only the United States");
 });
 
-test("get_forecast follows no URL to another host", async () => {
+test("get_forecast does not follow a URL to another host", async () => {
   expect(await call("get_forecast", { latitude: 1, longitude: 1 })).toContain("could not be fetched");
   expect(asked).toEqual([`${API}/points/1,1`]);
 });
 
-test("a state that is not two letters is refused before the service is asked", async () => {
+test("a state that is not two letters is refused without a request to the service", async () => {
   const client = await open();
   const { isError, content } = await client.callTool("get_alerts", { state: "Texas" });
   await client.close();
@@ -140,7 +140,7 @@ test("a state that is not two letters is refused before the service is asked", a
   expect(asked).toEqual([]);
 });
 
-test("a session continues after its object was evicted from memory", async () => {
+test("a session continues after its object is evicted from memory", async () => {
   const events: string[] = [];
   const client = await connect(worker.url("/mcp"), {
     name: "test",
@@ -152,7 +152,7 @@ test("a session continues after its object was evicted from memory", async () =>
   expect(await worker.evict("McpObject")).toBeGreaterThan(0);
   const { isError } = await client.callTool("get_alerts", { state: "TX" });
   expect(isError).not.toBe(true);
-  // A server that had lost the session would have made the client open a new one.
+  // If the server had lost the session, the client would have opened a new one.
   expect(events).not.toContain("session-reopened");
   await client.close();
 });

@@ -32,13 +32,13 @@ test.each([
   "[64:ff9b::7]",
   "[fe80::1]",
   "[::ffff:10.0.0.7]",
-])("https://%s is refused as a client and in a handler", async (host) => {
+])("https://%s is refused in a client and in a handler", async (host) => {
   const url = `https://${host}/token`;
   expect([await isRefusedByClient(url), findUrlProblem(new URL(url), RULES)]).toEqual([true, expect.any(String)]);
 });
 
 test.each(["as.example.com", "8.8.8.8", "[2606:4700::1111]", "[2001:4860:4860::8888]", "[64:ff9b::808:808]"])(
-  "https://%s is requested as a client and in a handler",
+  "https://%s is requested in a client and in a handler",
   async (host) => {
     const url = `https://${host}/token`;
     expect([await isRefusedByClient(url), findUrlProblem(new URL(url), RULES)]).toEqual([false, undefined]);
@@ -46,7 +46,7 @@ test.each(["as.example.com", "8.8.8.8", "[2606:4700::1111]", "[2001:4860:4860::8
 );
 
 test.each(["2606:4700::1]/[", "8.8", "2606:4700::1%eth0", "[2606:4700::1", "", "::", "2::1"])(
-  "%j is not taken for a public address",
+  "%j is not treated as a public address",
   (text) => {
     expect(isPublicAddress(text)).toBe(false);
   },

@@ -1,6 +1,6 @@
 /**
  * An MCP server and its authorization server, on real sockets. Refresh tokens rotate without a grace period: the old one
- * is refused as soon as the new one exists. Tests replace parts of the answers.
+ * is refused as soon as the new one exists. Tests replace parts of the responses.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -19,7 +19,7 @@ export interface TokenRequest {
   readonly isThere: () => boolean;
 }
 
-/** An answer that a test wants in place of the usual one. */
+/** A response that a test uses in place of the usual response. */
 export interface Reply {
   readonly status?: number;
   readonly body?: unknown;
@@ -49,18 +49,18 @@ export class Authority implements AsyncDisposable {
   readonly revocations: Record<string, string>[] = [];
   /** Headers of the requests to the MCP server. */
   readonly calls: IncomingMessage["headers"][] = [];
-  /** Members that replace those of the metadata. Undefined removes one. */
+  /** Members that replace members of the metadata. Undefined removes a member. */
   metadata: Members = {};
   resourceMetadata: Members = {};
   /** The time that tokens live, in seconds. */
   expiresIn: number | undefined = 3_600;
-  /** Members that are added to the answer of the authorization endpoint. */
+  /** Members that are added to the response of the authorization endpoint. */
   answer: Record<string, string> = {};
-  /** Answers in place of the usual ones, by path. */
+  /** Responses that replace the usual responses, by path. */
   readonly replies = new Map<string, Reply>();
-  /** Runs before a token request is answered. What it returns is the answer. */
+  /** Runs before a token request gets its response. What it returns is the response. */
   onToken: (request: TokenRequest) => Promise<Reply | undefined> | Reply | undefined = () => undefined;
-  /** Answers a revocation request. */
+  /** Handles a revocation request. */
   onRevocation: (parameters: Readonly<Record<string, string>>) => Reply = () => ({});
   /** Returns the refusal of a request to the MCP server, or undefined if it is accepted. */
   challenge: (scope: string | undefined, message: Members) => Reply | undefined = (scope) =>
@@ -92,7 +92,7 @@ export class Authority implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#issuer.address() as AddressInfo).port}`;
   }
 
-  /** How often a grant was answered with tokens. */
+  /** The number of times that a grant was exchanged for tokens. */
   readonly granted: string[] = [];
 
   count(grantType: string): number {

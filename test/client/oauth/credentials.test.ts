@@ -15,7 +15,7 @@ import type { Reply } from "./authority.ts";
 import { join, reasonOf, start } from "./lab.ts";
 
 describe("credentials", () => {
-  test("are refused over plain HTTP beyond this machine, before anything is sent", async () => {
+  test("are refused over plain HTTP except on this machine, before anything is sent", async () => {
     const asked: string[] = [];
     const auth = oauth({ redirect: hostedRedirect("https://app.example/callback") });
     const spy = async (url: string) => {
@@ -73,7 +73,7 @@ describe("credentials", () => {
     expect(new Set(asked)).toEqual(new Set(["mcp.example", "as.example"]));
   });
 
-  test("go to authorization servers through a function of their own, if there is one", async () => {
+  test("are sent to authorization servers through a separate function, if there is one", async () => {
     const authority = await start();
     const asked: string[] = [];
     const spy = (url: string, init: RequestInit) => {
@@ -89,7 +89,7 @@ describe("credentials", () => {
     ]);
   });
 
-  test("are not sent to a public name that leads to a private address, where names can be looked up", async () => {
+  test("are not sent to a public name that resolves to a private address, if names can be resolved", async () => {
     const asked: string[] = [];
     const net = async (url: string): Promise<Response> => {
       asked.push(new URL(url).host);
@@ -105,8 +105,8 @@ describe("credentials", () => {
   });
 });
 
-describe("no error contains", () => {
-  test("the credentials that a token endpoint quotes", async () => {
+describe("errors of a sign-in", () => {
+  test("do not contain the credentials that a token endpoint quotes", async () => {
     const authority = await start();
     authority.onToken = ({ parameters }) => {
       return {
@@ -120,7 +120,7 @@ describe("no error contains", () => {
     for (const secret of [code, verifier]) expect(shown(error)).not.toContain(secret);
   });
 
-  test("the tokens of an answer that cannot be used", async () => {
+  test("do not contain the tokens of a response that cannot be used", async () => {
     const authority = await start();
     authority.onToken = () => ({
       body: { access_token: "s3cret-token", token_type: "mac", refresh_token: "s3cret-refresh" },
@@ -137,12 +137,12 @@ function shown(error: unknown): string {
   return `${stack} ${JSON.stringify(members)} ${cause === undefined ? "" : shown(cause)}`;
 }
 
-describe("scopes", () => {
+describe("scopes of a token", () => {
   const forbidden = (scope: string): Reply => {
     return { status: 403, headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` } };
   };
 
-  test("that a call lacks are requested together with those that were granted before, and the call is sent again", async () => {
+  test("missing for a call are requested together with the granted scopes, and the call is sent again", async () => {
     const authority = await start();
     authority.challenge = (scope, { method }) => {
       if (scope === undefined) return authority.unauthorized(', scope="read"');
@@ -153,7 +153,7 @@ describe("scopes", () => {
     expect(authority.authorizations.map(({ scope }) => scope)).toEqual(["read", "read write"]);
   });
 
-  test("are asked for at most twice for one call, even if the server always wants others", async () => {
+  test("are requested at most twice for one call, even if the server always requires others", async () => {
     const authority = await start();
     let asked = 0;
     authority.challenge = (scope, { method }) => {
@@ -167,7 +167,7 @@ describe("scopes", () => {
     expect(authority.authorizations).toHaveLength(3);
   });
 
-  test("that were granted and are refused again are not asked for again", async () => {
+  test("are not requested again if they were granted and the call is refused again", async () => {
     const authority = await start();
     authority.challenge = (scope, { method }) => {
       if (scope === undefined) return authority.unauthorized();
@@ -178,7 +178,7 @@ describe("scopes", () => {
     expect(authority.authorizations).toHaveLength(2);
   });
 
-  test("of the metadata are requested if the challenge names none, and those of the options come first", async () => {
+  test("are taken from the metadata if the challenge names none, and scopes of the options take precedence", async () => {
     const authority = await start((each) => {
       each.resourceMetadata = { scopes_supported: ["a", "b"] };
     });
@@ -197,8 +197,8 @@ describe("scopes", () => {
   });
 });
 
-describe("the client id", () => {
-  test("is that of the metadata document before any other, where it is supported", async () => {
+describe("client ids", () => {
+  test("the URL of the metadata document is used before any other id, if the authorization server supports it", async () => {
     const authority = await start((each) => {
       each.metadata = { client_id_metadata_document_supported: true };
     });
@@ -208,7 +208,7 @@ describe("the client id", () => {
     expect(authority.registrations).toEqual([]);
   });
 
-  test("is the one that was registered with this issuer, before the metadata document", async () => {
+  test("an id that was registered with this issuer is used before the metadata document", async () => {
     const authority = await start((each) => {
       each.metadata = { client_id_metadata_document_supported: true };
     });
@@ -217,7 +217,7 @@ describe("the client id", () => {
     expect(authority.authorizations[0]).toMatchObject({ client_id: "by-hand" });
   });
 
-  test("that was registered by hand is never shown to another issuer", async () => {
+  test("an id that was registered by hand is never sent to another issuer", async () => {
     const [first, second] = [await start(), await start()];
     const store = memoryStore();
     const client = { id: "by-hand" };
@@ -231,7 +231,7 @@ describe("the client id", () => {
     expect(await reasonOf(first, { client: bound })).toBe("client-missing");
   });
 
-  test("that was registered by hand without an issuer belongs to one issuer for all servers", async () => {
+  test("an id that was registered by hand without an issuer belongs to one issuer for all servers", async () => {
     const [first, second] = [await start(), await start()];
     const options = { client: { id: "by-hand" }, grant: clientCredentials() };
     const auth = oauth(options);
@@ -249,19 +249,19 @@ describe("the client id", () => {
     ["a secret", { secret: "s3cret-of-mine" }],
     ["authentication", { authentication: privateKeyJwt({ key: "" }) }],
     ["a secret", { secret: "s3cret-of-mine", issuer: "" }],
-  ])("with %s needs the issuer that it belongs to (%j)", (what, credentials) => {
+  ])("an id with %s requires the issuer that it belongs to (%j)", (what, credentials) => {
     const options = { grant: clientCredentials(), client: { id: "by-hand", ...credentials } };
     expect(() => oauth(options as OAuthOptions)).toThrow(
       expect.objectContaining({
         code: "options-invalid",
         message:
           `oauth(): client has ${what} but no issuer. Write issuer: "https://...", the issuer of the authorization server ` +
-          'where "by-hand" is registered; otherwise any MCP server could ask for its credentials.',
+          'where "by-hand" is registered; otherwise any MCP server could request its credentials.',
       }),
     );
   });
 
-  test("with a secret is not used with an authorization server that another MCP server names", async () => {
+  test("an id with a secret is not used with an authorization server that another MCP server names", async () => {
     const [honest, hostile] = [await start(), await start()];
     for (const each of [honest, hostile]) each.metadata = { registration_endpoint: undefined };
     const client = { id: "by-hand", secret: "s3cret-of-mine", issuer: honest.issuer };
@@ -273,7 +273,7 @@ describe("the client id", () => {
     expect(honest.tokenRequests[0]?.authorization).toBe(`Basic ${btoa("by-hand:s3cret-of-mine")}`);
   });
 
-  test("that an issuer chooses like that of the options does not get the secret of the options", async () => {
+  test("an id that an issuer chooses, equal to the id in the options, does not get the secret of the options", async () => {
     const authority = await start((each) => {
       each.metadata = { token_endpoint_auth_methods_supported: ["client_secret_post"] };
       each.replies.set("/register", { status: 201, body: { client_id: "by-hand" } });
@@ -282,7 +282,7 @@ describe("the client id", () => {
     expect(JSON.stringify(authority.tokenRequests)).not.toContain("s3cret");
   });
 
-  test("of a registration is used again, and a new registration is made for another redirect address", async () => {
+  test("an id of a registration is used again, and a new registration is made for another redirect address", async () => {
     const authority = await start();
     const store = memoryStore();
     await join(authority, { store });
@@ -306,7 +306,7 @@ describe("the client id", () => {
       "in full",
     ],
   ])(
-    "of the answer %j (%s) is accepted, and its secret is sent without percent-encoded hyphens",
+    "the response %j (%s) to a registration is accepted, and its secret is sent without percent-encoded hyphens",
     async (body, _what) => {
       const authority = await start((each) => {
         each.metadata = { token_endpoint_auth_methods_supported: ["client_secret_basic"] };
@@ -317,7 +317,7 @@ describe("the client id", () => {
     },
   );
 
-  test("that is refused rejects with what the server says", async () => {
+  test("a registration that is refused rejects with the message of the server", async () => {
     const authority = await start((each) => {
       each.replies.set("/register", { status: 400, body: { error: "invalid_redirect_uri" } });
     });

@@ -46,11 +46,11 @@ describe("client credentials", () => {
     expect(authority.granted.length).toBeGreaterThan(1);
   });
 
-  test("need a client", async () => {
+  test("require a client id", async () => {
     expect(await reasonOf(await start(), { grant: clientCredentials() })).toBe("client-missing");
   });
 
-  test("refuse a key of an unknown algorithm", async () => {
+  test("are refused with a key of an unknown algorithm", async () => {
     const authentication = privateKeyJwt({ key: "", algorithm: "HS256" });
     const authority = await start();
     const client = { id: "a", issuer: authority.issuer, authentication };
@@ -58,8 +58,8 @@ describe("client credentials", () => {
   });
 });
 
-describe("an assertion", () => {
-  test("is made for the issuer and the resource, and sent without client secret", async () => {
+describe("an assertion of a client", () => {
+  test("is made for the issuer and the resource, and sent without a client secret", async () => {
     const authority = await start();
     const purposes: unknown[] = [];
     const grant = jwtBearer((purpose) => {
@@ -79,7 +79,7 @@ describe("an assertion", () => {
     });
   });
 
-  test("that is refused is not sent again", async () => {
+  test("is not sent again if it is refused", async () => {
     const authority = await start();
     authority.onToken = () => ({ status: 400, body: { error: "invalid_grant" } });
     expect(await reasonOf(authority, { grant: jwtBearer(() => "a.b.c"), client: { id: "workload" } })).toBe(
@@ -116,7 +116,7 @@ describe("an enterprise's identity", () => {
     expect(JSON.stringify(authority.tokenRequests)).not.toContain("s3cret-there");
   });
 
-  test("that is exchanged for something else is refused, and no token is requested", async () => {
+  test("is refused if the exchange returns another type, and no token is requested", async () => {
     const { authority, options } = await enterprise(() => ({ body: { access_token: "x", token_type: "Bearer" } }));
     expect(await reasonOf(authority, options)).toBe("token-invalid");
     expect(authority.tokenRequests).toEqual([]);
@@ -134,7 +134,7 @@ describe("a device code", () => {
     });
   };
 
-  test("is shown to the user, and asked for until the user has signed in", async () => {
+  test("is shown to the user, and polled until the user has signed in", async () => {
     const authority = await started({ verification_uri_complete: "https://as.example/activate?code=ABCD" });
     let asked = 0;
     authority.onToken = () => {
@@ -156,14 +156,14 @@ describe("a device code", () => {
   test.each([
     ["access_denied", { error: "access_denied" }, "token-refused"],
     ["expired_token", { error: "expired_token" }, "token-refused"],
-  ])("that ends with %s rejects", async (_what, body, reason) => {
+  ])("rejects if it ends with %s", async (_what, body, reason) => {
     const authority = await started();
     authority.onToken = () => ({ status: 400, body });
     expect(await reasonOf(authority, { grant })).toBe(reason);
   });
 
   test.each(["file:///etc/passwd", "javascript:alert(1)", "http://as.example/activate", "activate"])(
-    "whose page is %s is not shown",
+    "is not shown if its page is %s",
     async (page) => {
       prompts.length = 0;
       expect(await reasonOf(await started({ verification_uri: page }), { grant })).toBe("address-refused");
@@ -172,40 +172,40 @@ describe("a device code", () => {
     },
   );
 
-  test("is shown without invisible characters, and not at any length", async () => {
+  test("is shown without invisible characters, and truncated", async () => {
     await join(await started({ user_code: "\x1b[2JWD\u202eJB\u200b-MJHT\n" }), { grant });
     expect(prompts.at(-1)?.code).toBe("[2JWDJB-MJHT");
     await join(await started({ user_code: "A".repeat(10_000) }), { grant });
     expect(prompts.at(-1)?.code).toBe("A".repeat(64));
   });
 
-  test("that the server wants to be asked for without a pause is asked for every second", async () => {
+  test("is polled every second if the server requests no pause", async () => {
     const authority = await started({ interval: 0, expires_in: 0.5 });
     authority.onToken = () => ({ status: 400, body: { error: "authorization_pending" } });
     expect(await reasonOf(authority, { grant })).toBe("expired");
     expect(authority.tokenRequests).toHaveLength(1);
   });
 
-  test("is asked for every 1 to 60 seconds, and for 30 minutes at most", () => {
+  test("is polled every 1 to 60 seconds, and for 30 minutes at most", () => {
     expect(readTimes({})).toEqual({ expiresInMs: 600_000, intervalMs: 5_000 });
     expect(readTimes({ interval: -1, expires_in: 60 })).toEqual({ expiresInMs: 60_000, intervalMs: 1_000 });
     expect(readTimes({ interval: 1e9, expires_in: 1e9 })).toEqual({ expiresInMs: 1_800_000, intervalMs: 60_000 });
   });
 
-  test("that nobody enters in time rejects", async () => {
+  test("rejects if it is not entered in time", async () => {
     const authority = await started({ expires_in: 0.05 });
     authority.onToken = () => ({ status: 400, body: { error: "authorization_pending" } });
     expect(await reasonOf(authority, { grant })).toBe("expired");
   });
 
-  test("that the server does not give rejects", async () => {
+  test("rejects if the server does not issue it", async () => {
     const authority = await started();
     authority.replies.set("/device", { status: 400, body: { error: "unauthorized_client" } });
     expect(await reasonOf(authority, { grant })).toBe("token-refused");
   });
 });
 
-describe("DPoP", () => {
+describe("DPoP in the client", () => {
   const proofOf = (text: unknown) => {
     const [header = "", payload = ""] = String(text).split(".");
     const parse = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
@@ -220,7 +220,7 @@ describe("DPoP", () => {
     });
   };
 
-  test("sends a fresh proof with every request, for its method, address and token", async () => {
+  test("sends a new proof with every request, for its method, address and token", async () => {
     const authority = await bound();
     const client = await join(authority, { dpop: dpopKeys() });
     await client.callTool("add");
@@ -233,7 +233,7 @@ describe("DPoP", () => {
     expect(JSON.stringify(proofs)).not.toContain('"d"');
   });
 
-  test("repeats a request with the nonce that the server wants, once", async () => {
+  test("repeats a request with the nonce that the server requires, once", async () => {
     const authority = await bound();
     const headers = { "dpop-nonce": "n-1", "www-authenticate": 'DPoP error="use_dpop_nonce"' };
     const usual = authority.challenge;
@@ -248,7 +248,7 @@ describe("DPoP", () => {
     expect(authority.granted).toEqual(["authorization_code"]);
   });
 
-  test("uses plain tokens where the authorization server does not offer it", async () => {
+  test("uses plain tokens if the authorization server does not support DPoP", async () => {
     const authority = await start();
     const client = await join(authority, { dpop: dpopKeys() });
     await client.callTool("add");
@@ -256,7 +256,7 @@ describe("DPoP", () => {
     expect(authority.tokenRequests[0]?.dpop).toBeUndefined();
   });
 
-  test("keeps a key pair of the author out of the store", async () => {
+  test("does not put a key pair of the author into the store", async () => {
     const authority = await bound();
     const store = memoryStore();
     const values: unknown[] = [];
@@ -276,7 +276,7 @@ describe("DPoP", () => {
     expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
   });
 
-  test("rejects if the stored token is bound and there is no key", async () => {
+  test("rejects if the stored token is bound to a key and there is no key", async () => {
     const authority = await bound();
     const store = memoryStore();
     await join(authority, { store, dpop: dpopKeys() });

@@ -36,7 +36,7 @@ async function join(server: Scripted, authority: Authority) {
   return client;
 }
 
-test("a stream that breaks after its token has expired is resumed with a refreshed one, and the call runs once", async () => {
+test("a stream that breaks after its token has expired is resumed with a refreshed token, and the call runs once", async () => {
   const authority = await start();
   const server = await guarded(authority, ({ method, message, headers }, response) => {
     if (message?.method === "server/discover") return response.writeHead(400).end();
@@ -61,7 +61,7 @@ test("a stream that breaks after its token has expired is resumed with a refresh
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });
 
-test("the end of a session neither refreshes nor signs in", async () => {
+test("the end of a session causes neither a refresh nor a sign-in", async () => {
   const authority = await start();
   const server = await guarded(authority, ({ message }, response) => {
     if (message?.method === "server/discover") return response.writeHead(400).end();
@@ -75,7 +75,7 @@ test("the end of a session neither refreshes nor signs in", async () => {
   expect(authority.granted).toEqual(["authorization_code"]);
 });
 
-test("HTTP+SSE carries the token in the GET and in every POST, and a refused POST is sent again with a new one", async () => {
+test("HTTP+SSE carries the token in the GET and in every POST, and a refused POST is sent again with a new token", async () => {
   const authority = await start();
   let stream: ServerResponse | undefined;
   const server = await guarded(
@@ -92,7 +92,7 @@ test("HTTP+SSE carries the token in the GET and in every POST, and a refused POS
       if (message?.id !== undefined) {
         stream?.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id: message.id, result: answer })}\n\n`);
       }
-      // The answers belong to other requests than the one that they arrive on.
+      // The responses belong to other requests than the request on which they arrive.
     },
     /answers no request that was seen/,
   );

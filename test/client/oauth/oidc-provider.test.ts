@@ -39,7 +39,7 @@ async function callTen(...using: readonly Client[]): Promise<number> {
   return (await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled").length;
 }
 
-test("a user signs in with a registered client, and ten parallel calls on an expired token make one refresh, twice", async () => {
+test("a user signs in with a registered client, and ten parallel calls on an expired token cause one refresh, twice", async () => {
   const authority = await start();
   const store = memoryStore();
   const clients = [await join(authority, { store }), await join(authority, { store })];
@@ -61,7 +61,7 @@ test("tokens are bound to a key, with nonces, and refreshed with the stored key"
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });
 
-test("a program gets tokens with its secret, sent by Basic although it has special characters", async () => {
+test("a program gets tokens with its secret, sent by Basic even with special characters", async () => {
   const secret = "a-b_c.d~e f:g/h+i%j&k=l";
   const client = { client_id: "a-program", client_secret: secret, grant_types: ["client_credentials"] };
   const authority = await start({ clients: [{ ...client, redirect_uris: [], response_types: [] }] });

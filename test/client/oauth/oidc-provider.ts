@@ -23,7 +23,7 @@ export class RealAuthority implements AsyncDisposable {
   readonly seen = new Set<string>();
   /** Access tokens that it no longer accepts. */
   readonly expired = new Set<string>();
-  /** The grants that were answered with tokens. */
+  /** The grants that were exchanged for tokens. */
   readonly granted: string[] = [];
   /** Whether the user sees pages and clicks. Otherwise the user agrees to everything at once. */
   hasPages = false;

@@ -22,7 +22,7 @@ test("ten parallel calls on a refused token succeed with one refresh", async () 
   expect(authority.authorizations).toHaveLength(1);
 });
 
-test("ten parallel calls on a token that has expired succeed with one refresh, and none is sent with the old token", async () => {
+test("ten parallel calls on a token that has expired succeed with one refresh, and no call is sent with the old token", async () => {
   const authority = await start();
   authority.expiresIn = 0;
   const client = await join(authority);
@@ -74,7 +74,7 @@ test("a refresh that the server refuses because another client was faster does n
   expect(authority.count("authorization_code")).toBe(1);
 });
 
-test("a refresh goes on when the call that needed it is cancelled, and its tokens are kept", async () => {
+test("a refresh continues when the call that needed it is cancelled, and its tokens are stored", async () => {
   const authority = await start();
   const client = await join(authority);
   authority.expire();
@@ -89,7 +89,7 @@ test("a refresh goes on when the call that needed it is cancelled, and its token
   expect(authority.granted).toEqual(["authorization_code", "refresh_token"]);
 });
 
-test("a failure of the authorization server during a refresh rejects the calls, and the tokens are kept", async () => {
+test("a failure of the authorization server during a refresh rejects the calls, and the tokens stay stored", async () => {
   const authority = await start();
   const client = await join(authority);
   authority.expire();
@@ -142,7 +142,7 @@ test("a server that refuses every token gets one refresh and one sign-in for a c
   expect(authority.granted).toEqual(["authorization_code", "refresh_token", "authorization_code"]);
 });
 
-test("a server that does not rotate its refresh token can be asked again with the same one", async () => {
+test("a server that does not rotate its refresh token accepts the same refresh token again", async () => {
   const authority = await start();
   const client = await join(authority);
   let sent: string | undefined;
@@ -181,7 +181,7 @@ test.each([
   ["access_token", "access\nX-Injected: 1"],
   ["access_token", "töken-s3cret"],
   ["refresh_token", "refresh s3cret"],
-])("a %s that no header can carry is refused without being shown, and is not stored", async (name, value) => {
+])("a %s with characters that a header cannot have is refused and not stored (%#)", async (name, value) => {
   const authority = await start();
   const store = memoryStore();
   authority.onToken = () => {
@@ -197,7 +197,7 @@ test.each([
 });
 
 test.each([1e308, Number.MAX_SAFE_INTEGER])(
-  "a token that lives for %s s is used, and not refreshed for each request",
+  "a token that lives for %s s is used and not refreshed for each request",
   async (seconds) => {
     const authority = await start((each) => {
       each.expiresIn = seconds;

@@ -1,4 +1,4 @@
-/** Discovery, the authorization request and its answer, and redirects. */
+/** Discovery, the authorization request and its response, and redirects. */
 import { describe, expect, test } from "vitest";
 import {
   hostedRedirect,
@@ -11,7 +11,7 @@ import { until } from "../../http/wire.ts";
 import { type Authority, type Reply, visit } from "./authority.ts";
 import { join, reasonOf, start } from "./lab.ts";
 
-test("the authorization request has PKCE, state and resource, and the token request the same resource", async () => {
+test("the authorization request has PKCE, state and resource, and the token request has the same resource", async () => {
   const authority = await start();
   await join(authority);
   const [request] = authority.authorizations;
@@ -35,7 +35,7 @@ test("the client registers itself under its title, as a native application, and 
   ]);
 });
 
-describe("the metadata", () => {
+describe("the authorization server's metadata", () => {
   const WELL_KNOWN = "/.well-known/oauth-authorization-server";
   interface Change {
     readonly metadata?: Record<string, unknown>;
@@ -64,7 +64,7 @@ describe("the metadata", () => {
     ["does not exist", "discovery-failed", () => ({ reply: { status: 404 } })],
     ["cannot be read at the moment", "unreachable", () => ({ reply: { status: 503 } })],
     ["is larger than any real one", "unreachable", () => ({ reply: { body: { x: "x".repeat(300_000) } } })],
-  ])("that %s is refused: %s", async (_what, reason, changeOf) => {
+  ])("is refused if it %s: %s", async (_what, reason, changeOf) => {
     const authority = await start((each) => {
       const { metadata, resource, reply } = changeOf(each);
       if (metadata) each.metadata = metadata;
@@ -83,7 +83,7 @@ describe("the metadata", () => {
     expect(authority.requests).not.toContain("GET /elsewhere");
   });
 
-  test("that is a web page at one place is looked for at the next", async () => {
+  test("is looked for at the next place if one place has a web page", async () => {
     const authority = await start();
     authority.metadata = {};
     authority.replies.set("/.well-known/oauth-protected-resource/mcp", { body: "<html>" });
@@ -94,7 +94,7 @@ describe("the metadata", () => {
     expect(authority.authorizations[0]).toMatchObject({ resource: authority.origin });
   });
 
-  test("stays unread at an address that the challenge may not name", async () => {
+  test("is not read at an address that the challenge must not name", async () => {
     const authority = await start();
     authority.challenge = (scope) => {
       const header = 'Bearer resource_metadata="http://10.0.0.1/metadata"';
@@ -110,7 +110,7 @@ describe("the metadata", () => {
   });
 });
 
-describe("the answer to the authorization request", () => {
+describe("the response to the authorization request", () => {
   test.each<[string, string, (location: URL, authority: Authority) => void, object]>([
     ["with another state", "answer-invalid", (url) => url.searchParams.set("state", "other"), {}],
     ["without a state", "answer-invalid", (url) => url.searchParams.delete("state"), {}],
@@ -136,7 +136,7 @@ describe("the answer to the authorization request", () => {
     expect(authority.tokenRequests).toEqual([]);
   });
 
-  test("that is an error of another issuer is not shown", async () => {
+  test("is not shown if it is an error of another issuer", async () => {
     const authority = await start();
     authority.answer = { error: "access_denied", error_description: "Call 555-1234 now", iss: "https://evil.example" };
     const error = await join(authority).catch((failure: unknown) => failure);
@@ -144,7 +144,7 @@ describe("the answer to the authorization request", () => {
     expect(String(error)).not.toContain("555-1234");
   });
 
-  test("that is an error of the issuer rejects with its code", async () => {
+  test("rejects with its code if it is an error of the issuer", async () => {
     const authority = await start();
     authority.answer = { error: "access_denied", error_description: "The user said no", iss: authority.issuer };
     await expect(join(authority)).rejects.toMatchObject({
@@ -155,13 +155,13 @@ describe("the answer to the authorization request", () => {
   });
 });
 
-test("an authorization server that answers a failure with status 200 is understood", async () => {
+test("an authorization server that reports a failure with status 200 is handled", async () => {
   const authority = await start();
   authority.onToken = () => ({ body: { error: "bad_verification_code" } });
   await expect(join(authority)).rejects.toMatchObject({ reason: "token-refused", error: "bad_verification_code" });
 });
 
-test("after a change of the authorization server the client signs in there, and shows it no token of the old one", async () => {
+test("after a change of the authorization server the client signs in there, and does not send it old tokens", async () => {
   const [first, second] = [await start(), await start()];
   const client = await join(first);
   first.expire();
@@ -179,7 +179,7 @@ test("after a change of the authorization server the client signs in there, and 
 describe("a hosted redirect", () => {
   const url = "https://app.example/callback";
 
-  test("ends the connection with the page to open, and a later one succeeds after finish()", async () => {
+  test("ends the connection with the page to open, and a later connection succeeds after finish()", async () => {
     const authority = await start();
     const store = memoryStore();
     const options = { redirect: hostedRedirect(url), store, account: "ada" };
@@ -192,7 +192,7 @@ describe("a hosted redirect", () => {
     expect(authority.registrations[0]).toMatchObject({ application_type: "web", redirect_uris: [url] });
   });
 
-  test("is finished only once, by its own account, and in time", async () => {
+  test("is finished only once, by its own user, and in time", async () => {
     const authority = await start();
     const store = memoryStore();
     const options = { redirect: hostedRedirect(url), store, account: "ada" };
@@ -219,7 +219,7 @@ describe("a hosted redirect", () => {
   });
 });
 
-test("the time limits of calls stand still while the user signs in", async () => {
+test("the time limits of calls are paused while the user signs in", async () => {
   const authority = await start();
   const redirect = authority.browser();
   const slow = {
@@ -237,7 +237,7 @@ test("the time limits of calls stand still while the user signs in", async () =>
   expect(authority.granted).toEqual(["authorization_code"]);
 });
 
-test("a user who does not sign in ends the wait after signInTimeoutMs", async () => {
+test("a user who does not sign in ends the sign-in after signInTimeoutMs", async () => {
   const authority = await start();
   const url = "http://127.0.0.1:8976/callback";
   const redirect = {
@@ -247,7 +247,7 @@ test("a user who does not sign in ends the wait after signInTimeoutMs", async ()
   expect(await reasonOf(authority, { redirect, signInTimeoutMs: 20 })).toBe("expired");
 });
 
-test("a sign-in that nobody waits for any more is given up, and its redirect is closed", async () => {
+test("a sign-in whose callers have all stopped waiting is abandoned, and its redirect is closed", async () => {
   const authority = await start();
   const browser = authority.browser();
   const controller = new AbortController();

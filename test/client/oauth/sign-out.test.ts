@@ -19,7 +19,7 @@ async function signedIn(authority: Authority) {
 }
 
 describe("signing out", () => {
-  test("with signOut() removes the tokens from the store only", async () => {
+  test("removes only the stored tokens with signOut()", async () => {
     const authority = await start(withRevocation);
     const { signOut, revoke } = await signedIn(authority);
     await signOut();
@@ -27,7 +27,7 @@ describe("signing out", () => {
     expect(authority.revocations).toEqual([]);
   });
 
-  test("revokes the refresh token and the access token, as the client that got them", async () => {
+  test("revokes the refresh token and the access token, with the client id of the client that got them", async () => {
     const authority = await start(withRevocation);
     const [access] = await join(authority, { store: memoryStore() }).then(() => [...authority.access.keys()]);
     const { revoke } = await signedIn(authority);
@@ -65,7 +65,7 @@ describe("signing out", () => {
     expect(await revoke()).toBe("no-tokens");
   });
 
-  test("sends tokens to no other network, and says so", async () => {
+  test("does not send tokens to another network, and reports it", async () => {
     const authority = await start();
     const { revoke } = await signedIn(authority);
     authority.metadata = { revocation_endpoint: "http://example.com/revoke" };
@@ -73,7 +73,7 @@ describe("signing out", () => {
   });
 });
 
-test("a client that is open signs in again after its tokens were revoked", async () => {
+test("an open client signs in again after its tokens were revoked", async () => {
   const authority = await start(withRevocation);
   const store = memoryStore();
   const client = await join(authority, { store });

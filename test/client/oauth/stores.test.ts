@@ -35,7 +35,7 @@ describe.each([
   ["memoryStore", () => memoryStore()],
   ["webStore", () => webStore(pageStorage())],
   ["storageStore", () => storageStore(objectStorage())],
-])("%s", (_name, create) => {
+])("a token store: %s", (_name, create) => {
   test("keeps values, and removes them", async () => {
     const store = create();
     expect(await store.get("key")).toBeUndefined();
@@ -45,7 +45,7 @@ describe.each([
     expect(await store.get("key")).toBeUndefined();
   });
 
-  test("runs work for one key one after the other, also after work that failed, and for several keys at once", async () => {
+  test("runs work for one key one after the other, even after work that failed, and for several keys at once", async () => {
     const store = create();
     const done: string[] = [];
     let release = () => {};
@@ -65,10 +65,10 @@ describe.each([
   });
 });
 
-test("two tabs of a page share one refresh, and a sign-in outlives the navigation", async () => {
+test("two tabs of a page share one refresh, and a sign-in survives the navigation", async () => {
   const authority = await start();
   const storage = pageStorage();
-  // Each page that is loaded has objects of its own.
+  // Each page that is loaded has its own objects.
   const options = () => ({ redirect: hostedRedirect("https://app.example/callback"), store: webStore(storage) });
   const refused = (await join(authority, options()).catch((error: unknown) => error)) as OAuthError;
   expect(refused).toBeInstanceOf(OAuthError);

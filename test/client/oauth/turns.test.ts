@@ -5,7 +5,7 @@ import { Turns } from "../../../src/core/basics/turns.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("work that takes long keeps its turn, and the others follow in their order", async () => {
+test("work that takes long keeps its turn, and the other work follows in order", async () => {
   const turns = new Turns();
   const order: string[] = [];
   const held = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Servers of skills: one that is right, and one with each flaw. */
+/** Servers of skills: a correct server, and a server with each flaw. */
 import { McpError, McpServer } from "../../../src/core/index.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
@@ -95,7 +95,7 @@ export function createServer(flaw: Flaw, settings: Entry): McpServer {
   });
   server.method("skills/get", async ({ uri }) => {
     if (uri === "skill://nowhere/SKILL.md") throw new McpError(-32602, "There is no such skill.");
-    // A server that answers with another skill than it was asked for.
+    // A server that returns another skill than the requested one.
     const skill = flaw === "empty" ? {} : uri === MANIFEST ? await entryOf(flaw) : await at(OTHER, "dynamic");
     return { skill, ...cache };
   });

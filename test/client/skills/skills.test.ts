@@ -57,17 +57,17 @@ async function refusalOf(read: Promise<unknown>): Promise<SkillError> {
 }
 
 describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
-  test("are listed page by page, without those whose entries are invalid", async () => {
+  test("are listed page by page, without skills with invalid entries", async () => {
     const { skills, warnings } = await visit("none", version);
     expect((await skills.list().all()).map(({ uri }) => uri)).toEqual([MANIFEST, OTHER]);
     expect(warnings.slice(0, 2)).toEqual([
-      'The skill "skill://acme/Bad/SKILL.md" is left out: its folder is not named "pdf-processing", as its frontmatter is.',
+      'The skill "skill://acme/Bad/SKILL.md" is left out: its folder is not named "pdf-processing", the name in its frontmatter.',
       "The skill without a uri is left out: the entry is not an object.",
     ]);
     expect(asked).toEqual(["skills/list", "skills/list"]);
   });
 
-  test("are got by their URI, listed or not", async () => {
+  test("can be read by their URI, listed or not", async () => {
     const { skills } = await visit("none", version);
     expect(await skills.get(MANIFEST)).toMatchObject({ uri: MANIFEST, frontmatter: FRONTMATTER });
     await expect(skills.get("skill://nowhere/SKILL.md")).rejects.toMatchObject({ code: -32602 });
@@ -84,7 +84,7 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
     expect(asked).toEqual([`resources/read ${MANIFEST}`, `resources/read ${ROOT}/references/FORMS.md`]);
   });
 
-  test("have files of bytes, however their names are encoded", async () => {
+  test("can have binary files, however the files' names are encoded", async () => {
     const { skills, skill } = await visit("none", version);
     for (const name of ["a%20b.png", "a b.png", "./references/../a%20b.png", `${ROOT}/a%20b.png`]) {
       const { bytes, text } = await skills.read(skill, name);
@@ -93,14 +93,14 @@ describe.each(["2026-07-28", "2025-11-25"])("skills in %s", (version) => {
   });
 });
 
-describe("a skill is refused", () => {
+describe("a skill", () => {
   test.each([
-    ["digest", "digest", "does not have the digest"],
+    ["digest", "digest", "does not match the digest"],
     ["size", "size", "bytes, but its entry says"],
     ["frontmatter", "frontmatter", 'its field "metadata" differs'],
     ["no-frontmatter", "frontmatter", "does not begin with frontmatter"],
-    ["bad-yaml", "frontmatter", "its frontmatter cannot be read: line 1: &x pdf-processing is not read here"],
-  ])("when its SKILL.md has another content: %s", async (flaw, reason, text) => {
+    ["bad-yaml", "frontmatter", "its frontmatter cannot be read: line 1: &x pdf-processing is not supported"],
+  ])("is refused if its SKILL.md has another content: %s", async (flaw, reason, text) => {
     const { skills, skill } = await visit(flaw);
     expect(await refusalOf(skills.read(skill))).toMatchObject({
       reason,
@@ -109,7 +109,7 @@ describe("a skill is refused", () => {
     });
   });
 
-  test("when a file is not listed or is outside the skill, and then nothing is requested", async () => {
+  test("is refused if a file is not listed or is outside the skill, before a request is sent", async () => {
     const { skills, skill } = await visit("none");
     const outside = ["../x/SKILL.md", "a/../../x", "%2e%2e/x", "a%2fb", "skill://other/x", "", "%zz"];
     for (const file of ["secret.md", ...outside]) {
@@ -118,7 +118,7 @@ describe("a skill is refused", () => {
     expect(asked).toEqual([]);
   });
 
-  test("when its entry is invalid, whether it was sent or changed by the caller", async () => {
+  test("is refused if its entry is invalid, whether it was sent or changed by the caller", async () => {
     const { skills, skill } = await visit("none");
     const { resources } = skill as Skill & { resources: readonly object[] };
     const [own, ...others] = resources;
@@ -164,7 +164,7 @@ test("a SKILL.md that is sent as bytes is read like one that is sent as text", a
   expect(await skills.read(skill)).toMatchObject({ isVerified: true, body: expect.stringContaining("# PDF") });
 });
 
-test("another parser of YAML can be used", async () => {
+test("another YAML parser can be used", async () => {
   const { skill } = await visit("bad-yaml");
   const { client } = open.at(-1) as { client: Client };
   const seen: string[] = [];
@@ -176,7 +176,7 @@ test("another parser of YAML can be used", async () => {
   expect(seen[0]).toMatch(/^name: &x pdf-processing\n/);
 });
 
-test("folders are read where the server declares it, and refused without a request where it does not", async () => {
+test("folders are read if the server declares support, and otherwise refused without a request", async () => {
   const { skills } = await visit("none");
   expect((await skills.folder(ROOT).all()).map(({ uri }) => uri)).toEqual([`${ROOT}/references`, `${ROOT}/SKILL.md`]);
   const { skills: without } = await visit("no-folders");
@@ -184,7 +184,7 @@ test("folders are read where the server declares it, and refused without a reque
   expect(asked).toEqual([]);
 });
 
-test("a server without skills is asked nothing", async () => {
+test("a server without skills gets no requests for skills", async () => {
   await using server = await scripted((request, response) => {
     const { method, id } = request.message ?? {};
     if (method === "initialize") return result(response, id, initialized("2025-11-25", { resources: {} }));

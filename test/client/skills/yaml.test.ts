@@ -39,49 +39,53 @@ const GOOD: readonly (readonly [name: string, yaml: string, value: unknown])[] =
   ],
   ["keys in quotes and with spaces", '"a b": 1\nc d: 2\n', { "a b": 1, "c d": 2 }],
   ["lines of Windows", "a: x\r\nb: y\r\n", { a: "x", b: "y" }],
-  ["nothing", "\n# nothing\n", {}],
+  ["an empty document", "\n# nothing\n", {}],
 ];
 
-test.each(GOOD)("reads %s", (_, yaml, value) => {
+test.each(GOOD)("the YAML parser reads %s", (_, yaml, value) => {
   expect(parseYaml(yaml)).toEqual(value);
 });
 
-test("a key that names a member of all objects is a key like any other", () => {
+test("a key that is the name of an inherited member is accepted like any other key", () => {
   expect(Object.entries(parseYaml("__proto__: 1\nconstructor: 2\n"))).toEqual([
     ["__proto__", 1],
     ["constructor", 2],
   ]);
 });
 
-describe("refuses, with the number of the line,", () => {
+describe("the YAML parser", () => {
   test.each([
-    ["an anchor", "a: 1\nb: &x 1\n", "line 2: &x 1 is not read here"],
-    ["an alias", "a: *x\n", "line 1: *x is not read here"],
-    ["a tag", "a: !t 1\n", "line 1: !t 1 is not read here"],
-    ["a key that is not text", "null: 1\n", "line 1: the key null is not text"],
-    ["a key that is there twice", "a: 1\na: 2\n", "a is there twice"],
-    ["a key that is twice in brackets", "a: {b: 1, b: 2}\n", "b is there twice"],
+    ["an anchor", "a: 1\nb: &x 1\n", "line 2: &x 1 is not supported"],
+    ["an alias", "a: *x\n", "line 1: *x is not supported"],
+    ["a tag", "a: !t 1\n", "line 1: !t 1 is not supported"],
+    ["a key that is not a string", "null: 1\n", "line 1: the key null is not a string"],
+    ["a key that occurs twice", "a: 1\na: 2\n", "a occurs twice"],
+    ["a key that occurs twice in brackets", "a: {b: 1, b: 2}\n", "b occurs twice"],
     ["a complex key", "? a\n: b\n", "line 1: it has no key"],
-    ["a tab as indentation", "a:\n\tb: 1\n", "line 2: a tab indents it"],
-    ["a tab before a continued text", "a: b\n\tc\n", "line 2: a tab indents it"],
+    ["a tab as indentation", "a:\n\tb: 1\n", "line 2: it is indented with a tab"],
+    ["a tab before a continued text", "a: b\n\tc\n", "line 2: it is indented with a tab"],
     ["a second document", "a: 1\n---\nb: 2\n", "line 2: a second document begins"],
-    ["a colon that could begin a value", "a: b: c\n", "a colon in it could begin a value; quote the text"],
-    ["a quotation without an end", 'a: "b\n', "the quotation does not end"],
+    ["a colon that could begin a value", "a: b: c\n", "a colon in it could begin a value; quote the string"],
+    ["a quotation without an end", 'a: "b\n', "the quoted text does not end"],
     ["a list without an end", "a: [1\nb: 2\n", "the value does not end"],
-    ["text after a value", "a: 'x' y\n", "y is not expected after a value"],
-    ["a line that fits nothing", "a:\n   b: 1\n  c: 2\n", "line 3: its indentation fits nothing before it"],
+    ["text after a value", "a: 'x' y\n", "y is unexpected after a value"],
+    [
+      "a line with the wrong indentation",
+      "a:\n   b: 1\n  c: 2\n",
+      "line 3: its indentation does not match a line before it",
+    ],
     ["a number that JSON lacks", "a: .inf\n", "JSON has no number .inf"],
-    ["an unknown escape", 'a: "\\q"\n', "the escape \\q is not read here"],
+    ["an unknown escape", 'a: "\\q"\n', "the escape \\q is not supported"],
     ["a list", "- a\n", "it is not a mapping"],
     ["a reserved character", "a: @x\n", "@x is not read here"],
-    ["empty lines that are indented further than their text", "a: |\n    \n  b\n", "indented further"],
-  ])("%s", (_, yaml, message) => {
+    ["empty lines that are indented more than their text", "a: |\n    \n  b\n", "indented further"],
+  ])("refuses %s with the line number", (_, yaml, message) => {
     expect(() => parseYaml(yaml)).toThrow(message);
   });
 
-  test("what would take too long to read", () => {
+  test("refuses documents that would take too long to read", () => {
     const deep = Array.from({ length: 40 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n");
-    expect(() => parseYaml(deep)).toThrow("nested more than 32 times");
+    expect(() => parseYaml(deep)).toThrow("nested deeper than 32 levels");
     expect(() => parseYaml("a".repeat(65_537))).toThrow("more than 65536 characters");
     expect(() => parseYaml(`a: [${"\n  1,".repeat(101)}]`)).toThrow("the value does not end");
   });

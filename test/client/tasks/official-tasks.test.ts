@@ -48,7 +48,7 @@ afterEach(async () => {
   expect(tap.oracle.problems.filter(({ from }) => from === "client")).toEqual([]);
 });
 
-test("a question of a task is answered, and its answer names the task", async () => {
+test("a question of a task gets an answer, which names the task", async () => {
   expect(textOf(await client.callTool("ask"))).toBe("accept Ada");
   expect(asked).toEqual(["Who?"]);
   const answers = tap.exchanges.map(({ requestBody }) => (requestBody === "" ? {} : JSON.parse(requestBody)));
@@ -56,7 +56,7 @@ test("a question of a task is answered, and its answer names the task", async ()
   expect(answer.result._meta).toEqual({ "io.modelcontextprotocol/related-task": { taskId: created[0]?.id } });
 });
 
-test("a call of a tool that is not a task, or may be one, is an ordinary call", async () => {
+test("a call of a tool that is not a task, or can be one, is an ordinary call", async () => {
   expect(textOf(await client.callTool("plain"))).toBe("plain");
   expect(textOf(await client.callTool("maybe"))).toBe("perhaps");
   expect(created).toEqual([]);
@@ -64,7 +64,7 @@ test("a call of a tool that is not a task, or may be one, is an ordinary call", 
   expect(created).toHaveLength(1);
 });
 
-test("progress of a task arrives after the call was answered with the task", async () => {
+test("progress of a task arrives after the call has returned the task", async () => {
   const seen: number[] = [];
   const onProgress = ({ progress }: { progress: number }) => void seen.push(progress);
   expect(textOf(await client.callTool("count", {}, { onProgress }))).toBe("counted");

@@ -50,7 +50,7 @@ function serve(answers: Record<string, Answer>, faults?: Faults): Promise<Script
   }, faults);
 }
 
-/** Answers `tasks/get` with one state after the other, and then with the last. */
+/** Returns one state after the other for `tasks/get`, and then the last one again. */
 function states(...all: readonly object[]): Answer {
   let at = 0;
   return (response, id) => {
@@ -80,7 +80,7 @@ async function visit({ url }: Scripted, options: Partial<ClientOptions> = {}) {
 
 const polls = (server: Scripted) => server.asked.filter((each) => each === "POST tasks/get").length;
 
-test("a question is asked once, although the server lists it for a while after the answer", async () => {
+test("a question is asked once, even if the server lists it for a while after the answer", async () => {
   const got: unknown[] = [];
   let late = 0;
   await using server = await serve({
@@ -104,7 +104,7 @@ test("a question is asked once, although the server lists it for a while after t
   expect(got).toEqual([{ q: { action: "decline" } }]);
 });
 
-test("the answers to questions that are asked at once are sent together, when the last is there", async () => {
+test("the answers to questions that are asked at once are sent together when the last one is available", async () => {
   const questions = {
     one: ASKING.inputRequests.q,
     two: { method: "elicitation/create", params: { ...FORM, message: "When?" } },
@@ -128,7 +128,7 @@ test("the answers to questions that are asked at once are sent together, when th
   expect(got).toEqual([{ one: { action: "decline" }, two: { action: "decline" } }]);
 });
 
-test("a question that the server no longer asks is withdrawn while the task goes on", async () => {
+test("a question that the server no longer lists is withdrawn while the task continues", async () => {
   let withdrawn: unknown;
   let isAsked = false;
   await using server = await serve({
@@ -146,7 +146,7 @@ test("a question that the server no longer asks is withdrawn while the task goes
   expect(withdrawn).toMatchObject({ message: "The task continues without the answer." });
 });
 
-test("a server that is busy or away for a moment is asked again, and this is reported", async () => {
+test("a server that is busy or unavailable for a moment is polled again, and this is reported", async () => {
   let failures = 0;
   await using server = await serve({
     "tasks/get": (response, id) => {
@@ -162,7 +162,7 @@ test("a server that is busy or away for a moment is asked again, and this is rep
   expect(events).toContainEqual(expect.objectContaining({ type: "request-repeated", method: "tasks/get" }));
 });
 
-test("an error that does not pass ends the wait, and the task is not cancelled", async () => {
+test("a permanent error ends the wait, and the task is not cancelled", async () => {
   await using server = await serve({ "tasks/get": (response, id) => error(response, 500, id, -32603) });
   const { client } = await visit(server);
   await expect(client.callTool("x")).rejects.toMatchObject({ code: -32603 });
@@ -172,13 +172,13 @@ test("an error that does not pass ends the wait, and the task is not cancelled",
   expect(server.asked).not.toContain("POST tasks/cancel");
 });
 
-test("a task that the server has deleted is gone", async () => {
+test("a task that the server has deleted rejects as gone", async () => {
   await using server = await serve({ "tasks/get": (response, id) => error(response, 200, id, -32602) });
   const { client } = await visit(server);
   await expect(client.callTool("x")).rejects.toMatchObject({ name: "TaskError", code: "gone", taskId: "t" });
 });
 
-test("a task that never ends is gone after its time to live", async () => {
+test("a task that never ends rejects as gone after its time to live", async () => {
   const now = Date.now;
   await using server = await serve({ "tasks/get": states(WORKING) });
   const { client } = await visit(server);
@@ -196,7 +196,7 @@ test("a task that never ends is gone after its time to live", async () => {
 test.each([
   ["short", 1],
   ["missing", undefined],
-])("a server is not asked without a pause, if the interval that it wishes is %s", async (_, pollIntervalMs) => {
+])("a server is polled with a pause even if its requested interval is %s", async (_, pollIntervalMs) => {
   let createdAtMs = Number.POSITIVE_INFINITY;
   const state = { ...TASK, pollIntervalMs };
   await using server = await serve({
@@ -218,7 +218,7 @@ test.each([
   expect(polls(server)).toBeLessThan(pollIntervalMs === undefined ? 3 : 34);
 });
 
-test("a server that refuses to be listened to is polled on", { timeout: 20_000 }, async () => {
+test("a server that refuses to be listened to is polled instead", { timeout: 20_000 }, async () => {
   let isListenedTo = false;
   await using server = await serve({
     "subscriptions/listen": (response, id) => {
@@ -232,10 +232,10 @@ test("a server that refuses to be listened to is polled on", { timeout: 20_000 }
   expect(isListenedTo).toBe(true);
 });
 
-describe("an answer is not valid", () => {
+describe("responses about a task", () => {
   const INVALID = { name: "ClientError", code: "answer-invalid" };
 
-  test("if another request than a tool call becomes a task", async () => {
+  test("a task in response to another request than a tool call is invalid", async () => {
     await using server = await serve(
       { "resources/read": (response, id) => result(response, id, { resultType: "task", ...WORKING }) },
       /is not answered with a task/,
@@ -244,7 +244,7 @@ describe("an answer is not valid", () => {
     await expect(client.request("resources/read", { uri: "x://y" })).rejects.toMatchObject(INVALID);
   });
 
-  test("if the task has no id or an unknown status", async () => {
+  test("a task without an id or with an unknown status is invalid", async () => {
     const { taskId: _, ...nameless } = WORKING;
     for (const state of [nameless, { ...WORKING, status: "resting" }]) {
       await using server = await serve(
@@ -256,21 +256,21 @@ describe("an answer is not valid", () => {
     }
   });
 
-  test("if a completed task has no result", async () => {
+  test("a completed task without a result is invalid", async () => {
     const { result: _, ...empty } = COMPLETED;
     await using server = await serve({ "tasks/get": states(empty) }, { text: /GetTaskResult/, schema: "ext-tasks" });
     const { client } = await visit(server);
     await expect(client.callTool("x")).rejects.toMatchObject(INVALID);
   });
 
-  test("if the client did not declare tasks", async () => {
+  test("a task is invalid if the client did not declare tasks", async () => {
     await using server = await serve({});
     const { client } = await visit(server, { use: [] });
     await expect(client.callTool("x")).rejects.toMatchObject(INVALID);
   });
 });
 
-test("a server that answers a call for a task with its result is taken at its word", async () => {
+test("a result in place of a task is accepted", async () => {
   await using server = await scripted((request, response) => {
     const { method, id } = request.message ?? {};
     const capabilities = { tools: {}, tasks: { requests: { tools: { call: {} } } } };
@@ -299,7 +299,7 @@ test("a task of a server without tasks cannot be resumed", async () => {
   expect(polls(server)).toBe(0);
 });
 
-test("an earlier state never replaces a later one", () => {
+test("an earlier state never replaces a later state", () => {
   const at = (lastUpdatedAt: string | undefined, status = "working") =>
     readTask("tasks/get", { taskId: "t", status, lastUpdatedAt });
   const later = at("2026-11-22T12:00:01Z");
@@ -309,7 +309,7 @@ test("an earlier state never replaces a later one", () => {
   expect(isStale(at("2026-11-22T12:00:02Z"), at("2026-11-22T12:00:00Z", "completed"))).toBe(true);
 });
 
-test("onTask may throw without ending the call, and this is reported", async () => {
+test("onTask can throw without ending the call, and this is reported", async () => {
   await using server = await serve({ "tasks/get": states(COMPLETED) });
   const onTask = () => {
     throw new Error("The disk is full.");
@@ -319,7 +319,7 @@ test("onTask may throw without ending the call, and this is reported", async () 
   expect(events).toContainEqual(expect.objectContaining({ type: "handler-failed", handler: "onTask" }));
 });
 
-test("an extension around this one sees that a started call has no result yet", async () => {
+test("an extension around the tasks extension sees that a started call has no result yet", async () => {
   await using server = await serve({ "tasks/get": states(COMPLETED) });
   const seen: unknown[] = [];
   const around: ClientExtension = () => ({

@@ -1,6 +1,6 @@
 /** Tasks of both versions against our server on workerd. Every message is checked. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { connect, type ElicitResult, type QuestionContext } from "../../../src/client/index.ts";
+import { connect, type ElicitAnswer, type QuestionContext } from "../../../src/client/index.ts";
 import { resumeTask, startTask, type TaskState } from "../../../src/client/tasks/index.ts";
 import { until } from "../../http/wire.ts";
 import { ME } from "../places.ts";
@@ -17,10 +17,10 @@ afterEach(() => lab.leave());
 afterAll(() => lab?.worker.stop());
 
 /** Answers each form with its own message. */
-const onElicit = ({ message }: { message: string }): ElicitResult => ({ action: "accept", content: { name: message } });
+const onElicit = ({ message }: { message: string }): ElicitAnswer => ({ action: "accept", content: { name: message } });
 
 describe.each(VERSIONS)("callTool() in %s", (version) => {
-  test("answers as usual, whether or not the server makes a task of the call", async () => {
+  test("returns the same result, whether or not the server makes a task of the call", async () => {
     const { client, created, tap } = await lab.visit(version);
     expect(textOf(await client.callTool("never_a_task", { key: "k" }))).toBe("at once");
     expect(created).toEqual([]);
@@ -65,7 +65,7 @@ describe.each(VERSIONS)("callTool() in %s", (version) => {
     expect(failed).toMatchObject({ isError: true, content: [{ text: "the model reads this" }] });
   });
 
-  test("tells the server to cancel the task when the signal aborts, and rejects with its reason", async () => {
+  test("makes the server cancel the task when the signal aborts, and rejects with the signal's reason", async () => {
     const { client, created } = await lab.visit(version);
     const controller = new AbortController();
     const called = client.callTool("hold", { key: newKey() }, { signal: controller.signal });
@@ -78,7 +78,7 @@ describe.each(VERSIONS)("callTool() in %s", (version) => {
     await expect(task?.result()).rejects.toMatchObject({ name: "TaskError", code: "cancelled", taskId: task?.id });
   });
 
-  test("cancels the task when the time is over", async () => {
+  test("cancels the task when the time limit is exceeded", async () => {
     const { client, created } = await lab.visit(version);
     const called = client.callTool("hold", { key: newKey() }, { totalTimeoutMs: 3_000 });
     await expect(called).rejects.toMatchObject({ name: "ClientError", code: "total-timeout", mayHaveRun: true });
@@ -101,7 +101,7 @@ describe.each(VERSIONS)("startTask() in %s", (version) => {
     expect(textOf(await task.result())).toBe("1 2");
   });
 
-  test("makes a task of a tool that may run as one", async () => {
+  test("makes a task of a tool that can run as a task", async () => {
     const { client, created } = await lab.visit(version);
     const task = await startTask(client, "steps", { key: newKey() });
     expect(created.map(({ id }) => id)).toEqual([task.id]);
@@ -118,7 +118,7 @@ describe.each(VERSIONS)("startTask() in %s", (version) => {
     await task.cancel();
   });
 
-  test("cancels when asked to, and a task that has ended stays as it is", async () => {
+  test("can cancel the task, and a task that has ended does not change", async () => {
     const { client } = await lab.visit(version);
     const held = await startTask(client, "hold", { key: newKey() });
     const result = held.result();
@@ -131,7 +131,7 @@ describe.each(VERSIONS)("startTask() in %s", (version) => {
     expect((await brief.refresh()).status).toBe("completed");
   });
 
-  test("lets a wait end without ending the task or other waits", async () => {
+  test("can stop waiting without ending the task or other waits", async () => {
     const { client } = await lab.visit(version);
     const key = newKey();
     const task = await startTask(client, "hold", { key });
@@ -164,7 +164,7 @@ describe.each(VERSIONS)("startTask() in %s", (version) => {
       },
     });
     const task = await startTask(client, "asking_two", { key: newKey() });
-    // A legacy server is told of the failure, and its handler decides.
+    // A legacy server is notified of the failure, and its handler decides.
     if (version !== MODERN) return expect(await task.result().catch((error: Error) => error)).toBeDefined();
     await expect(task.result()).rejects.toMatchObject({ code: "question-failed" });
     expect((await task.refresh()).status).toBe("input_required");
@@ -192,7 +192,7 @@ describe.each(VERSIONS)("resumeTask() in %s", (version) => {
 });
 
 describe("a restart of the server", () => {
-  test.each(VERSIONS)("during the wait does not lose the task: %s", { timeout: 60_000 }, async (version) => {
+  test.each(VERSIONS)("does not lose a task that is awaited: %s", { timeout: 60_000 }, async (version) => {
     const { client, events } = await lab.visit(version);
     const key = newKey();
     const task = await startTask(client, "hold", { key });
@@ -206,8 +206,8 @@ describe("a restart of the server", () => {
   });
 });
 
-describe("a modern task", () => {
-  test("that takes longer is listened to instead of polled, and the stream is closed afterwards", async () => {
+describe("modern tasks", () => {
+  test("a long task is listened to instead of polled, and the stream is closed afterwards", async () => {
     const signals: AbortSignal[] = [];
     const { client, tap, methods } = await lab.visit(MODERN, {
       fetch: (url, init) => {
@@ -234,7 +234,7 @@ describe("a modern task", () => {
     await until("the stream is closed", () => signals.length === 1 && signals[0]?.aborted === true);
   });
 
-  test("whose question is withdrawn aborts the handler", async () => {
+  test("a task whose question is withdrawn aborts the handler", async () => {
     const contexts: QuestionContext[] = [];
     const { client } = await lab.visit(MODERN, {
       onElicit: (_, context) => {
@@ -247,15 +247,15 @@ describe("a modern task", () => {
     await until("the handler is told", () => contexts[0]?.signal.aborted === true);
   });
 
-  test("is asked for once, after questions on the request itself", async () => {
+  test("a task is requested once, after questions on the request itself", async () => {
     const { client, created } = await lab.visit(MODERN, { onElicit });
     expect(textOf(await client.callTool("asking_first", { key: newKey() }))).toBe("1 First? 2 Then?");
     expect(created).toHaveLength(1);
   });
 });
 
-describe("a tool of 2025-11-25", () => {
-  test("that was not listed is looked up once, and called as a task if it has to be one", async () => {
+describe("tools of 2025-11-25", () => {
+  test("a tool that was not listed is looked up once, and called as a task if it must be one", async () => {
     const { client, methods } = await lab.visit("2025-11-25");
     expect(textOf(await client.callTool("brief", { key: newKey() }))).toBe("brief");
     const before = methods().filter((method) => method?.startsWith("tools/"));
@@ -272,7 +272,7 @@ describe("a tool of 2025-11-25", () => {
     expect(methods().filter((method) => method === "tools/list").length).toBeLessThanOrEqual(before.length);
   });
 
-  test("that may run as a task is called as usual, because the answer is then one request", async () => {
+  test("a tool that can run as a task is called as usual, because this takes one request", async () => {
     const { client, created, methods, tap } = await lab.visit("2025-11-25");
     expect(textOf(await client.callTool("steps", { key: newKey() }))).toBe("1 2 3");
     expect(created).toEqual([]);

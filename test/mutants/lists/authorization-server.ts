@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "identity-state-unchecked",
     reason: "A sign-in that an attacker has begun could be finished in the browser of the victim.",
-    file: "src/authorization-server/identity/upstream.ts",
+    file: "src/authorization-server/identity/provider-requests.ts",
     find: "validateAuthResponse(server, { client_id: clientId }, url, state)",
     replace: 'validateAuthResponse(server, { client_id: clientId }, url, url.searchParams.get("state") ?? state)',
     tests: ["test/worker/oauth/identity-oidc.test.ts", "test/worker/oauth/identity-github.test.ts"],
@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "identity-issuer-of-answer-unchecked",
     reason: "An answer of one identity provider would count as that of another (mix-up).",
-    file: "src/authorization-server/identity/upstream.ts",
+    file: "src/authorization-server/identity/provider-requests.ts",
     find: "validateAuthResponse(server, { client_id: clientId }, url, state)",
     replace:
       'validateAuthResponse({ issuer: url.searchParams.get("iss") ?? server.issuer }, { client_id: clientId }, url, state)',
@@ -127,9 +127,9 @@ export const MUTANTS: readonly Mutant[] = [
     id: "form-code-unchecked",
     reason: "Another page could send the consent form in the name of the user (CSRF).",
     file: "src/authorization-server/pages/cookies.ts",
-    find: 'return isSame(fields.get("code") ?? "", await codeFor(purposeOf(fields))) ? fields : undefined;',
+    find: 'return isSame(fields.get("code") ?? "", await codeFor(getPurpose(fields))) ? fields : undefined;',
     replace:
-      'return (fields.get("code") ?? "").length === (await codeFor(purposeOf(fields))).length ? fields : undefined;',
+      'return (fields.get("code") ?? "").length === (await codeFor(getPurpose(fields))).length ? fields : undefined;',
     tests: ["test/worker/oauth/forms.test.ts"],
   },
   {
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "consent-remembered-for-any-host",
     reason: "Consent to one redirect host would count for another.",
-    file: "src/authorization-server/pages/remembered.ts",
+    file: "src/authorization-server/pages/stored-consent.ts",
     find: "old.redirectHost === now.redirectHost &&",
     replace: "",
     tests: ["test/worker/oauth/consent.test.ts"],
@@ -191,7 +191,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "consent-remembered-for-programs",
     reason: "Any program on the machine could use the consent that another program got.",
-    file: "src/authorization-server/pages/remembered.ts",
+    file: "src/authorization-server/pages/stored-consent.ts",
     find: 'if (destination?.kind !== "site") return undefined;',
     replace: "if (!destination) return undefined;",
     tests: ["test/worker/oauth/consent.test.ts"],

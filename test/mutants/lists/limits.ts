@@ -1,4 +1,4 @@
-/** What strangers send is bounded. */
+/** Untrusted input is limited. */
 import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (streamSize > caps.streamBytesMax) {",
     replace: "if (streamSize > caps.streamBytesMax * 1e6) {",
     tests: ["test/worker/durable.test.ts"],
-    title: "beyond streamBytesMax the oldest notifications",
+    title: "when streamBytesMax is exceeded",
   },
   {
     id: "streams-unbounded",
@@ -67,7 +67,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (count >= max) return",
     replace: "if (count >= max * 1e6) return",
     tests: ["test/worker/http-sse-calls.test.ts"],
-    title: "one principal cannot",
+    title: "by one principal",
   },
   {
     id: "slow-reader-for-ever",
@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (budget < 0) throw new Error(",
     replace: "if (budget < -Infinity) throw new Error(",
     tests: ["test/client/validation.test.ts"],
-    title: "that refer to themselves without end",
+    title: "refer to themselves without end",
   },
   {
     id: "client-starts-a-dying-server-forever",

@@ -147,14 +147,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (answer === undefined || typeof answer === "boolean") return answer !== false;',
     replace: 'if (answer !== "never") return answer !== false;',
     tests: ["test/features/subscriptions.test.ts"],
-    title: "a hook onSubscribe",
+    title: "an onSubscribe hook",
   },
   {
     id: "client-refused-version-not-retried",
     reason: "The client would not find the version of an older server.",
     file: "src/client/connection/negotiate.ts",
-    find: "const next = isRetry ? undefined : supportedBy(error, versions);",
-    replace: "const next = isRetry ? supportedBy(error, versions) : undefined;",
+    find: "const next = isRetry ? undefined : findSupported(error, versions);",
+    replace: "const next = isRetry ? findSupported(error, versions) : undefined;",
     tests: ["test/client/connect.test.ts"],
   },
   {
@@ -168,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "client-limit-runs-during-question",
     reason: "A call would time out while its user answers a question.",
-    file: "src/client/requests/deadline.ts",
+    file: "src/client/basics/deadline.ts",
     find: "if (timeoutMs === 0 || this.#holds > 0 || this.signal.aborted) return;",
     replace: "if (timeoutMs === 0 || this.signal.aborted) return;",
     tests: ["test/client/deadline.test.ts"],
@@ -180,7 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (signal?.aborted || isGivenUp) this.#cancel(driver);",
     replace: "if (isGivenUp) this.#cancel(driver);",
     tests: ["test/client/tasks/tasks.test.ts"],
-    title: "tells the server to cancel",
+    title: "makes the server cancel the task",
   },
   {
     id: "client-validation-remote-ref-accepted",
@@ -198,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else await this.#forget();",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "ends with nothing stored",
+    title: "ends for an abandoned session",
   },
   {
     id: "link-lost-is-the-end",
@@ -207,7 +207,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else void this.#redial();",
     replace: "else this.#end();",
     tests: ["test/worker/hub.test.ts"],
-    title: "each subject that changed meanwhile is notified once",
+    title: "one notification for each subject that changed",
   },
   {
     id: "check-config-development-users",

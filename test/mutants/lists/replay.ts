@@ -43,7 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "for (const older of this.of(stream)) older.close(SUPERSEDED);",
     replace: "",
     tests: ["test/conformance/resume.test.ts"],
-    title: "of six that resume at once",
+    title: "one of six streams that resume",
   },
   {
     id: "sender-repeats-events",
@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: ".filter((frame) => (eventNumber(frame) ?? 0) > seq)",
     replace: "",
     tests: ["test/conformance/resume.test.ts"],
-    title: "resuming after each event of a finished stream",
+    title: "for each event of a finished stream",
   },
   {
     id: "sender-hides-what-is-missing",
@@ -61,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (first > seq + 1) return `${warning(first - seq - 1)}${frames}`;",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "beyond streamBytesMax the oldest notifications",
+    title: "when streamBytesMax is exceeded",
   },
   {
     id: "stream-lost-call-is-never-told",
@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#change({ id, question: { key, digest, untilMs, ...(endMs < Infinity ? { endMs } : {}) } });",
     replace: "",
     tests: ["test/worker/durable-calls.test.ts"],
-    title: "continues with the answer",
+    title: "continues the call with the answer",
   },
   {
     id: "replay-step-runs-again",
@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#ctx.storage.kv.put(PREFIX + name, claim);",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "SIGKILL while it runs",
+    title: "interrupted by SIGKILL",
   },
   {
     id: "once-outcome-not-stored",
@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#put(name, { ...claim, outcome });",
     replace: "this.#claims.set(name, { ...claim, outcome });",
     tests: ["test/worker/once.test.ts"],
-    title: "SIGKILL after the outcome",
+    title: "is kept after SIGKILL",
   },
   {
     id: "once-of-another-principal",
@@ -194,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const who = principal ? [principal.issuer, principal.subject] : null;",
     replace: "const who = null;",
     tests: ["test/worker/once.test.ts"],
-    title: "a key is its principal",
+    title: "a key belongs to its principal",
   },
   {
     id: "expired-claims-nothing",
@@ -237,7 +237,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "this.#floor = number;",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
-    title: "when more changed meanwhile than the hub remembers",
+    title: "when more changed meanwhile than the hub stores",
   },
   {
     id: "client-unsafe-call-repeated",
@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return this.#parts.assumeChanges();",
     replace: "return;",
     tests: ["test/client/recovery.test.ts"],
-    title: "of a modern server is opened again",
+    title: "is opened again for a modern server",
   },
   {
     id: "client-subscriptions-not-restored",

@@ -42,7 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const name = `${purpose} ${list}`;",
     replace: "const name = list;",
     tests: ["test/worker/keys.test.ts"],
-    title: "requestState is sealed with them as well",
+    title: "requestState is sealed with the same keys",
   },
   {
     id: "state-expiry-ignored",
@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;",
     replace: "",
     tests: ["test/worker/sessions.test.ts"],
-    title: "opened by one is not available to another",
+    title: "is not available to another principal",
   },
   {
     id: "session-second-principal",
@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "&& (!isOpenedAnonymously || boundTo === principalHash);",
     replace: '&& (!isOpenedAnonymously || boundTo !== "");',
     tests: ["test/worker/sessions.test.ts"],
-    title: "opened anonymously is bound to the first principal",
+    title: "is bound to the first principal that uses it",
   },
   {
     id: "session-ended-is-admitted",
@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return !isEnded && goodUntilMs > Date.now() &&",
     replace: "return !isEnded && goodUntilMs > 0 &&",
     tests: ["test/worker/durable.test.ts"],
-    title: "never used again is 404",
+    title: "if it was never used",
   },
   {
     id: "id-bound",
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (!task || isExpired(task.start) || getOwner(task.start) !== owner) return undefined;",
     replace: "if (!task || isExpired(task.start)) return undefined;",
     tests: ["test/worker/legacy-tasks.test.ts"],
-    title: "has the same error",
+    title: "gets the same error",
   },
   {
     id: "task-owner",
@@ -204,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (this.#failure !== undefined) throw this.#failure;",
     replace: "",
     tests: ["test/worker/keys.test.ts"],
-    title: "503 there, not 404",
+    title: "503, not 404",
   },
   {
     id: "base64url-many-spellings",

@@ -1,4 +1,4 @@
-/** Addresses, files, programs, texts and statements of strangers. */
+/** Untrusted addresses, files, programs, text and statements. */
 import type { Mutant } from "../mutant.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -252,12 +252,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: '{ ...init, redirect: "manual" }',
     replace: "{ ...init }",
     tests: ["test/client/http-link.test.ts"],
-    title: "after a call is not followed",
+    title: "a redirect of a call is not followed",
   },
   {
     id: "client-any-address",
     reason: "The client would accept an address that is not HTTP.",
-    file: "src/client/connect.ts",
+    file: "src/client/connection/connect.ts",
     find: "&& !/^https?",
     replace: "&& /^never",
     tests: ["test/client/connect.test.ts"],
@@ -288,7 +288,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '.replaceAll("*/", "*\\\\/")',
     replace: "",
     tests: ["test/cli/types.test.ts"],
-    title: "whatever a server names its tools",
+    title: "whatever names and text a server uses",
   },
   {
     id: "keys-file-readable-by-others",
@@ -309,12 +309,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: "bridge-error-without-id-for-deep-answer",
-    reason: "A deeply nested answer would leave the host waiting.",
+    reason: "A deeply nested response would leave the host waiting.",
     file: "src/cli/relay/messages.ts",
-    find: "return encodeError(answer.id,",
+    find: "return encodeError(response.id,",
     replace: "return encodeError(undefined,",
     tests: ["test/cli/bridge-limits.test.ts"],
-    title: "is an error with the id, if",
+    title: "has an error with the id, if",
   },
   {
     id: "skills-folder-by-prefix",

@@ -8,25 +8,25 @@ const ADA: SignedInUser = { issuer: "https://github.com", subject: "1", email: "
 const isAdmitted = async (allow: AdmissionOptions["allow"], user: Partial<SignedInUser>) =>
   (await admission({ allow }).decide({ ...ADA, ...user })) !== undefined;
 
-describe("an e-mail address", () => {
+describe("a rule for an e-mail address", () => {
   test.each<[string, Partial<SignedInUser>, boolean]>([
     ["as listed", {}, true],
     ["in another case", { email: "ADA@Example.COM" }, true],
     ["that is not verified", { emailVerified: false }, false],
-    ["about which nothing is said", { emailVerified: undefined }, false],
-    ["that is verified by a text", { emailVerified: "true" as unknown as boolean }, false],
+    ["whose verification is unknown", { emailVerified: undefined }, false],
+    ["whose verification is a string", { emailVerified: "true" as unknown as boolean }, false],
     ["that is missing", { email: undefined }, false],
     ["of another person", { email: "grace@example.com" }, false],
     ["with a tag", { email: "ada+x@example.com" }, false],
     ["followed by another one", { email: "ada@example.com,eve@evil.example" }, false],
     ["with a space", { email: " ada@example.com" }, false],
     ["with a line break", { email: "ada@example.com\n" }, false],
-  ])("%s: admitted %s", async (_, user, expected) => {
+  ])("compares an address %s: admitted is %s", async (_, user, expected) => {
     expect(await isAdmitted({ emails: ["Ada@example.com"] }, user)).toBe(expected);
   });
 });
 
-describe("a domain", () => {
+describe("a rule for a domain", () => {
   test.each<[string, boolean]>([
     ["ada@example.com", true],
     ["ada@EXAMPLE.com", true],
@@ -46,15 +46,15 @@ describe("a domain", () => {
     ["example.com", false],
     ["ada%example.com@evil.example", false],
     ["", false],
-  ])("%j: admitted %s", async (email, expected) => {
+  ])("compares the address %j: admitted is %s", async (email, expected) => {
     expect(await isAdmitted({ domains: ["Example.com"] }, { email })).toBe(expected);
   });
 
-  test("counts only if the address is verified", async () => {
+  test("admits only verified addresses", async () => {
     expect(await isAdmitted({ domains: ["example.com"] }, { emailVerified: false })).toBe(false);
   });
 
-  test("whose letters only look like ASCII in lower case is another one", async () => {
+  test("does not admit letters that only look like ASCII in lower case", async () => {
     // "\u212a" is the Kelvin sign, whose lower case is "k".
     expect("\u212a".toLowerCase()).toBe("k");
     expect(await isAdmitted({ domains: ["kit.example"] }, { email: "ada@\u212ait.example" })).toBe(false);
@@ -62,7 +62,7 @@ describe("a domain", () => {
   });
 });
 
-describe("an organisation", () => {
+describe("a rule for an organisation", () => {
   const organisations = ["acme", "id:7"];
   test.each<[string, Partial<SignedInUser>, boolean]>([
     ["of GitHub by login", { organisations: ["acme", "id:9919"] }, true],
@@ -77,11 +77,11 @@ describe("an organisation", () => {
     ],
     ["if the user has none", { organisations: [] }, false],
     ["if the provider lists none", { organisations: undefined }, false],
-  ])("%s: admitted %s", async (_, user, expected) => {
+  ])("compares an organisation %s: admitted is %s", async (_, user, expected) => {
     expect(await isAdmitted({ organisations }, user)).toBe(expected);
   });
 
-  test("of another issuer is named with it", async () => {
+  test("names the issuer if the organisation belongs to another issuer", async () => {
     const rule: Users = { organisations: [{ issuer: "https://login.example", name: "Staff" }] };
     expect(await isAdmitted(rule, { issuer: "https://login.example", organisations: ["staff"] })).toBe(true);
     expect(await isAdmitted(rule, { organisations: ["staff"] })).toBe(false);
@@ -95,7 +95,7 @@ test("a single user is identified by issuer and subject", async () => {
   expect(await isAdmitted(rule, { issuer: "https://other.example" })).toBe(false);
 });
 
-test("one rule of several is enough, and everyone is admitted only if that is written", async () => {
+test("one matching rule of several is enough, and everyone is admitted only if that is written", async () => {
   expect(await isAdmitted({ emails: ["x@example.com"], domains: ["example.com"] }, {})).toBe(true);
   expect(await isAdmitted({ anyone: true }, { email: undefined })).toBe(true);
 });
@@ -106,12 +106,12 @@ test.each<[string, unknown, boolean]>([
   ["undefined", undefined, false],
   ["an object", {}, false],
   ["a promise of false", Promise.resolve(false), false],
-  ["a text", "no", false],
-])("a function that returns %s admits: %s", async (_, value, expected) => {
+  ["a string", "no", false],
+])("a function that returns %s admits the user: %s", async (_, value, expected) => {
   expect(await isAdmitted(() => value as boolean, {})).toBe(expected);
 });
 
-test("scopes are offered to those for whom they are, and to nobody who is not admitted", async () => {
+test("scopes are offered only to the users for whom they are, and not to users who are not admitted", async () => {
   const rules = admission({
     allow: { domains: ["example.com"] },
     scopes: {
@@ -130,19 +130,19 @@ test("scopes are offered to those for whom they are, and to nobody who is not ad
 
 test.each([
   [{}, /allow/],
-  [{ allow: {} }, /allow admits nobody; write whom, or \{ anyone: true \}/],
-  [{ allow: { anyone: false } }, /admits nobody/],
-  [{ allow: { emails: [] } }, /admits nobody/],
+  [{ allow: {} }, /allow does not admit any user; list the users, or write \{ anyone: true \}/],
+  [{ allow: { anyone: false } }, /does not admit any user/],
+  [{ allow: { emails: [] } }, /does not admit any user/],
   [{ allow: { emails: "ada@example.com" } }, /allow\.emails is not a list/],
-  [{ allow: { emails: ["ada"] } }, /allow\.emails has "ada"/],
-  [{ allow: { domains: ["@example.com"] } }, /allow\.domains has "@example\.com"/],
+  [{ allow: { emails: ["ada"] } }, /allow\.emails contains "ada"/],
+  [{ allow: { domains: ["@example.com"] } }, /allow\.domains contains "@example\.com"/],
   [{ allow: { domains: ["*.example.com"] } }, /allow\.domains/],
-  [{ allow: { domains: ["com"] } }, /allow\.domains has "com"/],
+  [{ allow: { domains: ["com"] } }, /allow\.domains contains "com"/],
   [{ allow: { domain: ["example.com"] } }, /has no option "domain"\. Did you mean "domains"/],
-  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is not a scope/],
-  [{ allow: { anyone: true }, scopes: { read: { only: {} } } }, /scopes\["read"\]\.only admits nobody/],
+  [{ allow: { anyone: true }, scopes: { "a b": {} } }, /scopes\["a b"\] is not a valid scope name/],
+  [{ allow: { anyone: true }, scopes: { read: { only: {} } } }, /scopes\["read"\]\.only does not admit any user/],
   [{ allow: { anyone: true }, scopes: { read: { describe: "x" } } }, /scopes\["read"\] has no option "describe"/],
-])("the options %o are refused", (options, text) => {
+])("the options %o are refused (%#)", (options, text) => {
   expect(() => admission(options as unknown as AdmissionOptions)).toThrow(
     expect.objectContaining({ code: "options-invalid", message: expect.stringMatching(text) }),
   );

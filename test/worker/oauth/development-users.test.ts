@@ -21,7 +21,7 @@ async function choose(redirectUri = LOCAL) {
 test.each([
   [0, { subject: "ada", email: "ada@example.com", emailVerified: true, organisations: ["example"] }],
   [1, { subject: "grace", email: "grace@example.org", emailVerified: false, organisations: [] }],
-])("a page offers two users, and the one who is chosen is signed in (%s)", async (index, expected) => {
+])("a page offers two users, and the chosen user is signed in (%s)", async (index, expected) => {
   const { provider, kept, links } = await choose();
   expect(links).toHaveLength(2);
   const { user, tokens } = await provider.finish(links[index] ?? "", kept);
@@ -29,7 +29,7 @@ test.each([
   expect(tokens).toBeUndefined();
 });
 
-test("users of your own take their place, and their names are text", async () => {
+test("users of the option replace them, and their names are escaped", async () => {
   const provider = developmentUsers({ users: [{ subject: "<i>", name: "<b>Bob</b>" }] });
   const { url, kept } = await provider.begin({ redirectUri: LOCAL, state: STATE });
   const page = (await provider.page?.(new Request(url))?.text()) ?? "";
@@ -39,11 +39,11 @@ test("users of your own take their place, and their names are text", async () =>
   expect(() => developmentUsers({ users: [] })).toThrow(/at least one/);
 });
 
-test("a request that is not a choice has no page", () => {
+test("a request that does not choose a user has no page", () => {
   expect(developmentUsers().page?.(new Request(`${LOCAL}?state=x&user=ada`))).toBeUndefined();
 });
 
-describe("an answer is refused", () => {
+describe("responses of the development users", () => {
   test.each<[string, (link: URL) => unknown]>([
     ["with another state", (link) => link.searchParams.set("state", "another")],
     ["without a state", (link) => link.searchParams.delete("state")],
@@ -51,14 +51,14 @@ describe("an answer is refused", () => {
     ["without a user", (link) => link.searchParams.delete("user")],
     ["at another path", (link) => Object.assign(link, { pathname: "/oauth/callback/github" })],
     ["at another port", (link) => Object.assign(link, { port: "1" })],
-  ])("%s", async (_, change) => {
+  ])("a response %s is refused", async (_, change) => {
     const { provider, kept, links } = await choose();
     const link = new URL(links[0] ?? "");
     change(link);
     expect(await failureOf(provider.finish(link.href, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("for which nothing was kept", async () => {
+  test("a response is refused if nothing was stored for it", async () => {
     const { provider, links } = await choose();
     const link = new URL(links[0] ?? "");
     link.searchParams.delete("state");
@@ -75,8 +75,8 @@ describe.each([
   "http://127.0.0.1.evil.example/oauth/callback/development",
   "http://[fd00::1]/oauth/callback/development",
   "not a url",
-])("at %s", (redirectUri) => {
-  test("nobody can begin or end a sign-in, and there is no page", async () => {
+])("the development users at %s", (redirectUri) => {
+  test("cannot begin or complete a sign-in, and have no page", async () => {
     const provider = developmentUsers();
     const begun = provider.begin({ redirectUri, state: STATE });
     expect(await failureOf(begun)).toMatchObject({ reason: "misconfigured" });
@@ -85,13 +85,13 @@ describe.each([
     expect(await failureOf(finished)).toMatchObject({ reason: "misconfigured" });
     if (URL.canParse(redirectUri)) {
       const request = new Request(`${redirectUri}?choose=${STATE}`);
-      expect(() => provider.page?.(request)).toThrow(/not a URL of this machine/);
+      expect(() => provider.page?.(request)).toThrow(/is not a loopback URL/);
     }
   });
 });
 
 test.each(["http://127.0.0.1:1/c", "http://[::1]:1/c", "https://localhost/c", "http://dice.localhost:1/c"])(
-  "%s is this machine",
+  "%s counts as this machine",
   async (redirectUri) => {
     const { provider, kept, links } = await choose(redirectUri);
     expect((await provider.finish(links[0] ?? "", kept)).user.subject).toBe("ada");
@@ -113,7 +113,7 @@ async function bundleOf(contents: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-test("a deployable bundle with everything else of sign-in does not contain it, and a development file does", async () => {
+test("a deployable bundle with everything else of sign-in does not contain development users, and a development file does", async () => {
   const deployed = await bundleOf(`
     import { oidc } from "./src/authorization-server/identity/oidc.ts";
     import { github } from "./src/authorization-server/identity/github.ts";

@@ -4,7 +4,7 @@ import {
   canSignIn,
   readBrowser,
   readCookie,
-  readForm,
+  readPageForm,
   setCookie,
 } from "../../../src/authorization-server/pages/cookies.ts";
 
@@ -37,9 +37,9 @@ function post({ origin = ORIGIN, method = "POST", headers = {}, fields = {}, bod
   });
 }
 
-const read = (request: Request) => readForm(request, (fields) => `consent:${fields.get("request")}`);
+const read = (request: Request) => readPageForm(request, (fields) => `consent:${fields.get("request")}`);
 
-describe("the cookie", () => {
+describe("the cookie of a browser", () => {
   test("has the prefix __Host- over HTTPS, and cannot be read by scripts or sent by forms of other sites", async () => {
     const { cookie } = await readBrowser(get());
     expect(cookie).toMatch(/^__Host-mcp-edge-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
@@ -50,12 +50,12 @@ describe("the cookie", () => {
     expect(cookie).toMatch(/^mcp-edge-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
   });
 
-  test("over HTTPS, one without the prefix is ignored", async () => {
+  test("is ignored without the prefix over HTTPS", async () => {
     const { cookie } = await visit("x", LOCAL);
     expect((await readBrowser(get({ Cookie: cookie }))).cookie).toBeDefined();
   });
 
-  test("is kept while the browser sends it, among others", async () => {
+  test("is kept while the browser sends it, even with other cookies", async () => {
     const { id, cookie } = await visit("x");
     const again = await readBrowser(get({ Cookie: `a=1; ${cookie}; b=2` }));
     expect(again).toMatchObject({ id, cookie: undefined });
@@ -66,7 +66,7 @@ describe("the cookie", () => {
     expect(browser.cookie).toBeDefined();
   });
 
-  test("is replaced if there are two, of which one may be an attacker's", async () => {
+  test("is replaced if there are two, one of which may be an attacker's", async () => {
     const [one, two] = [await visit("x"), await visit("x")];
     expect((await readBrowser(get({ Cookie: `${one.cookie}; ${two.cookie}` }))).cookie).toBeDefined();
   });
@@ -102,18 +102,18 @@ test.each([
   ["http://mcp.example.com/", false],
   ["http://localhost.example.com/", false],
   ["http://192.168.0.1/", false],
-])("%s can have cookies: %s", (url, expected) => {
+])("cookies are possible at %s: %s", (url, expected) => {
   expect(canSignIn({ url })).toBe(expected);
 });
 
-describe("a form", () => {
-  test.each([ORIGIN, LOCAL])("of the page's own browser is read (%s)", async (origin) => {
+describe("forms", () => {
+  test.each([ORIGIN, LOCAL])("a form of the page's own browser is accepted (%s)", async (origin) => {
     const { cookie, code } = await visit("consent:r1", origin);
     const fields = await read(post({ origin, headers: { Cookie: cookie }, fields: { code, decision: "allow" } }));
     expect(Object.fromEntries(fields ?? [])).toEqual({ request: "r1", code, decision: "allow" });
   });
 
-  test("is read from browsers that send neither Origin nor Sec-Fetch-Site", async () => {
+  test("a form is accepted from browsers that send neither Origin nor Sec-Fetch-Site", async () => {
     const { cookie, code } = await visit("consent:r1");
     const request = post({ headers: { Cookie: cookie }, fields: { code } });
     request.headers.delete("Origin");
@@ -134,24 +134,24 @@ describe("a form", () => {
     ["as JSON", { headers: { "Content-Type": "application/json" } }],
     ["with a PUT", { method: "PUT" }],
     ["over plain HTTP", { origin: "http://mcp.example.com" }],
-  ])("%s is refused", async (_, { fields, headers, ...sent }) => {
+  ])("a form %s is refused", async (_, { fields, headers, ...sent }) => {
     const { cookie, code } = await visit("consent:r1", sent.origin);
     const good = { ...sent, headers: { Cookie: cookie, ...headers }, fields: { code, ...fields } };
     expect(await read(post(good))).toBeUndefined();
   });
 
-  test("of another browser is refused, although its own page gave it a code for the same request", async () => {
+  test("a form of another browser is refused, although that browser's page has a code for the same request", async () => {
     const [victim, attacker] = [await visit("consent:r1"), await visit("consent:r1")];
     expect(await read(post({ headers: { Cookie: victim.cookie }, fields: { code: attacker.code } }))).toBeUndefined();
     expect(await read(post({ headers: { Cookie: attacker.cookie }, fields: { code: victim.code } }))).toBeUndefined();
   });
 
-  test("of another purpose is refused", async () => {
+  test("a form of another purpose is refused", async () => {
     const { cookie, code } = await visit("revoke:r1");
     expect(await read(post({ headers: { Cookie: cookie }, fields: { code } }))).toBeUndefined();
   });
 
-  test("that is too large is refused", async () => {
+  test("a form that is too large is refused", async () => {
     const { cookie, code } = await visit("consent:r1");
     const large = { headers: { Cookie: cookie }, fields: { code, filler: "x".repeat(16_384) } };
     expect(await read(post(large))).toBeUndefined();

@@ -64,7 +64,7 @@ export class GithubService extends HttpService {
     return { status: 302, headers: { location: `${redirect_uri}?${new URLSearchParams({ code, state })}` } };
   }
 
-  /** GitHub answers refusals with status 200, and separates scopes by commas. */
+  /** GitHub sends refusals with status 200, and separates scopes by commas. */
   #token({ fields, headers }: Asked): Reply {
     const refuse = (error: string, error_description: string) => ({
       body: { error, error_description, error_uri: "" },

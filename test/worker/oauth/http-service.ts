@@ -13,7 +13,7 @@ export interface Asked {
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is, everything else as JSON. */
+  /** A string is sent as it is, everything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -21,7 +21,7 @@ export class HttpService implements AsyncDisposable {
   readonly #server: Server;
   /** The requests so far. */
   readonly asked: Asked[] = [];
-  /** Answers in place of the usual ones, by path. */
+  /** Responses that replace the usual responses, by path. */
   readonly faults = new Map<string, Reply>();
 
   protected constructor(answer: (asked: Asked) => Reply | Promise<Reply>) {
@@ -45,7 +45,7 @@ export class HttpService implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How often a path was requested. */
+  /** The number of times that a path was requested. */
   timesAsked(path: string): number {
     return this.asked.filter(({ url }) => url.pathname === path).length;
   }

@@ -1,4 +1,4 @@
-/** Sign-in with GitHub, against a service on this machine that answers as GitHub documents it. */
+/** Sign-in with GitHub, against a service on this machine that responds as GitHub documents it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type GithubOptions, github } from "../../../src/authorization-server/identity/github.ts";
 import type {
@@ -32,7 +32,7 @@ async function signIn(using = provider()): Promise<UpstreamSignIn> {
   return using.finish(await visit(url), kept);
 }
 
-test("the subject is the numeric id, and the address the primary one that GitHub has verified", async () => {
+test("the subject is the numeric id, and the address is the primary one that GitHub has verified", async () => {
   const { user, tokens } = await signIn();
   expect(user).toEqual({
     issuer: service.origin,
@@ -47,7 +47,7 @@ test("the subject is the numeric id, and the address the primary one that GitHub
   expect(tokens).toMatchObject({ expiresAtMs: undefined, refreshToken: undefined });
 });
 
-test("a renamed account stays the same user, and another account with the old login is another one", async () => {
+test("a renamed account stays the same user, and another account with the old login is another user", async () => {
   const before = await signIn();
   service.user = { ...service.user, login: "renamed" };
   expect((await signIn()).user.subject).toBe(before.user.subject);
@@ -58,7 +58,7 @@ test("a renamed account stays the same user, and another account with the old lo
 test.each([
   ["unverified", [{ email: "octocat@example.com", primary: true, verified: false }]],
   ["not the primary one", [{ email: "octocat@example.com", primary: false, verified: true }]],
-  ["verified by a text", [{ email: "octocat@example.com", primary: true, verified: "true" }]],
+  ["verified with a string", [{ email: "octocat@example.com", primary: true, verified: "true" }]],
   ["missing", []],
   ["not a list", { email: "octocat@example.com", primary: true, verified: true }],
 ])("an address that is %s is refused", async (_, emails) => {
@@ -66,13 +66,13 @@ test.each([
   expect((await signIn()).user).toMatchObject({ email: undefined, emailVerified: false });
 });
 
-test("without the scope for addresses, there is no address, also not that of the profile", async () => {
+test("without the scope for addresses there is no address, not even the address of the profile", async () => {
   const { user } = await signIn(provider({ scopes: ["read:user"] }));
   expect(user).toMatchObject({ email: undefined, emailVerified: false });
 });
 
-describe("organisations", () => {
-  test("are those of active memberships, by login and by id", async () => {
+describe("the organisations of a GitHub user", () => {
+  test("are those with active memberships, by login and by id", async () => {
     const { user } = await signIn(provider({ organisations: true }));
     expect(user.organisations).toEqual(["acme", "id:9919"]);
   });
@@ -87,7 +87,7 @@ describe("organisations", () => {
     expect(user.organisations).toContain("id:200");
   });
 
-  test("are none if the token does not permit to read them", async () => {
+  test("are empty if the token does not permit reading them", async () => {
     const { user } = await signIn(provider({ organisations: true, scopes: ["user:email"] }));
     expect(user.organisations).toEqual([]);
   });
@@ -120,13 +120,13 @@ describe("the authorization request", () => {
     expect(url).toMatch(/^https:\/\/github\.com\/login\/oauth\/authorize\?/);
   });
 
-  test("has another verifier for each sign-in", async () => {
+  test("has a different verifier for each sign-in", async () => {
     const [one, two] = await Promise.all([1, 2].map(() => begin(provider())));
     expect(one?.kept.verifier).not.toBe(two?.kept.verifier);
   });
 });
 
-describe("an answer is refused", () => {
+describe("responses of GitHub", () => {
   test.each([
     ["with another state", (url: URL) => url.searchParams.set("state", "another"), /"state"/],
     ["without a state", (url: URL) => url.searchParams.delete("state"), /"state"/],
@@ -139,7 +139,7 @@ describe("an answer is refused", () => {
       /another URL/,
     ],
     ["at another host", (url: URL) => Object.assign(url, { host: "other.example.com" }), /another URL/],
-  ])("%s", async (_, change, text) => {
+  ])("a response %s is refused", async (_, change, text) => {
     const using = provider();
     const { url, kept } = await begin(using);
     const answer = new URL(await visit(url));
@@ -150,7 +150,7 @@ describe("an answer is refused", () => {
     expect(service.timesAsked("/login/oauth/access_token")).toBe(0);
   });
 
-  test("for a sign-in that was begun at another provider, or by another browser", async () => {
+  test("a response for a sign-in that was begun at another provider or in another browser is refused", async () => {
     const using = provider();
     const one = await begin(using);
     const answer = await visit(one.url);
@@ -163,7 +163,7 @@ describe("an answer is refused", () => {
     expect(await failureOf(using.finish(answer, two.kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("the second time", async () => {
+  test("a response that is used a second time is refused", async () => {
     const using = provider();
     const { url, kept } = await begin(using);
     const answer = await visit(url);
@@ -177,7 +177,7 @@ test.each([
   ["application_suspended", "misconfigured"],
   ["redirect_uri_mismatch", "misconfigured"],
   ["temporarily_unavailable", "unavailable"],
-])("the error %s of the authorization request means %s", async (error, reason) => {
+])("the error %s of the authorization request is reported as %s", async (error, reason) => {
   const using = provider();
   const { kept } = await begin(using);
   const answer = `${CALLBACK}?${new URLSearchParams({ error, state: STATE, error_description: "line\u202ebreak" })}`;
@@ -186,7 +186,7 @@ test.each([
   expect(failure.message).not.toContain("\u202e");
 });
 
-test("a wrong client secret is the author's mistake, and no error contains it", async () => {
+test("a wrong client secret is reported as the author's mistake, and no error contains it", async () => {
   const { reason, message } = await failureOf(signIn(provider({ clientSecret: "a-wrong-secret-value" })));
   expect(reason).toBe("misconfigured");
   expect(message).toContain("incorrect_client_credentials");
@@ -232,7 +232,7 @@ describe("tokens of a GitHub App", () => {
     [500, "unavailable"],
     [502, "unavailable"],
     [429, "unavailable"],
-  ])("stay valid if GitHub answers a refresh with %s", async (status, reason) => {
+  ])("stay valid if GitHub responds to a refresh with %s", async (status, reason) => {
     const using = provider();
     const { tokens } = await signIn(using);
     service.faults.set("/login/oauth/access_token", { status, body: "<h1>Unicorn</h1>" });
@@ -265,7 +265,7 @@ describe("tokens of an OAuth app, which do not expire", () => {
     });
   });
 
-  test("are revoked if GitHub no longer accepts them, or if they are another user's", async () => {
+  test("are revoked if GitHub no longer accepts them, or if they belong to another user", async () => {
     const using = provider();
     const { user, tokens } = await signIn(using);
     const check = () => failureOf(using.check?.(tokens as UpstreamTokens, user));
@@ -285,7 +285,7 @@ describe("tokens of an OAuth app, which do not expire", () => {
     ["/api/v3/user/emails", { status: 403, body: { message: "You have exceeded a secondary rate limit." } }],
     ["/api/v3/user/emails", { status: 503, body: {} }],
     ["/api/v3/user/emails", { status: 429, body: {} }],
-  ])("are kept if %s cannot be read (%o)", async (path, fault) => {
+  ])("are kept if %s cannot be read (%o, %#)", async (path, fault) => {
     const using = provider();
     const { user, tokens } = await signIn(using);
     service.faults.set(path, fault);
@@ -293,7 +293,7 @@ describe("tokens of an OAuth app, which do not expire", () => {
   });
 });
 
-test("an answer without end is cut off", async () => {
+test("a response that does not end is cut off", async () => {
   const using = provider();
   const { user, tokens } = await signIn(using);
   service.faults.set("/api/v3/user", { status: 200, body: { id: 1, filler: "x".repeat(300_000) } });

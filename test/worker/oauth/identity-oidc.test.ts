@@ -1,4 +1,4 @@
-/** Sign-in with OpenID Connect: against oidc-provider, and against an issuer whose answers are wrong in one way. */
+/** Sign-in with OpenID Connect: against oidc-provider, and against an issuer whose responses are wrong in one way. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type OidcOptions, oidc } from "../../../src/authorization-server/identity/oidc.ts";
 import type {
@@ -50,8 +50,8 @@ async function signInAtReal(provider: IdentityProvider): Promise<UpstreamSignIn>
   return provider.finish(await browse(url), kept);
 }
 
-describe("with oidc-provider, which requires PKCE and sends iss", () => {
-  test("a user signs in, with the claims of the ID token and of the UserInfo endpoint", async () => {
+describe("a sign-in at oidc-provider, which requires PKCE and sends iss", () => {
+  test("returns the claims of the ID token and of the UserInfo endpoint", async () => {
     const authority = await startReal();
     const { user, tokens } = await signInAtReal(atReal(authority));
     expect(user).toEqual({
@@ -67,7 +67,7 @@ describe("with oidc-provider, which requires PKCE and sends iss", () => {
     expect(JSON.stringify(user)).not.toContain(tokens?.accessToken);
   });
 
-  test("the claims of the ID token suffice if it has them", async () => {
+  test("uses only the claims of the ID token if they suffice", async () => {
     const authority = await startReal({ conformIdTokenClaims: false });
     expect((await signInAtReal(atReal(authority))).user).toMatchObject({
       email: "ada@example.com",
@@ -75,7 +75,7 @@ describe("with oidc-provider, which requires PKCE and sends iss", () => {
     });
   });
 
-  test("organisations are those of the claim that the option names", async () => {
+  test("reads organisations from the claim that the option names", async () => {
     const authority = await startReal();
     const provider = atReal(authority, { scopes: ["email", "groups"], organisationsClaim: "groups" });
     const { user, tokens } = await signInAtReal(provider);
@@ -83,7 +83,7 @@ describe("with oidc-provider, which requires PKCE and sends iss", () => {
     expect(await provider.check?.(tokens as UpstreamTokens, user)).toEqual(user);
   });
 
-  test("tokens are refreshed, and a refresh token that was used before is revoked", async () => {
+  test("refreshes tokens, and reuse of a refresh token ends the access", async () => {
     const authority = await startReal();
     const provider = atReal(authority, { scopes: ["offline_access"], parameters: { prompt: "consent" } });
     const { tokens } = await signInAtReal(provider);
@@ -96,7 +96,7 @@ describe("with oidc-provider, which requires PKCE and sends iss", () => {
     expect(message).not.toContain(tokens?.refreshToken);
   });
 
-  test("a wrong client secret is the author's mistake, and no error contains it", async () => {
+  test("reports a wrong client secret as the author's mistake, and no error contains it", async () => {
     const authority = await startReal();
     const { reason, message } = await failureOf(
       signInAtReal(atReal(authority, { clientSecret: "wrong-secret-value" })),
@@ -106,14 +106,14 @@ describe("with oidc-provider, which requires PKCE and sends iss", () => {
     expect(message).not.toContain("wrong-secret-value");
   });
 
-  test("a code of another sign-in is refused, because it has another verifier", async () => {
+  test("refuses a code of another sign-in, because it has another verifier", async () => {
     const authority = await startReal();
     const provider = atReal(authority);
     const [one, two] = [await begin(provider), await begin(provider)];
     expect(await failureOf(provider.finish(await browse(one.url), two.kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("an answer with the issuer of another server, or without one, is refused before the code is sent", async () => {
+  test("refuses a response with the issuer of another server, or without one, before the code is sent", async () => {
     const authority = await startReal();
     const provider = atReal(authority);
     const { url, kept } = await begin(provider);
@@ -142,7 +142,7 @@ async function signIn(issuer: ScriptedIssuer, provider = at(issuer)): Promise<Up
   return provider.finish(issuer.visit(url), kept);
 }
 
-test("the scripted issuer is accepted if nothing is wrong", async () => {
+test("a sign-in at the scripted issuer succeeds if its responses are correct", async () => {
   const issuer = await startScripted();
   expect((await signIn(issuer)).user).toMatchObject({ subject: "ada", email: "ada@example.com", emailVerified: true });
   expect(issuer.asked.map(({ url }) => url.pathname)).toEqual([
@@ -153,7 +153,7 @@ test("the scripted issuer is accepted if nothing is wrong", async () => {
   ]);
 });
 
-describe("an ID token is refused", () => {
+describe("ID tokens", () => {
   const other = newKey("ES256", "first");
   const parts = (jwt: string) => jwt.split(".") as [string, string, string];
   test.each<[string, (issuer: ScriptedIssuer) => unknown]>([
@@ -198,12 +198,12 @@ describe("an ID token is refused", () => {
         issuer.published = [];
       },
     ],
-  ])("%s", async (_, change) => {
+  ])("an ID token %s is refused", async (_, change) => {
     const issuer = await startScripted(change);
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "invalid" });
   });
 
-  test("with an HMAC whose key is the client secret", async () => {
+  test("an ID token with an HMAC whose key is the client secret is refused", async () => {
     const issuer = await startScripted();
     issuer.metadata = { id_token_signing_alg_values_supported: ["HS256"] };
     const secret = { name: "HMAC", hash: "SHA-256" };
@@ -227,7 +227,7 @@ describe("an ID token is refused", () => {
   });
 });
 
-test("a key that the issuer has added is used at once after a minute, and never an unknown one", async () => {
+test("a key that the issuer has added is used after a minute, and never an unknown key", async () => {
   const issuer = await startScripted();
   const provider = at(issuer);
   await signIn(issuer, provider);
@@ -240,7 +240,7 @@ test("a key that the issuer has added is used at once after a minute, and never 
 });
 
 describe("claims of the UserInfo endpoint", () => {
-  test("of another user are refused", async () => {
+  test("are refused if they belong to another user", async () => {
     const issuer = await startScripted((each) => Object.assign(each.info, { sub: "grace" }));
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "revoked" });
   });
@@ -263,7 +263,7 @@ describe("claims of the UserInfo endpoint", () => {
     ],
     ["the ID token verifies no address", { email_verified: true }, { email: "b@x.example" }, "b@x.example", false],
     ["only there, not verified", {}, { email: "b@x.example", email_verified: false }, "b@x.example", false],
-    ["only there, verified as a text", {}, { email: "b@x.example", email_verified: "true" }, "b@x.example", true],
+    ["only there, verified with a string", {}, { email: "b@x.example", email_verified: "true" }, "b@x.example", true],
     ["verified by another value", {}, { email: "b@x.example", email_verified: 1 }, "b@x.example", false],
     ["no address at all", {}, { email_verified: true }, undefined, true],
   ])("an address and its verification come from the same place: %s", async (_, token, info, email, emailVerified) => {
@@ -274,12 +274,12 @@ describe("claims of the UserInfo endpoint", () => {
     expect((await signIn(issuer)).user).toMatchObject({ email, emailVerified });
   });
 
-  test("that cannot be read fail the sign-in", async () => {
+  test("make the sign-in fail if they cannot be read", async () => {
     const issuer = await startScripted((each) => each.faults.set("/userinfo", { status: 500 }));
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "unavailable" });
   });
 
-  test("tell whether a token still works, and leave what they do not mention", async () => {
+  test("show whether a token still works, and do not change claims that they lack", async () => {
     const issuer = await startScripted((each) => Object.assign(each.claims, { groups: ["staff"] }));
     const provider = at(issuer, { organisationsClaim: "groups" });
     const { user, tokens } = await signIn(issuer, provider);
@@ -297,14 +297,14 @@ describe("claims of the UserInfo endpoint", () => {
   });
 });
 
-describe("an answer is refused", () => {
+describe("responses of an OpenID provider", () => {
   test.each([
     ["with another state", { state: "another" }],
     ["with the issuer of another server", { iss: "https://evil.example" }],
     ["of the implicit flow", { id_token: "x.y.z" }],
     ["as a JWT", { response: "x.y.z" }],
     ["without a code", { code: "" }],
-  ])("%s", async (_, more) => {
+  ])("a response %s is refused", async (_, more) => {
     const issuer = await startScripted();
     const provider = at(issuer);
     const { url, kept } = await begin(provider);
@@ -312,25 +312,25 @@ describe("an answer is refused", () => {
     expect(issuer.timesAsked("/token")).toBe(0);
   });
 
-  test("without iss if the metadata announces it", async () => {
+  test("a response without iss is refused if the metadata announces it", async () => {
     const issuer = await startScripted((each) => {
       each.metadata = { authorization_response_iss_parameter_supported: true };
     });
     expect(await failureOf(signIn(issuer))).toMatchObject({ reason: "invalid" });
   });
 
-  test("of another provider that sends the browser to this one (mix-up)", async () => {
+  test("a response of another provider that sends the browser to this one is refused (mix-up)", async () => {
     const [honest, evil] = [await startScripted(), await startScripted()];
     const [one, two] = [at(honest), at(evil, { id: "evil" })];
     const begun = await begin(one);
     const other = await begin(two);
-    // The answer of the other provider arrives at its own redirect URI, with what was kept for the honest one.
+    // The response of the other provider arrives at its own redirect URI, with what was kept for the honest one.
     expect(await failureOf(one.finish(evil.visit(other.url), begun.kept))).toMatchObject({ reason: "invalid" });
     expect(await failureOf(two.finish(honest.visit(begun.url), begun.kept))).toMatchObject({ reason: "invalid" });
     expect(honest.timesAsked("/token") + evil.timesAsked("/token")).toBe(0);
   });
 
-  test("without a nonce that was kept", async () => {
+  test("a response without a stored nonce is refused", async () => {
     const issuer = await startScripted();
     const provider = at(issuer);
     const { url, kept } = await begin(provider);
@@ -383,7 +383,7 @@ describe("the provider's metadata", () => {
   });
 
   test.each(["token_endpoint", "jwks_uri", "userinfo_endpoint"])(
-    "cannot lead %s to plain HTTP elsewhere",
+    "cannot make %s use plain HTTP on another host",
     async (name) => {
       const issuer = await startScripted((each) =>
         Object.assign(each.metadata, { [name]: "http://169.254.169.254/latest" }),
@@ -403,7 +403,7 @@ describe("the provider's metadata", () => {
   });
 });
 
-test("the authorization request has state, nonce, PKCE and the author's parameters, and nothing secret", async () => {
+test("the authorization request has state, nonce, PKCE and the author's parameters, and no secret", async () => {
   const issuer = await startScripted();
   const { url, kept } = await begin(at(issuer, { scopes: ["email"], parameters: { hd: "example.com" } }));
   expect(Object.fromEntries(new URL(url).searchParams)).toEqual({
@@ -420,7 +420,7 @@ test("the authorization request has state, nonce, PKCE and the author's paramete
   for (const secret of [kept.verifier, "the-client-secret"]) expect(url).not.toContain(secret);
 });
 
-test("no error contains the code, the verifier or a token, also if the issuer repeats them", async () => {
+test("no error contains the code, the verifier or a token, even if the issuer repeats them", async () => {
   const issuer = await startScripted();
   const provider = at(issuer);
   const { url, kept } = await begin(provider);
@@ -440,7 +440,7 @@ test.each([
   ["invalid_scope", 400, "misconfigured"],
   ["temporarily_unavailable", 400, "unavailable"],
   ["temporarily_unavailable", 503, "unavailable"],
-])("a refresh that is refused with %s (%s) means %s", async (error, status, reason) => {
+])("a refresh that is refused with %s (%s) is reported as %s", async (error, status, reason) => {
   const issuer = await startScripted();
   const provider = at(issuer);
   await begin(provider);
@@ -449,7 +449,7 @@ test.each([
   expect(await failureOf(provider.refresh?.(tokens))).toMatchObject({ reason });
 });
 
-test("a refresh without a new refresh token keeps the old one, and its expiry", async () => {
+test("a refresh without a new refresh token keeps the old refresh token, and its expiry", async () => {
   const issuer = await startScripted();
   const tokens = {
     accessToken: "old",
@@ -471,9 +471,9 @@ test.each([
   [{ clientSecret: undefined }, /clientSecret is not set/],
   [{ id: "a/b" }, /id is "a\/b"/],
   [{ scopes: ["a b"] }, /scopes/],
-  [{ parameters: { state: "x" } }, /parameters has "state"/],
-  [{ parameters: { redirect_uri: "x" } }, /parameters has "redirect_uri"/],
-  [{ parameters: { response_mode: "form_post" } }, /parameters has "response_mode"/],
+  [{ parameters: { state: "x" } }, /parameters contains "state"/],
+  [{ parameters: { redirect_uri: "x" } }, /parameters contains "redirect_uri"/],
+  [{ parameters: { response_mode: "form_post" } }, /parameters contains "response_mode"/],
   [{ clientid: "x" }, /has no option "clientid"/],
 ])("the options %o are refused", (options, text) => {
   const create = () =>

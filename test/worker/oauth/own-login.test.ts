@@ -34,7 +34,7 @@ test("the login page gets a request, and the user whom it has verified is signed
   expect(await using.finish(answer, kept)).toEqual({ user: { ...ADA, issuer: "urn:mcp-edge:login" } });
 });
 
-test("other isolates with the same key end the login, and those with another key do not", async () => {
+test("other isolates with the same key can complete the login, and isolates with another key cannot", async () => {
   const { kept, request, answer } = await logIn();
   expect((await provider().finish(answer, kept)).user.subject).toBe("42");
   const other = provider({ key: newKeys() });
@@ -42,34 +42,34 @@ test("other isolates with the same key end the login, and those with another key
   expect(await failureOf(other.answer(request, ADA))).toMatchObject({ reason: "invalid" });
 });
 
-describe("a ticket is refused", () => {
+describe("tickets", () => {
   test.each<[string, (url: URL) => unknown]>([
     ["with another state", (url) => url.searchParams.set("state", "another")],
     ["that was changed", (url) => url.searchParams.set("ticket", `${url.searchParams.get("ticket")}A`)],
     ["that is missing", (url) => url.searchParams.delete("ticket")],
     ["at the URL of another provider", (url) => Object.assign(url, { pathname: "/oauth/callback/other" })],
     ["at another host", (url) => Object.assign(url, { host: "evil.example" })],
-  ])("%s", async (_, change) => {
+  ])("a ticket %s is refused", async (_, change) => {
     const { using, kept, answer } = await logIn();
     const url = new URL(answer);
     change(url);
     expect(await failureOf(using.finish(url.href, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("of another sign-in, although its state was replaced", async () => {
+  test("a ticket of another sign-in is refused, although its state was replaced", async () => {
     const { using, kept, answer } = await logIn();
     const url = new URL(answer);
     url.searchParams.set("state", "other");
     expect(await failureOf(using.finish(url.href, { ...kept, state: "other" }))).toMatchObject({ reason: "invalid" });
   });
 
-  test("after a minute", async () => {
+  test("a ticket is refused after a minute", async () => {
     const { using, kept, answer } = await logIn();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
     expect(await failureOf(using.finish(answer, kept))).toMatchObject({ reason: "invalid" });
   });
 
-  test("that is the request of the login page, or of another provider", async () => {
+  test("a ticket is refused if it is the request of the login page, or of another provider", async () => {
     const { using, kept, request } = await visit();
     const url = `${callbackOf(using)}?${new URLSearchParams({ state: kept.state ?? "", ticket: request })}`;
     expect(await failureOf(using.finish(url, kept))).toMatchObject({ reason: "invalid" });
@@ -80,15 +80,15 @@ describe("a ticket is refused", () => {
   });
 });
 
-describe("a login is not ended", () => {
+describe("a login", () => {
   test.each(["", "made-up", `${"A".repeat(80)}`])(
-    "for the request %j, so that nobody is sent elsewhere",
+    "is not completed with the request %j, so that no user is sent elsewhere",
     async (request) => {
       expect(await failureOf(provider().answer(request, ADA))).toMatchObject({ reason: "invalid" });
     },
   );
 
-  test("after ten minutes, or for a user without a subject", async () => {
+  test("is not completed after ten minutes, or for a user without a subject", async () => {
     const { using, request } = await visit();
     expect(await failureOf(using.answer(request, { ...ADA, subject: "" }))).toMatchObject({ reason: "invalid" });
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 601_000 });

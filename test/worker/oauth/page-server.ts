@@ -1,4 +1,4 @@
-/** Serves the responses of pages to a browser, and remembers what the browser sends. */
+/** Serves the responses of pages to a browser, and records what the browser sends. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +6,7 @@ type Answer = (request: Request) => Response | undefined | Promise<Response | un
 
 export class PageServer implements AsyncDisposable {
   readonly #server: Server;
-  /** Answers every request. Undefined: 404. */
+  /** Handles every request. Undefined causes 404. */
   answer: Answer = () => undefined;
   readonly requests: Request[] = [];
 

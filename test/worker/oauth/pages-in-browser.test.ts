@@ -1,7 +1,7 @@
 // @module-tag long
 /** People with a browser: a keyboard only, redirects after a form, frames and foreign pages. In Chromium. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { readBrowser, readForm } from "../../../src/authorization-server/pages/cookies.ts";
+import { readBrowser, readPageForm } from "../../../src/authorization-server/pages/cookies.ts";
 import { signInPages } from "../../../src/authorization-server/pages/index.ts";
 import { Chromium, WITH_MOUSE } from "../../harness/chromium.ts";
 import { PageServer } from "./page-server.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
       });
     }
     if (pathname !== "/consent") return undefined;
-    const fields = await readForm(request, (given) => `consent:${given.get("request")}`);
+    const fields = await readPageForm(request, (given) => `consent:${given.get("request")}`);
     if (fields === undefined) refused += 1;
     else decisions.push(fields.get("decision") ?? "");
     return fields === undefined ? pages.error("formRefused") : pages.goTo(`${callback}?code=secret-code`);
@@ -58,7 +58,7 @@ beforeEach(() => {
   browser.errors.length = 0;
 });
 
-test("after Allow, the browser gets to the client, which may redirect to another origin, and no referrer has the code", async () => {
+test("after Allow the browser reaches the client, which can redirect to another origin, and no referrer contains the code", async () => {
   await browser.goTo(`${server.origin}/authorize?state=secret-state`);
   await browser.click("[value=allow]");
   await browser.waitFor('document.title === "Welcome"');
@@ -72,7 +72,7 @@ test("after Allow, the browser gets to the client, which may redirect to another
 test.each([
   ["Deny", 1, "deny"],
   ["Allow", 2, "allow"],
-] as const)("with a keyboard only, %s is reached and pressed", async (label, tabs, decision) => {
+] as const)("with only a keyboard, %s is reached and pressed", async (label, tabs, decision) => {
   await browser.goTo(`${server.origin}/authorize`);
   for (let count = 0; count < tabs; count += 1) await browser.press("Tab");
   const focused =
@@ -83,7 +83,7 @@ test.each([
   expect(decisions).toEqual([decision]);
 });
 
-test("a click that the person has begun on another window does not reach Allow, and the next one does", async () => {
+test("a click that began in another window does not press Allow, and the next click does", async () => {
   // A new tab, over which the mouse has never been.
   await browser.open(`${server.origin}/authorize`);
   await browser.clickSuddenly("[value=allow]");
@@ -95,7 +95,7 @@ test("a click that the person has begun on another window does not reach Allow, 
   expect(decisions).toEqual(["allow"]);
 });
 
-test("Enter without a focused button decides nothing", async () => {
+test("Enter without a focused button does not decide", async () => {
   await browser.goTo(`${server.origin}/authorize`);
   await browser.press("Enter");
   await browser.press(" ");

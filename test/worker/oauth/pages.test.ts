@@ -71,7 +71,7 @@ const EVERY: readonly (readonly [string, (using: SignInPages) => Response])[] = 
 ];
 
 describe.each(EVERY)("the page %s", (_, create) => {
-  test("admits no frame, no script and no foreign form, and is never stored", async () => {
+  test("allows no frame, no script and no foreign form, and is never stored", async () => {
     const response = create(pages);
     const headers = Object.fromEntries(response.headers);
     expect(headers).toMatchObject({
@@ -146,8 +146,8 @@ const HOSTILE = [
   "&lt;b&gt;",
 ];
 
-describe("what a client says about itself", () => {
-  test.each(HOSTILE)("is text and nothing else: %s", async (name) => {
+describe("text from a client on a page", () => {
+  test.each(HOSTILE)("is only shown as text: %s", async (name) => {
     const found = await show<{ hacked: boolean; text: string; foreign: number }>(
       pages.consent({
         ...CONSENT,
@@ -191,13 +191,13 @@ describe("what a client says about itself", () => {
     );
   });
 
-  test("is marked as unverified, unless the author vouches for it", async () => {
+  test("is marked as unverified, unless the author marks it as verified", async () => {
     expect(await textOf(pages.consent(CONSENT))).toContain(TEXTS.unverified);
     const client = { ...CONSENT.client, isVerified: true };
     expect(await textOf(pages.consent({ ...CONSENT, client }))).not.toContain(TEXTS.unverified);
   });
 
-  test("about the host that describes it is the host of its id", async () => {
+  test("includes the host that describes it, which is the host of its id", async () => {
     expect(await textOf(pages.consent(CONSENT))).toContain("The app is described by\nclient.example");
     expect(await textOf(pages.consent({ ...CONSENT, client: { id: "x7", name: "A" } }))).not.toContain(
       TEXTS.describedBy,
@@ -217,7 +217,7 @@ describe("the redirect host", () => {
     ["http://localhost:1/callback", "localhost:1"],
     ["cursor://anysphere.cursor-mcp/oauth/callback", "cursor:"],
     ["com.example.app:/callback", "com.example.app:"],
-  ])("of %s is shown as %s", async (redirectUri, host) => {
+  ])("is shown for %s as %s", async (redirectUri, host) => {
     const found = await show<string>(
       pages.consent({ ...CONSENT, redirectUri }),
       `[document.querySelector(".host").textContent, getComputedStyle(document.querySelector(".host")).fontWeight].join()`,
@@ -239,7 +239,7 @@ describe("the redirect host", () => {
     "//claude.ai/",
     "not a url",
     "",
-  ])("of %s is refused, and the page has no form and no link to it", async (redirectUri) => {
+  ])("is refused for %s, and the page has no form and no link to it", async (redirectUri) => {
     for (const response of [pages.consent({ ...CONSENT, redirectUri }), pages.goTo(redirectUri)]) {
       expect(response.status).toBe(400);
       const found = await show<number>(response, `document.querySelectorAll("form, a, meta[http-equiv]").length`);
@@ -247,7 +247,7 @@ describe("the redirect host", () => {
     }
   });
 
-  test("stays in sight if it is long", async () => {
+  test("stays visible if it is long", async () => {
     const label = "a".repeat(60);
     const redirectUri = `https://claude.ai.${label}.${label}.${label}.evil.example/callback`;
     const found = await show<{ text: string; isInside: boolean }>(
@@ -261,22 +261,22 @@ describe("the redirect host", () => {
     expect(found.isInside).toBe(true);
   });
 
-  test("of a program on this computer, or of an app with a scheme, comes with a warning", async () => {
+  test("comes with a warning for a program on this computer, or an app with a scheme", async () => {
     const at = (redirectUri: string) => textOf(pages.consent({ ...CONSENT, redirectUri }));
-    expect(await at("http://127.0.0.1:1/")).toContain("Every program on it could call itself Claude.");
+    expect(await at("http://127.0.0.1:1/")).toContain("Any program on it could call itself Claude.");
     expect(await at("cursor://x")).toContain("An app on this device opens links that begin with cursor:");
     expect(await at("https://claude.ai/")).not.toMatch(/computer|device/);
   });
 });
 
-describe("look-alike clients", () => {
-  test("the page warns about another host with the same name", async () => {
+describe("the warning about a look-alike client", () => {
+  test("names another host with the same name", async () => {
     const text = await textOf(pages.consent({ ...CONSENT, lookAlikeHost: "claude.ai" }));
-    expect(text).toContain("You have allowed another app with this name before. That one returns to claude.ai.");
+    expect(text).toContain("You have allowed another app with this name before. That app returns to claude.ai.");
     expect(await textOf(pages.consent(CONSENT))).not.toContain("another app with this name");
   });
 
-  test("the page warns about a name that contains that of the service", async () => {
+  test("is shown for a name that contains the name of the service", async () => {
     const named = (name: string, isVerified = false) =>
       textOf(pages.consent({ ...CONSENT, client: { id: "c", name, isVerified } }));
     const warning = "That does not mean that Dice made the app.";
@@ -287,9 +287,9 @@ describe("look-alike clients", () => {
   });
 });
 
-test("the consent page lists scopes in the author's words, and says so if there are none", async () => {
+test("the consent page lists scopes in the author's words, or a sentence if there are none", async () => {
   expect(await textOf(pages.consent(CONSENT))).toMatch(/It will be able to:\s+Read your files\s+write/);
-  expect(await textOf(pages.consent({ ...CONSENT, scopes: [] }))).toContain("Use Dice in your name");
+  expect(await textOf(pages.consent({ ...CONSENT, scopes: [] }))).toContain("Use Dice on your behalf");
 });
 
 test("the consent form sends the request, the code and the decision to this server", async () => {
@@ -311,7 +311,7 @@ describe("the list of allowed clients", () => {
   const client = { id: "c", name: "<b>Claude</b>" };
   const entry = { client, redirectUri: "https://claude.ai/", scopes: [], sinceMs: Date.UTC(2026, 0, 2) };
 
-  test("names each with its host, its scopes and its date, and has a button for each", async () => {
+  test("has each client with its host, scopes, date and button", async () => {
     const entries = [
       { ...entry, id: "g1" },
       { ...entry, id: 'g"2', scopes: CONSENT.scopes },
@@ -321,7 +321,7 @@ describe("the list of allowed clients", () => {
       response,
       `({ text: document.body.innerText, buttons: [...document.querySelectorAll("button")].map(({ name, value, textContent }) => [name, value, textContent].join()) })`,
     );
-    expect(found.text).toMatch(/<b>Claude<\/b>\s+claude\.ai\s+Allowed since 2026-01-02\s+Use Dice in your name/);
+    expect(found.text).toMatch(/<b>Claude<\/b>\s+claude\.ai\s+Allowed since 2026-01-02\s+Use Dice on your behalf/);
     expect(found.text).toContain("Read your files");
     expect(found.buttons).toEqual([
       "revoke,g1,Revoke access of <b>Claude</b>",
@@ -330,9 +330,9 @@ describe("the list of allowed clients", () => {
     ]);
   });
 
-  test("says so if there are none", async () => {
+  test("has a sentence if there are no clients", async () => {
     const response = pages.allowed({ user: "ada", clients: [], action: "/allowed", code: "c1" });
-    expect(await textOf(response)).toContain("You have allowed no app.");
+    expect(await textOf(response)).toContain("You have not allowed any app.");
   });
 });
 
@@ -354,8 +354,8 @@ test.each([
   expect(text.includes("<b>ada</b>")).toBe(error === "notAdmitted");
 });
 
-describe("the author's options", () => {
-  test("wording, logo, colour, language and links are shown", async () => {
+describe("the author's options for pages", () => {
+  test("change wording, logo, colour, language and links", async () => {
     await browser.setMedia({ "prefers-color-scheme": "light" });
     const brand = {
       name: "W\u00fcrfel & Co",
@@ -395,7 +395,7 @@ describe("the author's options", () => {
   test.each([
     ["/logo.png", "'self'"],
     ["https://cdn.example.com/a/logo.png?x=1;script-src", "https://cdn.example.com"],
-  ])("a logo at %s is admitted by the policy, and nothing else", (logo, source) => {
+  ])("allow a logo at %s in the policy, and nothing else", (logo, source) => {
     const policy = signInPages({ name: "Dice", logo }).signedOut().headers.get("Content-Security-Policy");
     expect(policy).toContain(`; img-src ${source}; base-uri`);
   });

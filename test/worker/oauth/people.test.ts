@@ -80,7 +80,7 @@ async function whoIs(client: Client): Promise<unknown> {
 
 const heading = (text: string) =>
   browser.waitFor(`document.querySelector("h1")?.textContent.includes(${JSON.stringify(text)})`);
-/** Follows a link or presses a button that contains a text, with the mouse. */
+/** Follows a link or presses a button that contains a string, with the mouse. */
 async function choose(text: string): Promise<void> {
   const found = `[...document.querySelectorAll("a, button")].find((each) => each.textContent.includes(${JSON.stringify(text)}))`;
   await browser.waitFor(`${found} !== undefined`);
@@ -126,7 +126,7 @@ test.each(["light", "dark"])("a person signs in and allows a client with the mou
   expect(violations()).toEqual([]);
 });
 
-test("a person does the same with a keyboard only", async () => {
+test("a person signs in and allows a client with a keyboard only", async () => {
   const client = await signIn(async () => {
     await asAda(chooseByKey);
     await heading("Allow Notebook to use Notes?");
@@ -156,11 +156,13 @@ test("a person logs in with the page of the app", async () => {
   expect(await whoIs(client)).toMatchObject({ claims: { email: "grace@example.com" } });
 });
 
-test("a person whose address is not admitted learns why, and can use another account", async () => {
+test("a person whose address is not admitted gets the reason, and can use another account", async () => {
   const client = await signIn(async () => {
     await choose("Continue with a development user");
     await choose("Grace Hopper");
-    await browser.waitFor('document.body.innerText.includes("grace@example.org, but this account may not use Notes")');
+    await browser.waitFor(
+      'document.body.innerText.includes("grace@example.org, but this account is not allowed to use Notes")',
+    );
     await browser.run("history.go(-2)");
     await asAda();
     await heading("Allow Notebook");
@@ -169,14 +171,14 @@ test("a person whose address is not admitted learns why, and can use another acc
   expect(client.server).toBeDefined();
 });
 
-test("a person sees what is allowed, revokes it, and signs out", async () => {
+test("a person views the allowed clients, revokes one, and signs out", async () => {
   const client = await signIn(async () => {
     await asAda();
     await heading("Allow Notebook");
     await choose("Allow");
   });
   await browser.goTo(`${worker.origin}/authorize/allowed`);
-  await heading("Apps that may use Notes in your name");
+  await heading("Apps that may use Notes on your behalf");
   expect(await browser.run("document.body.innerText")).toMatch(/Notebook\s+127\.0\.0\.1:\d+\s+Allowed since/);
   // Other tests have allowed clients for the same user.
   const count = 'document.querySelectorAll("[name=revoke]").length';
@@ -184,7 +186,7 @@ test("a person sees what is allowed, revokes it, and signs out", async () => {
     await choose("Revoke access of Notebook");
     await browser.waitFor(`document.readyState === "complete" && ${count} === ${left - 1}`);
   }
-  expect(await browser.run("document.body.innerText")).toContain("You have allowed no app.");
+  expect(await browser.run("document.body.innerText")).toContain("You have not allowed any app.");
   // The client lost its access, so it asks again.
   act = async () => {
     await heading("Allow Notebook");

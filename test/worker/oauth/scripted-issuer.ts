@@ -1,4 +1,4 @@
-/** An OpenID Connect provider whose answers tests change: ID tokens that are wrong in one way. */
+/** An OpenID Connect provider whose responses tests change: ID tokens that are wrong in one way. */
 import { newKey, type SigningKey, signJwt } from "../../harness/issuer.ts";
 import { type Asked, HttpService, type Reply } from "./http-service.ts";
 
@@ -7,12 +7,12 @@ type Members = Record<string, unknown>;
 export class ScriptedIssuer extends HttpService {
   key!: SigningKey;
   published: unknown[] = [];
-  /** Members that replace those of the metadata, the ID token and the token answer. */
+  /** Members that replace members of the metadata, the ID token and the token response. */
   metadata: Members = {};
   claims: Members = {};
   header: Members = {};
   answer: Members = {};
-  /** The answer of the UserInfo endpoint. */
+  /** The response of the UserInfo endpoint. */
   info: Members = { sub: "ada", email: "ada@example.com", email_verified: true, name: "Ada" };
   /** Replaces the signed ID token. */
   change: (idToken: string) => string = (idToken) => idToken;
@@ -26,7 +26,7 @@ export class ScriptedIssuer extends HttpService {
     return issuer;
   }
 
-  /** Remembers the nonce of a sign-in, as the provider does, and returns the URL with which the browser returns. */
+  /** Stores the nonce of a sign-in, as the provider does, and returns the URL with which the browser returns. */
   visit(url: string, more: Record<string, string> = {}): string {
     const { nonce = "", redirect_uri = "", state = "" } = Object.fromEntries(new URL(url).searchParams);
     this.#nonce = nonce;

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge add`: shows the changes of a part, asks, and makes them.
+ * `mcp-edge add`: shows the changes that add a part, asks for confirmation, and makes them.
  *
  * @module
  */
@@ -32,19 +32,20 @@ export async function addPart(part: (typeof PARTS)[number], options: AddOptions)
 }
 
 /**
- * Whether a change has to be made. A configuration that the project has already stays as it is.
+ * Whether a change has to be made. A configuration file that already exists is left unchanged.
  *
- * @throws {CliError} if a new file exists with other content.
+ * @throws {CliError} if a file to create already exists.
  */
 function isNeeded({ path, before, after }: Change): boolean {
   if (before !== "" || !existsSync(path)) return true;
   if (path.endsWith(".config.ts")) return false;
   const isSame = readBytes(path)?.toString() === after;
-  throw usageError(`${path} exists already${isSame ? ": the part was added before" : ""}. Nothing was changed.`);
+  throw usageError(`${path} already exists${isSame ? ": the part was added before" : ""}. Nothing was changed.`);
 }
 
 async function agree(canAsk: boolean): Promise<void> {
-  if (!canAsk) throw usageError("There is no terminal to ask in. Add --yes to make the changes, or --print.");
+  if (!canAsk)
+    throw usageError("There is no terminal to ask in. Add --yes to make the changes, or --print to only show them.");
   const interruption = listenForSignals();
   try {
     const { askYesNo } = await import("../../terminal/ask.ts");

@@ -1,22 +1,22 @@
 /**
- * Shows what changes in a text.
+ * Shows the differences between two versions of a file.
  *
  * @module
  */
 import { clean, type Paint } from "../../terminal/terminal.ts";
 
-/** The unchanged lines that are shown around a change. */
+/** The number of unchanged lines shown before and after a change. */
 const CONTEXT = 2;
-/** The maximum number of table entries of the comparison; longer texts are shown as replaced. */
+/** The maximum size of the comparison table. Larger files are shown as replaced entirely. */
 const CELLS_MAX = 4_000_000;
 
-/** The maximum number of characters that are shown of a line, such as one that a program has made. */
+/** The maximum number of characters shown of a line. Generated lines can be very long. */
 const SHOWN_MAX = 200;
 
 /** One line of a comparison. */
-type Line = readonly [mark: " " | "+" | "-", text: string];
+type DiffLine = readonly [mark: " " | "+" | "-", text: string];
 
-/** Returns the lines that differ, each with `+` or `-`, and some unchanged ones around them. */
+/** Returns the added lines marked `+` and the removed lines marked `-`, with a few unchanged lines around them. */
 export function diffLines(before: string, after: string, { green, red, dim }: Paint): string {
   const lines = compare(split(before), split(after));
   const isShown = lines.map((_, at) =>
@@ -39,11 +39,11 @@ function split(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
-/** The shortest way from one list of lines to another, by their longest common subsequence. */
-function compare(before: readonly string[], after: readonly string[]): Line[] {
-  const replaced = (): Line[] => [
-    ...before.map((text): Line => ["-", text]),
-    ...after.map((text): Line => ["+", text]),
+/** Computes the smallest set of added and removed lines, by the longest common subsequence. */
+function compare(before: readonly string[], after: readonly string[]): DiffLine[] {
+  const replaced = (): DiffLine[] => [
+    ...before.map((text): DiffLine => ["-", text]),
+    ...after.map((text): DiffLine => ["+", text]),
   ];
   if ((before.length + 1) * (after.length + 1) > CELLS_MAX) return replaced();
   const width = after.length + 1;
@@ -55,7 +55,7 @@ function compare(before: readonly string[], after: readonly string[]): Line[] {
       lengths[i * width + j] = isSame ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   }
-  const lines: Line[] = [];
+  const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < before.length || j < after.length) {
     if (i < before.length && j < after.length && before[i] === after[j]) {

@@ -1,5 +1,5 @@
 /**
- * The files that parts add to a project. They are in the folder `parts` beside this file, and in the template `app`.
+ * The files that parts add to a project. Their sources are in the folder `parts` beside this file, and in the template `app`.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CliError, Exit } from "../../exit.ts";
 
-/** The folder that the build fills; the same from src/ and from dist/. */
+/** The folder that the build creates. The path is the same from src/ and from dist/. */
 const FOLDER = join(import.meta.dirname, "../../../../dist");
 
-/** The files below `parts`. */
+/** The files in `parts`. */
 type PartFile =
   | "notes.ts"
   | "report.ts"
@@ -21,12 +21,12 @@ type PartFile =
   | "view/main.ts"
   | "view/view.html";
 
-/** Returns the text of a file. @throws {CliError} if the package has none. */
+/** Returns the text of a file. @throws {CliError} if the package was not built. */
 export function partFile(name: PartFile): string {
   return read("parts", name);
 }
 
-/** Returns the text of a file of the template `app` that any view can use. @throws {CliError} if the package has none. */
+/** Returns the text of a file of the template `app` that is not specific to its view. @throws {CliError} if it was not built. */
 export function viewFile(name: "bridge.ts" | "build.ts" | "tsconfig.json"): string {
   return read("templates/app/view", name);
 }

@@ -1,8 +1,8 @@
 /** The options of `add`. */
 export interface AddOptions {
-  /** The issuer of access tokens, for the part auth. */
+  /** The issuer of the access tokens, for the part auth. */
   readonly issuer?: string;
-  /** Whether the changes are only shown. */
+  /** Whether to only show the changes. */
   readonly print?: boolean;
   readonly yes?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The parts that `mcp-edge add` knows, each as changes of files. A part that does not find its place in a file refuses,
- * and says what to write, rather than guessing.
+ * The parts that `mcp-edge add` supports, each as changes to files. If a part cannot find where to insert its code, it fails with an
+ * error that says what to write, rather than guess.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { partFile, viewFile } from "./files.ts";
 import type { AddOptions, PARTS } from "./options.ts";
 import { type Change, importPath, type Project, withImport } from "./project.ts";
 
-/** The changes of a part, and what the user has to do afterwards. */
+/** The changes that add a part, and what the user should do next. */
 export interface Addition {
   readonly changes: readonly Change[];
   readonly next: readonly string[];
 }
 
-/** Returns the changes of each part. @throws {CliError} if a place is not found. */
+/** The function of each part. @throws {CliError} if it cannot find where to insert code. */
 export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Project, options: AddOptions) => Addition>> =
   {
     auth: addAuth,
@@ -26,22 +26,22 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     test: addTest,
   };
 
-/** Where the guides are in a project. */
+/** The folder of the guides in a project. */
 const GUIDES = "node_modules/mcp-edge/docs/guides";
-/** What npm init writes as the test of a project that has none. */
+/** Matches the script that `npm init` writes if a project has no tests. */
 const NO_TEST = /no test specified/;
 
-/** The plugin with which an author says that everyone may call. */
+/** Matches the plugin that admits all callers. */
 const ANYONE = /\banonymous\(\)/;
-/** A plugin that authenticates callers. */
+/** Matches the plugins that authenticate callers. */
 const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServer)\(/;
 
 function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
   if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
-    throw usageError("Name who issues the tokens: mcp-edge add auth --issuer https://login.example.com");
+    throw usageError("Name the issuer of the tokens: mcp-edge add auth --issuer https://login.example.com");
   }
   const isOpen = ANYONE.test(entry.text);
-  if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} authenticates callers already.`);
+  if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} already authenticates callers.`);
   const auth = `bearer({ issuer: ${JSON.stringify(issuer)} })`;
   const closed = entry.text.replace(ANYONE, auth).replace(/\banonymous,\s*|,\s*anonymous\b/, "");
   // edge(server, { ..., use: [durable()] }), edge(server, { ... }) or edge(server)
@@ -51,20 +51,20 @@ function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
   const changed = (isOpen ? [closed] : [withUse, withOptions, bare]).find((text) => text !== entry.text);
   if (changed === undefined) {
     throw usageError(
-      `${entry.path} does not call edge() in a known way. Add ${auth} to its option use, with bearer from "mcp-edge/worker/auth".`,
+      `The call of edge() in ${entry.path} has an unknown form. Add ${auth} to its option use, with bearer from "mcp-edge/worker/auth".`,
     );
   }
   const after = withImport(changed, 'import { bearer } from "mcp-edge/worker/auth";');
   return {
     changes: [{ path: entry.path, before: entry.text, after }],
     next: [
-      `Tests need a token now. How to make one: ${GUIDES}/testing.md, "Testing protected servers"`,
-      `Scopes for single tools, and the metadata of the resource: ${GUIDES}/authorization.md`,
+      `Tests need a token now. To create one, see ${GUIDES}/testing.md, "Testing protected servers"`,
+      `For scopes of single tools and the resource metadata, see ${GUIDES}/authorization.md`,
     ],
   };
 }
 
-/** Adds a module that defines tools, and the call that adds them to the server. */
+/** Adds a module that defines tools, and a call that adds them to the server. */
 function addModule({ server }: Project, path: string, text: string, functionName: string, change = same): Change[] {
   const line = `import { ${functionName} } from "${importPath(server.path, path)}";`;
   const after = `${withImport(change(server.text), line).trimEnd()}\n\n${functionName}(${server.variable});\n`;
@@ -91,10 +91,10 @@ function addTasks(project: Project): Addition {
 
 function addD1(project: Project): Addition {
   const { wrangler, stdio } = project;
-  if (/^\s*binding = "DB"/m.test(wrangler.text)) throw usageError("wrangler.toml has a binding DB already.");
+  if (/^\s*binding = "DB"/m.test(wrangler.text)) throw usageError("wrangler.toml already has a binding named DB.");
   const name = /^name = "([^"]+)"/m.exec(wrangler.text)?.[1] ?? "notes";
   const table = `\n# Notes. The first deployment creates the database, so there is no id to paste.\n[[d1_databases]]\nbinding = "DB"\ndatabase_name = "${name}-notes"\n`;
-  // The variables and bindings of the project have no other type than Env, which wrangler generates.
+  // Env is the type that wrangler generates for the variables and bindings of the project.
   const typed = (text: string) => text.replace(/new McpServer\(/, "new McpServer<Env>(");
   return {
     changes: [
@@ -106,11 +106,11 @@ function addD1(project: Project): Addition {
   };
 }
 
-/** Says in the stdio entry that it has the variables of a Worker, but no database. Other code than the usual stays as it is. */
+/** Passes the environment variables to the server in the stdio entry, which has no database. An entry that differs is not changed. */
 const withVariables = (text: string): string =>
   text.replace(
     /^(await serveStdio\((\w+))\);$/m,
-    "// There is no database in this process: its tools say so.\n$1, { env: process.env as unknown as Env });",
+    "// This process has no database; tools that need one return an error.\n$1, { env: process.env as unknown as Env });",
   );
 
 function addApp(project: Project): Addition {
@@ -136,7 +136,7 @@ function addApp(project: Project): Addition {
     ],
     next: [
       "npm install",
-      "npm run view, after each change in the folder view",
+      "npm run view   # after each change in the folder view",
       "npx mcp-edge call http://127.0.0.1:8787/mcp roll_dice",
     ],
   };
@@ -145,7 +145,7 @@ function addApp(project: Project): Addition {
 function addTest({ manifest, entry }: Project): Addition {
   if (!/\b(durable|sessions)\(/.test(entry.text)) {
     throw usageError(
-      `The test is about sessions, and ${entry.path} has none: write edge(server, { use: [durable()] }) first.`,
+      `The test needs sessions, and ${entry.path} has none: write edge(server, { use: [durable()] }) first.`,
     );
   }
   const whole = JSON.parse(manifest.text) as {
@@ -166,7 +166,7 @@ function addTest({ manifest, entry }: Project): Addition {
       { path: manifest.path, before: manifest.text, after: needsInstall || lacksTest ? after : manifest.text },
     ],
     next: [
-      ...(isProtected ? [`Give the test a token: ${GUIDES}/testing.md, "Testing protected servers"`] : []),
+      ...(isProtected ? [`Give the test a token, see ${GUIDES}/testing.md, "Testing protected servers"`] : []),
       ...(needsInstall ? ["npm install"] : []),
       "npm test",
     ],

@@ -1,5 +1,5 @@
 /**
- * The files of a project that parts change.
+ * The files of a project that parts can change.
  *
  * @module
  */
@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { usageError } from "../../exit.ts";
 import { readBytes } from "../../files/files.ts";
 
-/** A change of one file. */
+/** A change to one file. */
 export interface Change {
-  /** The path below the project's folder, with `/`. */
+  /** The path relative to the project's folder, with `/`. */
   readonly path: string;
-  /** Empty for a new file. */
+  /** The current text; empty for a new file. */
   readonly before: string;
   readonly after: string;
 }
@@ -23,15 +23,15 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** The files of a project that parts change. */
+/** The files of a project that parts can change. */
 export interface Project {
-  /** The file that wrangler.toml names as `main`. */
+  /** The file that `main` in wrangler.toml names. */
   readonly entry: SourceFile;
-  /** The file that creates the server, and the name of the constant. */
+  /** The file that creates the server, with the name of the server's variable. */
   readonly server: SourceFile & { readonly variable: string };
   readonly wrangler: SourceFile;
   readonly manifest: SourceFile;
-  /** The entry for stdio, where a Worker's bindings do not exist; undefined without one. */
+  /** The entry for stdio, where the Worker's bindings do not exist; undefined if there is none. */
   readonly stdio: SourceFile | undefined;
 }
 
@@ -46,12 +46,12 @@ export function readProject(folder: string): Project {
   const read = (path: string) => ({ path, text: readBytes(join(folder, path))?.toString() ?? "" });
   for (const path of ["wrangler.toml", "package.json"]) {
     if (!existsSync(join(folder, path)))
-      throw usageError(`This folder has no ${path}. Run the command in a project of mcp-edge.`);
+      throw usageError(`This folder has no ${path}. Run the command in an mcp-edge project.`);
   }
   const wrangler = read("wrangler.toml");
   const main = /^main = "([^"]+)"/m.exec(wrangler.text)?.[1];
   if (main === undefined || !existsSync(join(folder, main))) {
-    throw usageError("wrangler.toml names no existing file as main.");
+    throw usageError("wrangler.toml has no main, or main names a file that does not exist.");
   }
   const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
@@ -59,13 +59,13 @@ export function readProject(folder: string): Project {
   const found = sources.find(({ text }) => SERVER.test(text));
   const variable = SERVER.exec(found?.text ?? "")?.[1];
   if (!found || variable === undefined) {
-    throw usageError('No file in src creates a server as "export const server = new McpServer(...)".');
+    throw usageError('No file in src contains "export const server = new McpServer(...)".');
   }
   const stdio = sources.find(({ path }) => path === "src/stdio.ts");
   return { entry: read(main), server: { ...found, variable }, wrangler, manifest: read("package.json"), stdio };
 }
 
-/** Returns a text with an import after its last import at the top level. */
+/** Inserts an import after the last one of a module. */
 export function withImport(text: string, line: string): string {
   if (text.includes(line)) return text;
   const imports = [...text.matchAll(/^import [^;]*;\n/gm)];
@@ -74,9 +74,9 @@ export function withImport(text: string, line: string): string {
   return `${text.slice(0, at)}${line}\n${text.slice(at)}`;
 }
 
-/** The path from one file to another, as an import needs it. */
+/** Returns the relative path with which one file imports another. */
 export function importPath(from: string, to: string): string {
   const up = from.split("/").length - 2;
-  // Both are below src/.
+  // Both are in src/.
   return (up <= 0 ? "./" : "../".repeat(up)) + to.slice("src/".length);
 }

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge bridge`: serves a host over stdio and forwards to a server.
+ * `mcp-edge bridge`: serves a host over stdio, and forwards its requests to a server.
  *
  * @module
  */
@@ -16,14 +16,14 @@ import { findName, readTarget } from "../../server/target.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { createTerminal, oneLine } from "../../terminal/terminal.ts";
 
-/** How long requests may still take after the host has closed the input, in milliseconds. */
+/** How long open requests may take after the host has closed the input, in milliseconds. */
 const IDLE_MS = 5_000;
-/** How long closing may take, in milliseconds. A process of the server is ended within it. */
+/** How long closing may take, in milliseconds: long enough to end a server process. */
 const CLOSE_MS = 6_000;
-/** The longest line on standard error, in characters. */
+/** The maximum number of characters of a line on standard error. */
 const NOTE_CHARS_MAX = 1_000;
 
-/** Runs the command until the host closes the input, and returns the exit code. */
+/** Runs the command until the host closes the input. Returns the exit code. */
 export async function bridge(server: string, options: ConnectionOptions): Promise<number> {
   const terminal = createTerminal();
   const target = await readTarget(server, options);
@@ -34,7 +34,7 @@ export async function bridge(server: string, options: ConnectionOptions): Promis
     terminal.note(`mcp-edge bridge: ${oneLine(redactText(text), NOTE_CHARS_MAX)}`);
   });
   const open: OpenHeld = (gate) => async (more) => {
-    // A process is started anew for each connection.
+    // Each connection starts a new process.
     const opened = await openTarget(target, options, terminal, { signal: ending.signal, mayAsk: true });
     const held = hold(opened, gate);
     const { protocolVersions } = held.options;
@@ -45,7 +45,7 @@ export async function bridge(server: string, options: ConnectionOptions): Promis
   if (options.debug) note(`forwards to ${findName(target)}`);
   const signalled = untilSignal();
   await Promise.race([stdio.ended, signalled]);
-  // Nobody waits for a sign-in any more.
+  // No one is waiting for a sign-in now.
   ending.abort();
   await Promise.race([host.idle(), signalled, setTimeout(IDLE_MS)]);
   await Promise.race([host.close(), setTimeout(CLOSE_MS)]);

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge call`: finds the tool, reads its arguments, asks if need be, and calls it.
+ * `mcp-edge call`: finds the tool, reads its arguments, asks for confirmation if necessary, and calls it.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { listArguments } from "../../arguments/arguments.ts";
 import { readArguments, showArguments } from "../../arguments/read-arguments.ts";
 import { Exit, usageError } from "../../exit.ts";
 import { didYouMean } from "../../names.ts";
-import { type Session, withClient } from "../../server/connection.ts";
+import { type CommandSession, withClient } from "../../server/connection.ts";
 import { logNote } from "../../server/server-process.ts";
 import { asWritten } from "../../server/target.ts";
 import { withProgress } from "../../terminal/progress.ts";
@@ -19,16 +19,17 @@ import { showCallResult } from "../../terminal/show.ts";
 import { oneLine, type Terminal } from "../../terminal/terminal.ts";
 import { CallTask, endTask, isGivenUp, mayNameTask, requireTasks, startInBackground } from "./background.ts";
 import { confirmCall, mayDestroy } from "./confirm.ts";
-import type { CallOptions } from "./options.ts";
+import type { CallCommandOptions } from "./options.ts";
 
 /** Runs the command and returns its exit code. */
 export async function callTool(
   server: string,
   name: string | undefined,
   rest: readonly string[],
-  options: CallOptions,
+  options: CallCommandOptions,
 ): Promise<number> {
-  if (name === undefined) throw usageError(`Name a tool. This shows them: mcp-edge list ${asWritten(server)} tools`);
+  if (name === undefined)
+    throw usageError(`Name a tool. To list the tools, run: mcp-edge list ${asWritten(server)} tools`);
   if (name.startsWith("-")) throw usageError(`Write the tool name before options such as ${name}.`);
   const started = new CallTask();
   return withClient(server, options, clientOptions(options, started), async (session) => {
@@ -36,7 +37,7 @@ export async function callTool(
     if (options.help) return showToolHelp(tool, session);
     if (options.task) requireTasks(session.client, tool);
     const known = listArguments(tool.inputSchema);
-    const args = await readArguments({ of: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
+    const args = await readArguments({ command: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
     if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
     const { client, terminal, signal, beforeClose, log } = session;
     return started.run(session, mayNameTask(client, tool, options), async (callSignal) => {
@@ -48,7 +49,7 @@ export async function callTool(
         );
         signal.throwIfAborted();
         const code = showCallResult(result, options, terminal);
-        // A server tells its client little about an exception, and the rest to its log.
+        // A server reports few details of an exception to its client, and the rest to its log.
         if (result.isError && log() !== "") terminal.note(terminal.err.dim(logNote(redactText(log()))));
         return code;
       } catch (error) {
@@ -60,14 +61,14 @@ export async function callTool(
   });
 }
 
-/** The handlers of questions, and the extension for tools that run in the background. */
-function clientOptions({ task: startsTask }: CallOptions, started: CallTask) {
+/** Returns the handlers for questions, and the extension for tools that run in the background. */
+function clientOptions({ task: startsTask }: CallCommandOptions, started: CallTask) {
   return (terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> => {
     const note = (task: Task) => {
       started.take(task);
       // With --task, the id is the output.
       if (task.id !== undefined && !startsTask)
-        terminal.note(terminal.err.dim(`Runs in the background as ${oneLine(task.id, 500)}`));
+        terminal.note(terminal.err.dim(`Running in the background as task ${oneLine(task.id, 500)}`));
     };
     return { ...handlersFor(terminal, signal, server), use: [clientTasks({ onTask: note })] };
   };
@@ -85,7 +86,7 @@ async function findTool(client: Client, name: string, signal: AbortSignal): Prom
   );
 }
 
-function showToolHelp(tool: Tool, { terminal }: Session): number {
+function showToolHelp(tool: Tool, { terminal }: CommandSession): number {
   showArguments(`call <server> ${tool.name}`, listArguments(tool.inputSchema), tool.description, terminal);
   return Exit.ok;
 }

@@ -1,5 +1,5 @@
 /**
- * Asks before a call that may destroy something.
+ * Asks for confirmation before a call that may be destructive.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { CliError, Exit, usageError } from "../../exit.ts";
 import { oneLine, type Terminal, toJson } from "../../terminal/terminal.ts";
 
 /**
- * Whether a call may delete or overwrite something. A server that gives no hints may.
+ * Whether a tool may delete or overwrite data. Without annotations, this must be assumed.
  *
  * @see MCP 2026-07-28, schema, "ToolAnnotations"
  */
@@ -17,15 +17,15 @@ export function mayDestroy({ annotations }: Pick<Tool, "annotations">): boolean 
   return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
 }
 
-/** A tool without these hints may be harmless, and its author can say so. */
+/** Returns the reason if the tool lacks annotations, so that its author can add them. */
 function reason({ annotations }: Tool): string {
   return annotations?.destructiveHint === true ? "" : " (its annotations do not say that it only reads, or only adds)";
 }
 
 /**
- * Asks whether to run a call, with its arguments in view.
+ * Shows the arguments of a call, and asks whether to run it.
  *
- * @throws {CliError} if the user refuses, or cannot be asked.
+ * @throws {CliError} if the user refuses or cannot be asked.
  */
 export async function confirmCall(
   tool: Tool,
@@ -34,11 +34,11 @@ export async function confirmCall(
   signal: AbortSignal,
 ): Promise<void> {
   if (!terminal.canAsk) {
-    const text = `${oneLine(tool.name)} may delete or overwrite something${reason(tool)}, and there is no terminal to ask in.`;
+    const text = `${oneLine(tool.name)} may delete or overwrite data${reason(tool)}, and there is no terminal to ask in.`;
     throw usageError(`${text} Add --yes to run it.`);
   }
   terminal.note(`${terminal.err.bold(oneLine(tool.name))} ${toJson(args, 2)}`);
   const { askYesNo } = await import("../../terminal/ask.ts");
-  const isAgreed = await askYesNo("This tool may delete or overwrite something. Run it?", signal);
-  if (!isAgreed) throw new CliError(Exit.cancelled, "The call was not made.");
+  const isAgreed = await askYesNo("This tool may delete or overwrite data. Run it?", signal);
+  if (!isAgreed) throw new CliError(Exit.cancelled, "The tool was not called.");
 }

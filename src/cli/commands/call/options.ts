@@ -1,9 +1,9 @@
 import type { ConnectionOptions } from "../../server/options.ts";
 
 /** The options of `call`. */
-export interface CallOptions extends ConnectionOptions {
+export interface CallCommandOptions extends ConnectionOptions {
   readonly jsonArgs?: string;
-  /** Whether the call runs in the background, and only its id is printed. */
+  /** Whether to run the call in the background and print only the id of its task. */
   readonly task?: boolean;
   readonly help?: boolean;
 }

@@ -1,11 +1,11 @@
 /**
- * Selects the scenarios of the official suite that can run against any server. The others call tools, prompts and resources of the
- * suite's own test server, such as `test_simple_text`.
+ * Selects the scenarios of the official suite that can run against any server. The other scenarios use tools, prompts and resources
+ * of the suite's own test server, such as `test_simple_text`.
  *
  * @module
  */
 
-/** What a scenario needs of a server: a capability, or an address on this machine; nothing if the list is empty. */
+/** The requirements of each scenario: capabilities of the server, or `localhost` for an address on this machine. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "server-initialize": [],
   "server-session-lifecycle": [],
@@ -23,7 +23,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "input-required-result-unsupported-methods": ["tools"],
 };
 
-const FIXTURES = "needs tools, prompts or resources of the suite's own test server";
+const FIXTURES = "requires tools, prompts or resources of the suite's own test server";
 
 /** Returns why a scenario cannot run against a server, or undefined if it can. */
 export function reasonNotToRun(
@@ -36,5 +36,5 @@ export function reasonNotToRun(
     need === "localhost" ? new URL(url).hostname !== "localhost" : !capabilities.has(need),
   );
   if (missing === undefined) return undefined;
-  return missing === "localhost" ? "for servers on this machine" : `the server has no ${missing}`;
+  return missing === "localhost" ? "only for servers on this machine" : `the server has no ${missing}`;
 }

@@ -1,19 +1,19 @@
 /**
- * `mcp-edge check`: runs the checks of mcp-edge and of the official suite in every version that a server has.
+ * `mcp-edge check`: runs the checks of mcp-edge and of the official suite in every protocol version that a server supports.
  *
  * @module
  */
 
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { checkCredentials } from "../../server/open-target.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { findName, readTarget } from "../../server/target.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
 import type { CheckOptions } from "./options.ts";
 import { CHECKED_VERSIONS, type Probed, probeVersion } from "./probes.ts";
-import { printRows, type Row } from "./rows.ts";
+import { type CheckRow, printRows } from "./rows.ts";
 import {
   fetchedSuite,
   installedSuite,
@@ -40,7 +40,7 @@ export async function checkServer(server: string, options: CheckOptions): Promis
     }
     if (!probed.some(({ capabilities }) => capabilities)) {
       const reasons = new Set(probed.flatMap(({ rows }) => rows.map(({ detail }) => detail)));
-      const text = "The server has none of the versions that mcp-edge knows";
+      const text = "The server supports none of the protocol versions that mcp-edge supports";
       throw new CliError(Exit.serverError, `${text}: ${[...reasons].join("; ")}.`);
     }
     const rows = [...probed.flatMap((each) => each.rows), ...(await official(suite, target, probed, terminal, signal))];
@@ -54,9 +54,9 @@ export async function checkServer(server: string, options: CheckOptions): Promis
   }
 }
 
-/** Returns the suite to run; undefined for servers and callers that do without it. */
+/** Returns the suite to run; undefined if it cannot test this server, or the user does not want it. */
 async function chooseSuite(
-  target: Target,
+  target: ServerAddress,
   { suite, fetch: mayFetch, header, json }: CheckOptions,
   terminal: Terminal,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ async function chooseSuite(
   if (!suite) return undefined;
   const reason = await reasonToDoWithout(target, header !== undefined, signal);
   if (reason !== undefined) {
-    if (!json) terminal.note(`The official suite ${reason}, so only the checks of mcp-edge run.`);
+    if (!json) terminal.note(`The official suite ${reason}, so only the checks of mcp-edge are run.`);
     return undefined;
   }
   requireNode();
@@ -79,11 +79,11 @@ async function chooseSuite(
 }
 
 async function reasonToDoWithout(
-  target: Target,
+  target: ServerAddress,
   hasHeaders: boolean,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (target.kind === "stdio") return "calls servers over HTTP only";
+  if (target.kind === "stdio") return "tests only servers over HTTP";
   if (hasHeaders) return "cannot send headers";
   try {
     const { status, body } = await fetch(target.url, { method: "POST", body: "{}", redirect: "manual", signal });
@@ -91,24 +91,24 @@ async function reasonToDoWithout(
     return status === 401 ? "cannot sign in" : undefined;
   } catch {
     signal.throwIfAborted();
-    // The checks of mcp-edge say why the server cannot be reached.
+    // The checks of mcp-edge report why the server cannot be reached.
     return undefined;
   }
 }
 
 async function official(
   suite: Suite | undefined,
-  target: Target,
+  target: ServerAddress,
   probed: readonly Probed[],
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<Row[]> {
+): Promise<CheckRow[]> {
   if (!suite || target.kind === "stdio") return [];
   terminal.status("starting the official suite");
   const scenarios = await listScenarios(suite, signal);
-  // Its scenario for servers on this machine wants the host name, not the address.
+  // The suite's scenario for servers on this machine requires the host name, not the IP address.
   const url = target.url.replace("//127.0.0.1", "//localhost");
-  const rows: Row[] = [];
+  const rows: CheckRow[] = [];
   for (const { version, capabilities } of probed) {
     if (!capabilities) continue;
     const onStart = (name: string) => terminal.status(`${version}: ${name}`);

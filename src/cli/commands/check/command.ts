@@ -9,7 +9,7 @@ export const check: CliCommand = {
   takesServer: true,
   define: (command: Command) =>
     addConnectionOptions(command, allExcept("as"))
-      .description("check that a server follows the protocol, in every version it has")
+      .description("check that a server follows the protocol, in every version that it supports")
       .argument(...SERVER)
       .option("--fetch", "let npm fetch the official conformance suite if it is not installed")
       .option("--no-suite", "only run the checks of mcp-edge")

@@ -1,29 +1,29 @@
 /**
- * The checks of mcp-edge. They cover what the official suite leaves out, in every version and over every transport.
+ * The checks of mcp-edge. They cover what the official suite does not, in every protocol version and over every transport.
  *
  * @module
  */
 import { type Client, ClientError, connect, McpError, type Tool } from "../../../client/index.ts";
 import { SPOKEN_VERSIONS } from "../../../core/protocol/spoken-versions.ts";
-import { textOfError } from "../../exit.ts";
+import { formatError } from "../../exit.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { untilInterrupted } from "../../terminal/signals.ts";
 import { counted, type Terminal } from "../../terminal/terminal.ts";
-import type { Row, Status } from "./rows.ts";
+import type { CheckRow, Status } from "./rows.ts";
 
-/** The results of the checks in one version of a server. */
+/** The results of the checks in one protocol version. */
 export interface Probed {
   readonly version: string;
-  /** The names of the declared capabilities; undefined if the server does not have this version. */
+  /** The names of the declared capabilities; undefined if the server does not support this version. */
   readonly capabilities?: ReadonlySet<string>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly CheckRow[];
 }
 
-/** A check with a connection. Returns what was found; throws an error if the server is wrong. */
+/** A check on an open connection. Returns what it found, or throws an error if the check fails. */
 type Check = (client: Client, signal: AbortSignal) => Promise<string | { readonly warning: string }>;
 
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -61,13 +61,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
     for (const tool of tools) requireValidTool(tool);
     const silent = tools.filter(({ description = "" }) => description.trim() === "").map(({ name }) => name);
     if (silent.length > 0)
-      return { warning: `Models do not know what these tools do, without a description: ${silent.join(", ")}` };
+      return { warning: `These tools have no description, so models do not know what they do: ${silent.join(", ")}` };
     return `${counted(tools.length, "tool")} with schemas and descriptions`;
   },
   "unknown-method": async (client, signal) => {
     const code = await readErrorCode(client.request("mcp-edge/no-such-method", undefined, { signal }));
     if (code !== -32601)
-      throw new Error(`A method that does not exist must get the error -32601, and got ${code ?? "a result"}.`);
+      throw new Error(`A request for an unknown method must return error -32601, but returned ${code ?? "a result"}.`);
     return "refused with -32601";
   },
   "unknown-tool": async (client, signal) => {
@@ -76,24 +76,24 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const code = await readErrorCode(result);
     if (code === -32602) return "refused with -32602";
     if (code !== undefined)
-      return { warning: `A tool that does not exist gets the error ${code}; the specification says -32602.` };
+      return { warning: `A call of an unknown tool returns error ${code}; the specification says -32602.` };
     const isError = ((await result) as { isError?: unknown }).isError === true;
-    if (!isError) throw new Error("A call of a tool that does not exist succeeds.");
-    return { warning: "A tool that does not exist gives a result with isError; the specification says error -32602." };
+    if (!isError) throw new Error("A call of an unknown tool succeeds.");
+    return { warning: "A call of an unknown tool returns a result with isError; the specification says error -32602." };
   },
 };
 
-/** @throws {Error} naming what is listed twice. */
+/** @throws {Error} naming the duplicate. */
 function requireUnique(what: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`The ${what} list has ${JSON.stringify(twice)} twice.`);
+  if (twice !== undefined) throw new Error(`The list of ${what} contains ${JSON.stringify(twice)} twice.`);
 }
 
 /** @see MCP 2025-11-25, server/tools, "Tool Names" and "Tool" */
 function requireValidTool({ name, inputSchema, outputSchema }: Tool): void {
   if (!/^[\w.-]{1,128}$/.test(name)) {
     throw new Error(
-      `The tool name ${JSON.stringify(name)} has more than 128 characters, or others than letters, digits, _, - and dots.`,
+      `The tool name ${JSON.stringify(name)} has more than 128 characters, or characters other than letters, digits, _, - and dots.`,
     );
   }
   if (inputSchema?.type !== "object") throw new Error(`The inputSchema of ${name} must have the type "object".`);
@@ -105,7 +105,7 @@ function requireValidTool({ name, inputSchema, outputSchema }: Tool): void {
     throw new Error(`The outputSchema of ${name} is not an object.`);
 }
 
-/** The code of the error that a server answers with; undefined if it answers with a result. */
+/** Returns the error code of a response; undefined if the response is a result. */
 async function readErrorCode(request: Promise<unknown>): Promise<number | undefined> {
   try {
     await request;
@@ -116,9 +116,9 @@ async function readErrorCode(request: Promise<unknown>): Promise<number | undefi
   }
 }
 
-/** Connects in one version and runs the checks. */
+/** Connects in one protocol version and runs the checks. */
 export async function probeVersion(
-  target: Target,
+  target: ServerAddress,
   version: string,
   options: ConnectionOptions,
   terminal: Terminal,
@@ -128,7 +128,7 @@ export async function probeVersion(
   let client: Client | undefined;
   try {
     client = await untilInterrupted(connect(opened.target, opened.options), signal);
-    const rows: Row[] = [row(version, "connect", "passed", describe(client))];
+    const rows: CheckRow[] = [row(version, "connect", "passed", describe(client))];
     for (const [name, check] of Object.entries(CHECKS)) {
       if (name === "unknown-tool" && !client.server.capabilities.tools) continue;
       rows.push(await runCheck(name, check, client, version, signal));
@@ -136,11 +136,11 @@ export async function probeVersion(
     return { version, capabilities: new Set(Object.keys(client.server.capabilities)), rows };
   } catch (error) {
     signal.throwIfAborted();
-    // A server that knows no handshake refuses it as any unknown method.
-    const refusal = client === undefined && McpError.is(error) ? `: ${redactText(textOfError(error))}` : undefined;
+    // A server without a handshake refuses `initialize` like any unknown method.
+    const refusal = client === undefined && McpError.is(error) ? `: ${redactText(formatError(error))}` : undefined;
     const isLacking = ClientError.is(error) && error.code === "version-unsupported";
     if (refusal === undefined && !isLacking) throw opened.explain(error);
-    const detail = `the server does not have this version${refusal ?? ""}`;
+    const detail = `the server does not support this version${refusal ?? ""}`;
     return { version, rows: [row(version, "connect", "not-applicable", detail)] };
   } finally {
     await closeInTime(client, opened.transport);
@@ -157,7 +157,7 @@ async function runCheck(
   client: Client,
   version: string,
   signal: AbortSignal,
-): Promise<Row> {
+): Promise<CheckRow> {
   try {
     const found = await untilInterrupted(check(client, signal), signal);
     return typeof found === "string"
@@ -165,13 +165,13 @@ async function runCheck(
       : row(version, name, "warning", found.warning);
   } catch (error) {
     signal.throwIfAborted();
-    return row(version, name, "failed", redactText(textOfError(error)));
+    return row(version, name, "failed", redactText(formatError(error)));
   }
 }
 
-function row(version: string, name: string, status: Status, detail: string): Row {
+function row(version: string, name: string, status: Status, detail: string): CheckRow {
   return { version, name, source: "mcp-edge", status, detail };
 }
 
-/** The versions that are checked, oldest first. */
+/** The protocol versions to check, oldest first. */
 export const CHECKED_VERSIONS: readonly string[] = SPOKEN_VERSIONS.map(({ version }) => version).reverse();

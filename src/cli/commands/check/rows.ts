@@ -5,18 +5,18 @@
  */
 import { oneLine, type Paint, type Terminal } from "../../terminal/terminal.ts";
 
-/** The outcome of one check. A warning does not fail the command. */
+/** The outcome of a check. A warning does not fail the command. */
 export type Status = "passed" | "failed" | "warning" | "not-applicable";
 
 /** One row of the table. */
-export interface Row {
-  /** The protocol version in which it was checked. */
+export interface CheckRow {
+  /** The protocol version of the connection. */
   readonly version: string;
-  /** What was checked: a scenario of the official suite, or a check of mcp-edge. */
+  /** The name of a check of mcp-edge, or of a scenario of the official suite. */
   readonly name: string;
   readonly source: "mcp-edge" | "official";
   readonly status: Status;
-  /** Why it failed, or does not apply; or what was found. */
+  /** What the check found, or why it failed or does not apply. */
   readonly detail?: string;
 }
 
@@ -27,8 +27,8 @@ const MARKS: Readonly<Record<Status, (paint: Paint) => string>> = {
   "not-applicable": (paint) => paint.dim("-"),
 };
 
-/** Prints the rows by version, oldest first, and how many there are of each status. */
-export function printRows(rows: readonly Row[], terminal: Terminal): void {
+/** Prints the rows by protocol version, oldest first, and the number of rows of each status. */
+export function printRows(rows: readonly CheckRow[], terminal: Terminal): void {
   const { out } = terminal;
   const width = Math.max(...rows.map(({ name }) => name.length));
   for (const version of [...new Set(rows.map((row) => row.version))].sort()) {

@@ -1,6 +1,6 @@
 /**
- * Runs scenarios of the official conformance suite against a server. The suite also compares every message on the wire with
- * the JSON Schemas of its version.
+ * Runs scenarios of the official conformance suite against a server. The suite also validates every message on the wire with the
+ * JSON Schema of its protocol version.
  *
  * @module
  */
@@ -11,26 +11,26 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CliError, Exit } from "../../exit.ts";
 import { reasonNotToRun } from "./applicable.ts";
-import type { Row } from "./rows.ts";
+import type { CheckRow } from "./rows.ts";
 
 const PACKAGE = "@modelcontextprotocol/conformance";
-/** The version that npm fetches: the one with which mcp-edge itself is tested. */
+/** The version to fetch with npm. mcp-edge itself is tested with it. */
 const VERSION = "0.2.0-alpha.12";
 /** The oldest major version of Node on which the suite runs. */
 const SUITE_NODE_MIN = 22;
-/** How many scenarios run at the same time. */
+/** The number of scenarios that run at the same time. */
 const AT_ONCE = 3;
 
-/** How the suite is started: a program and its first arguments. */
+/** The command that starts the suite: a program and its first arguments. */
 export interface Suite {
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** The scenarios of the suite, with the versions in which they apply. */
+/** The names of the suite's scenarios, with the protocol versions to which they apply. */
 export type Scenarios = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the suite that is installed in this project, or beside mcp-edge. */
+/** Returns the suite installed in this project or beside mcp-edge; undefined if there is none. */
 export function installedSuite(): Suite | undefined {
   for (const from of [join(process.cwd(), "package.json"), import.meta.filename]) {
     try {
@@ -38,30 +38,30 @@ export function installedSuite(): Suite | undefined {
       const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: Record<string, string> };
       return { program: process.execPath, args: [join(dirname(manifest), bin.conformance ?? "")] };
     } catch {
-      // It is not installed there.
+      // Not installed there.
     }
   }
   return undefined;
 }
 
-/** Returns the suite as npm fetches it, and keeps it in its cache. */
+/** Returns the command with which npm fetches the suite into its cache and runs it. */
 export function fetchedSuite(): Suite {
   return { program: "npm", args: ["exec", "--yes", `--package=${PACKAGE}@${VERSION}`, "--", "conformance"] };
 }
 
-/** The error if the suite is missing, which says what to do. */
-export const SUITE_MISSING = `The official conformance suite is not installed. Add --fetch to let npm fetch it, write npm install --save-dev ${PACKAGE}@${VERSION}, or add --no-suite to do without it.`;
+/** The error message if the suite is not installed. */
+export const SUITE_MISSING = `The official conformance suite is not installed. Add --fetch to let npm fetch it, run npm install --save-dev ${PACKAGE}@${VERSION}, or add --no-suite to skip it.`;
 
 /** @throws {CliError} if this Node is too old for the suite. */
 export function requireNode(): void {
   if (Number.parseInt(process.versions.node, 10) >= SUITE_NODE_MIN) return;
   throw new CliError(
     Exit.usage,
-    `The official conformance suite needs Node ${SUITE_NODE_MIN} or newer, and this is ${process.versions.node}. Add --no-suite to do without it.`,
+    `The official conformance suite requires Node ${SUITE_NODE_MIN} or newer, and this is ${process.versions.node}. Add --no-suite to skip it.`,
   );
 }
 
-/** Lists the scenarios for servers. @throws {CliError} if the suite cannot run. */
+/** Returns the suite's scenarios for servers. @throws {CliError} if the suite cannot be run. */
 export async function listScenarios(suite: Suite, signal: AbortSignal): Promise<Scenarios> {
   const output = await runSuite(suite, ["list", "--server"], signal);
   const found = [...output.matchAll(/^ {2}- ([\w-]+) \[([^\]]*)\]$/gm)];
@@ -70,44 +70,44 @@ export async function listScenarios(suite: Suite, signal: AbortSignal): Promise<
 }
 
 /**
- * Runs the scenarios of one version that apply to the server.
+ * Runs the scenarios of one protocol version that apply to the server.
  *
- * @param onStart Is called with the name of each scenario before it runs.
+ * @param onStart Called with the name of each scenario before it runs.
  */
 export async function runScenarios(
   suite: Suite,
   scenarios: Scenarios,
-  of: { readonly url: string; readonly version: string; readonly capabilities: ReadonlySet<string> },
+  server: { readonly url: string; readonly version: string; readonly capabilities: ReadonlySet<string> },
   onStart: (name: string) => void,
   signal: AbortSignal,
-): Promise<Row[]> {
-  const names = [...scenarios].filter(([, versions]) => versions.includes(of.version)).map(([name]) => name);
-  const rows: Row[] = [];
+): Promise<CheckRow[]> {
+  const names = [...scenarios].filter(([, versions]) => versions.includes(server.version)).map(([name]) => name);
+  const rows: CheckRow[] = [];
   const queue = [...names.entries()];
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       const [index, name] = next;
-      const reason = reasonNotToRun(name, of);
-      const common = { version: of.version, name, source: "official" } as const;
+      const reason = reasonNotToRun(name, server);
+      const common = { version: server.version, name, source: "official" } as const;
       if (reason !== undefined) rows[index] = { ...common, status: "not-applicable", detail: reason };
       else {
         onStart(name);
-        rows[index] = { ...common, ...(await runScenario(suite, name, of, signal)) };
+        rows[index] = { ...common, ...(await runScenario(suite, name, server, signal)) };
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  // Some checks of the suite wait half a second for a message. On a busy machine a server may need longer, so a scenario that
-  // failed runs once more, alone.
+  // Some checks of the suite wait only half a second for a message, and a server on a busy machine may need longer. So a scenario
+  // that failed is run once more, alone.
   for (const [index, row] of rows.entries()) {
     if (row.status !== "failed") continue;
     onStart(row.name);
-    rows[index] = { ...row, ...(await runScenario(suite, row.name, of, signal)) };
+    rows[index] = { ...row, ...(await runScenario(suite, row.name, server, signal)) };
   }
   return rows;
 }
 
-/** One check of a scenario, as the suite writes it to its result file. */
+/** A check of a scenario, in the format of the suite's result file. */
 interface SuiteCheck {
   readonly id: string;
   readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
@@ -119,7 +119,7 @@ async function runScenario(
   name: string,
   { url, version }: { readonly url: string; readonly version: string },
   signal: AbortSignal,
-): Promise<Pick<Row, "status" | "detail">> {
+): Promise<Pick<CheckRow, "status" | "detail">> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-check-"));
   try {
     const args = ["server", "--url", url, "--scenario", name, "--spec-version", version, "--output-dir", folder];
@@ -132,12 +132,12 @@ async function runScenario(
   }
 }
 
-/** How the suite reports, as failures, that a server lacks the tools of its own test server. */
+/** The prefix of failures that only mean that the server lacks the tools of the suite's own test server. */
 const NOT_TESTABLE = "Not testable:";
 
 /**
- * The suite lets a tool of its own test server change the list of tools for this check. It does not notice that another server
- * has no such tool, and warns that there was no notification.
+ * For this check, the suite calls a tool of its own test server that changes the list of tools. If the server has no such tool, the
+ * suite only warns that there was no notification.
  */
 const NEEDS_CHANGE = "sep-2575-server-sends-tools-list-changed-on-subscription";
 
@@ -145,8 +145,8 @@ function isTestable({ id, status, errorMessage = "" }: SuiteCheck): boolean {
   return !errorMessage.startsWith(NOT_TESTABLE) && (id !== NEEDS_CHANGE || status === "SUCCESS");
 }
 
-/** A scenario passes if a check succeeds and none fails. If the suite has skipped all checks, the scenario does not apply. */
-function judge(found: readonly SuiteCheck[]): Pick<Row, "status" | "detail"> {
+/** Combines the checks of a scenario. It passes if a check succeeded and none failed. If all were skipped, it does not apply. */
+function judge(found: readonly SuiteCheck[]): Pick<CheckRow, "status" | "detail"> {
   const checks = found.filter(isTestable);
   const all = (status: SuiteCheck["status"]) => checks.filter((check) => check.status === status);
   const texts = (some: readonly SuiteCheck[]) =>
@@ -156,11 +156,11 @@ function judge(found: readonly SuiteCheck[]): Pick<Row, "status" | "detail"> {
   if (warnings.length > 0) return { status: "warning", detail: texts(warnings) };
   if (successes.length === 0) return { status: "not-applicable", detail: "the suite found nothing to check" };
   const untested = found.length - checks.length;
-  const rest = untested === 0 ? "" : `; ${untested} more need tools of the suite's own test server`;
+  const rest = untested === 0 ? "" : `; ${untested} more require tools of the suite's own test server`;
   return { status: "passed", detail: `${successes.length} checks${rest}` };
 }
 
-/** Runs the suite to its end and returns what it wrote. Its exit code is not used, since the result files say more. */
+/** Runs the suite and returns its output. Its exit code is ignored, because the result files are more precise. */
 function runSuite({ program, args }: Suite, more: readonly string[], signal: AbortSignal): Promise<string> {
   const child = spawn(program, [...args, ...more], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -15,11 +15,14 @@ export const connectHost: CliCommand = {
       .addArgument(
         new Argument("[host]", "claude-desktop, claude-code, cursor, vscode, windsurf, zed, chatgpt, inspector"),
       )
-      .argument("[server]", "URL or command of a server (default: src/stdio.ts of this project)")
-      .option("--name <name>", "name of the server in the host (default: that of this project, or of the address)")
-      .option("--project", "use the host's file in this project, which others share")
-      .option("--print", "print the entry and change nothing")
-      .option("-y, --yes", "do not ask")
+      .argument("[server]", "URL or command of the server (default: src/stdio.ts of this project)")
+      .option(
+        "--name <name>",
+        "name of the server in the host (default: the name of this project, or the host name of the URL)",
+      )
+      .option("--project", "change the host's file in this project, which is shared with others")
+      .option("--print", "only print the entry")
+      .option("-y, --yes", "change the file without asking")
       .addHelpText("after", EXAMPLES)
       .action(async (host: string | undefined, server: string | undefined, options: ConnectOptions) => {
         const { connectTo } = await import("./connect.ts");

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge connect`: shows what changes in a host's file, asks, and writes it.
+ * `mcp-edge connect`: shows the change to a host's configuration file, asks for confirmation, and writes it.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { readJsonFile } from "../../files/json-file.ts";
 import { changeFile, readHostFile } from "../../hosts/change-file.ts";
 import { surroundings } from "../../hosts/configured.ts";
 import { setEntry } from "../../hosts/edit-jsonc.ts";
-import { HOSTS, type Host } from "../../hosts/entries.ts";
+import { HOSTS, type KnownHost } from "../../hosts/entries.ts";
 import { type HostFile, hostFiles } from "../../hosts/files.ts";
 import { didYouMean } from "../../names.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { COMMAND, isName, readTarget } from "../../server/target.ts";
 import { redact } from "../../terminal/redact.ts";
 import { listenForSignals } from "../../terminal/signals.ts";
@@ -26,7 +26,8 @@ import type { ConnectOptions } from "./options.ts";
 /**
  * Runs the command and returns its exit code.
  *
- * @param words The host and the server, as far as they were given. A command after `--` comes first, where `moveCommand` puts it.
+ * @param words The host and the server, if they were given. A command after `--` is the first word, because `moveCommand` puts it
+ *   there.
  */
 export async function connectTo(words: readonly (string | undefined)[], options: ConnectOptions): Promise<number> {
   const [hostName, server] = words[0]?.startsWith(COMMAND) ? [words[1], words[0]] : words;
@@ -57,7 +58,7 @@ export async function connectTo(words: readonly (string | undefined)[], options:
   }
 }
 
-async function findHost(name: string | undefined, terminal: Terminal, signal: AbortSignal): Promise<Host> {
+async function findHost(name: string | undefined, terminal: Terminal, signal: AbortSignal): Promise<KnownHost> {
   const names = HOSTS.map((each) => each.name);
   if (name !== undefined) {
     const found = HOSTS.find((each) => each.name === name);
@@ -67,7 +68,7 @@ async function findHost(name: string | undefined, terminal: Terminal, signal: Ab
   if (!terminal.canAsk) throw usageError(`Name a host: ${names.join(", ")}`);
   const { askChoice } = await import("../../terminal/ask.ts");
   const choices = HOSTS.map((each) => ({ value: each, label: each.title }));
-  const chosen = await askChoice("To which host shall the server be added?", choices, signal);
+  const chosen = await askChoice("To which host should the server be added?", choices, signal);
   signal.throwIfAborted();
   return chosen ?? cancelled();
 }
@@ -76,42 +77,42 @@ function cancelled(): never {
   throw new CliError(Exit.cancelled, "Nothing was changed.");
 }
 
-/** The server to add, and the name under which a host has it already. */
+/** Returns the address of the server to add, and its name if it is already configured in a host. */
 async function toTarget(
   server: string | undefined,
   options: ConnectOptions,
-): Promise<{ readonly target: Target; readonly known?: string }> {
+): Promise<{ readonly target: ServerAddress; readonly known?: string }> {
   if (server === undefined) return { target: ownServer() };
   if (!isName(server)) return { target: absolute(await readTarget(server)) };
   const { findServer } = await import("../../hosts/find.ts");
   const { server: found, target } = await findServer(server, options.yes === true);
-  // The file of a project is shared. The user's own files already hold what a file of the user sets.
+  // A project's file is shared. Values from one of the user's own files may be copied into another.
   const values = target.kind === "http" ? target.headers : options.project && target.env;
   if (found.variables.length > 0 || Object.keys(values || {}).length > 0) {
     throw usageError(
-      `The server ${JSON.stringify(found.name)} has variables or headers, whose values may be secrets and would stand in the file of the other host. Write its URL, or its command after --, and add the rest by hand.`,
+      `The server ${JSON.stringify(found.name)} has variables or headers. Their values may be secrets and would be written to the file of the other host. Give the server's URL, or its command after --, and add the rest by hand.`,
     );
   }
   return { target: absolute(target), known: found.name };
 }
 
-/** The stdio server of the project in this folder. A host has neither this folder nor a PATH, so both paths are absolute. */
-function ownServer(): Target {
+/** Returns the stdio server of the project in this folder. Hosts start it from another folder and PATH, so paths are absolute. */
+function ownServer(): ServerAddress {
   const entry = resolve("src/stdio.ts");
   if (existsSync(entry)) return { kind: "stdio", command: process.execPath, args: [entry] };
-  throw usageError("This folder has no src/stdio.ts. Write the URL of a server, or its command after --.");
+  throw usageError("This folder has no src/stdio.ts. Give the URL of a server, or its command after --.");
 }
 
-/** A path that exists in this folder becomes absolute, because hosts start servers elsewhere. */
-function absolute(target: Target): Target {
+/** Makes the paths of existing files absolute, because hosts start servers in another folder. */
+function absolute(target: ServerAddress): ServerAddress {
   if (target.kind === "http") return target;
   const toPath = (word: string) => (/[\\/.]/.test(word) && existsSync(word) ? resolve(word) : word);
   const command = target.command === "node" ? process.execPath : toPath(target.command);
   return { ...target, command, args: target.args.map(toPath) };
 }
 
-/** The name of the project in this folder for a server of this machine; the host for others. */
-function nameFor(target: Target): string {
+/** Returns the name of the project in this folder for a server on this machine; otherwise the host name. */
+function nameFor(target: ServerAddress): string {
   const hostname = target.kind === "http" ? new URL(target.url).hostname : undefined;
   const { name } = readJsonFile("package.json") ?? {};
   const isOwn = hostname === undefined || isLoopback(hostname);
@@ -119,7 +120,7 @@ function nameFor(target: Target): string {
   return hostname?.replace(/[^\w.-]/g, "-") ?? "server";
 }
 
-function toFile(host: Host, { project }: ConnectOptions): HostFile {
+function toFile(host: KnownHost, { project }: ConnectOptions): HostFile {
   const files = hostFiles(surroundings()).filter((each) => each.host === host.name);
   const found = files.find(({ scope }) => (scope === "project") === (project === true));
   if (found) return found;
@@ -128,31 +129,34 @@ function toFile(host: Host, { project }: ConnectOptions): HostFile {
 
 interface Writing {
   readonly options: ConnectOptions;
-  readonly target: Target;
+  readonly target: ServerAddress;
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
 }
 
 async function write(
-  host: Host,
+  host: KnownHost,
   file: HostFile,
   name: string,
   entry: JsonObject,
   { options, target, terminal, signal }: Writing,
 ): Promise<number> {
   const { path, text } = readHostFile(file, surroundings().cwd);
-  // A file that cannot be changed is reported before the user is asked.
+  // If the file cannot be changed, this throws before the user is asked.
   changed(file, text, name, entry);
   const old = entryIn(text, file.member, name);
   if (JSON.stringify(old) === JSON.stringify(entry)) {
-    terminal.note(`${file.path} has this entry already.`);
+    terminal.note(`${file.path} already has this entry.`);
     return Exit.ok;
   }
   show(file, name, old, entry, terminal);
   if (!options.yes) {
-    if (!terminal.canAsk) throw usageError("There is no terminal to ask in. Add --yes to write it, or --print.");
+    if (!terminal.canAsk)
+      throw usageError(
+        "There is no terminal to ask in. Add --yes to change the file, or --print to only print the entry.",
+      );
     const { askYesNo } = await import("../../terminal/ask.ts");
-    const isAgreed = await askYesNo(`Write this to ${path}?`, signal, true);
+    const isAgreed = await askYesNo(`Change ${path}?`, signal, true);
     signal.throwIfAborted();
     if (!isAgreed) cancelled();
   }
@@ -164,12 +168,12 @@ async function write(
     );
   };
   const backup = await changeFile(path, change, signal);
-  terminal.note(`Written.${backup === undefined ? "" : ` The previous file is ${backup}`}`);
+  terminal.note(`${path} was changed.${backup === undefined ? "" : ` The previous file was saved as ${backup}`}`);
   terminal.note(host.advice(target, name));
   return Exit.ok;
 }
 
-/** @throws {CliError} if the file cannot be changed, which says where it is wrong. */
+/** Returns the new text of a file. @throws {CliError} if the file is invalid, naming the place. */
 function changed({ path, member }: HostFile, before: string, name: string, entry: JsonObject): string {
   try {
     return setEntry(before, member, name, entry);
@@ -185,7 +189,7 @@ function entryIn(text: string, member: string, name: string): unknown {
   return isObject(entries) && Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** Shows the entry before and after. The rest of the file stays as it is, and may hold secrets. */
+/** Shows the entry before and after the change. The rest of the file is not shown, because it may contain secrets. */
 function show(file: HostFile, name: string, old: unknown, entry: JsonObject, { note, err }: Terminal): void {
   const lines = (value: unknown, mark: string, paint: (text: string) => string) =>
     clean(`${JSON.stringify(name)}: ${JSON.stringify(value, undefined, 2)}`)

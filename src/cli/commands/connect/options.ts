@@ -1,10 +1,10 @@
 /** The options of `connect`. */
 export interface ConnectOptions {
-  /** The name that the server gets in the host. */
+  /** The name of the server in the host. */
   readonly name?: string;
-  /** Whether the file of this project is used, for hosts that have one. */
+  /** Whether to change the host's file in this project. */
   readonly project?: boolean;
-  /** Whether the entry is only printed. */
+  /** Whether to only print the entry. */
   readonly print?: boolean;
   readonly yes?: boolean;
 }

@@ -3,7 +3,7 @@ import type { CliCommand } from "../../command.ts";
 import { addConnectionOptions } from "../../server/options.ts";
 import type { ExposeOptions } from "./options.ts";
 
-/** `mcp-edge expose`: a stdio server over HTTP. */
+/** `mcp-edge expose`: serves a stdio server over HTTP. */
 export const expose: CliCommand = {
   name: "expose",
   takesServer: true,
@@ -11,11 +11,11 @@ export const expose: CliCommand = {
     addConnectionOptions(command, ["json", "as", "env", "debug", "yes"])
       .description("serve a local stdio server over HTTP on this machine, with a token")
       .argument("<server>", "command or configured name of a server")
-      .option("--port <number>", "the port; 0 is any free one", readPort, 0)
-      .option("--no-token", "admit every program and every local page of this machine")
+      .option("--port <number>", "the port; 0 chooses a free one", readPort, 0)
+      .option("--no-token", "admit every program and every local web page on this machine")
       .addHelpText(
         "after",
-        "\nThe token is new each time, or the value of the variable MCP_EDGE_TOKEN, which needs at least 16 characters.",
+        "\nThe token is the value of the variable MCP_EDGE_TOKEN (at least 16 characters) or, if it is not set, a new random one.",
       )
       .action(async (server: string, options: ExposeOptions) => {
         const { expose: run } = await import("./expose.ts");

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { connect } from "../../../client/index.ts";
 import { type Listening, listen } from "../../../node/http-server.ts";
 import { CliError, Exit, usageError } from "../../exit.ts";
-import type { Connect } from "../../relay/relay.ts";
+import type { ConnectToServer } from "../../relay/relay.ts";
 import { useOpened } from "../../server/connection.ts";
 import { openTarget } from "../../server/open-target.ts";
 import { findName, readTarget } from "../../server/target.ts";
@@ -19,10 +19,10 @@ import { Gateway } from "./gateway.ts";
 import type { ExposeOptions } from "./options.ts";
 
 const PATH = "/mcp";
-/** A token that is shorter than this could be guessed. */
+/** The minimum length of a token. A shorter one could be guessed. */
 const TOKEN_LENGTH_MIN = 16;
 
-/** Runs the command until a signal ends it, and returns the exit code. */
+/** Runs the command until a signal ends it. Returns the exit code. */
 export async function expose(server: string, options: ExposeOptions): Promise<number> {
   const terminal = createTerminal();
   const token = options.token ? chooseToken() : undefined;
@@ -30,11 +30,11 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
   const interruption = listenForSignals();
   const { signal } = interruption;
   const prepare = () => openTarget(target, options, terminal, { signal, mayAsk: false });
-  const open: Connect = async (more) => {
+  const open: ConnectToServer = async (more) => {
     const opened = await prepare();
     return connect(opened.target, { ...opened.options, ...more });
   };
-  // A command that does not work is reported here, and not only to clients.
+  // A server that does not start is reported here, not only to clients.
   terminal.status("Starting the server");
   await useOpened(await prepare(), {}, signal, () => undefined).finally(() => terminal.status(undefined));
   const log = (text: string) => terminal.note(terminal.err.dim(oneLine(text, 500)));
@@ -55,20 +55,20 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
 }
 
 /**
- * Returns the token that clients must send. It comes from a variable, because arguments of a process can be read by
- * others on the machine.
+ * Returns the token that clients must send. It is read from an environment variable, because other users of the machine can see the
+ * arguments of a process.
  *
- * @throws {CliError} if the variable is set to a short text, or to one that a header cannot carry.
+ * @throws {CliError} if the value of the variable is too short, or cannot be sent in a header.
  */
 function chooseToken(): string {
-  // The space around the value of a header is not part of the value.
+  // White space around the value of a header is not part of it.
   const given = process.env.MCP_EDGE_TOKEN?.trim();
   if (given === undefined) return randomBytes(24).toString("base64url");
   const advice = "Choose another token, unset the variable to get a new one, or write --no-token.";
   if (given.length < TOKEN_LENGTH_MIN)
     throw usageError(`MCP_EDGE_TOKEN has fewer than ${TOKEN_LENGTH_MIN} characters. ${advice}`);
   if (/^[\x21-\x7e]+$/.test(given)) return given;
-  throw usageError(`MCP_EDGE_TOKEN has spaces or characters beyond ASCII, which a header cannot carry. ${advice}`);
+  throw usageError(`MCP_EDGE_TOKEN has spaces or non-ASCII characters, which a header cannot contain. ${advice}`);
 }
 
 async function start(gateway: Gateway, port: number): Promise<Listening> {

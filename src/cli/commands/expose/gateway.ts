@@ -1,6 +1,6 @@
 /**
- * A stdio server as Streamable HTTP. A stdio server has one client, so each legacy session gets a process of its own;
- * modern requests share one for each client, because they bring everything with them.
+ * Serves a stdio server as Streamable HTTP. A stdio server has a single client, so each legacy session gets its own process. Modern
+ * requests contain all their state, so all requests of one client share a process.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http
@@ -17,37 +17,37 @@ import { type Refusal, Refused, type Reply, refuse, toStatus } from "../../../ht
 import { type Emit, type Outcome, respond } from "../../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../../http/response-times.ts";
 import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../../http/session-refusals.ts";
-import { type Answer, encodeAnswer } from "../../relay/messages.ts";
-import { type Connect, Relay } from "../../relay/relay.ts";
+import { encodeResponse, type JSONRPCResponse } from "../../relay/messages.ts";
+import { type ConnectToServer, Relay } from "../../relay/relay.ts";
 import { StreamLog } from "./stream-log.ts";
 
 /** The parts of a gateway. */
 export interface GatewayParts {
   /** Starts a process of the server and connects to it. */
-  readonly connect: Connect;
+  readonly connect: ConnectToServer;
   /** The path of the endpoint. */
   readonly path: string;
-  /** The token that each request must carry; undefined if none is needed. */
+  /** The token that each request must have; undefined if no token is required. */
   readonly token: string | undefined;
   readonly log: (text: string) => void;
 }
 
-/** A process can be expensive, so few of them run at the same time. */
+/** The maximum number of processes that run at the same time. A process can be expensive. */
 const RELAYS_MAX = 32;
-/** The time without a request after which a process is ended, in milliseconds. */
+/** How long a process may be idle before it is ended, in milliseconds. */
 const IDLE_MS = 30 * 60_000;
-/** How often idle processes are looked for, in milliseconds. */
+/** The interval between two checks for idle processes, in milliseconds. */
 const SWEEP_MS = 60_000;
 const ALLOW = "POST, GET, DELETE";
 
-/** A process of the server, with the open requests and streams of its client. */
+/** A server process, with the open requests and streams of its client. */
 class Seat {
   readonly relay: Relay;
-  /** Requests by id, to be cancelled by a notification. */
+  /** The open requests by id, so that a notification can cancel them. */
   readonly serving = new Map<RequestId, AbortController>();
   readonly streams: StreamLog;
   usedAtMs = Date.now();
-  /** Requests that are not answered yet. */
+  /** The number of open requests. */
   #running = 0;
 
   constructor({ connect, log }: GatewayParts, limits: HttpLimits) {
@@ -62,11 +62,11 @@ class Seat {
     return this.#running === 0 && !this.streams.isConnected;
   }
 
-  /** Forwards a request. The process is in use until the answer. */
-  async serve(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<Answer | undefined> {
+  /** Forwards a request. The process counts as in use until the response arrives. */
+  async forward(request: JSONRPCRequest, emit: Emit, signal: AbortSignal): Promise<JSONRPCResponse | undefined> {
     this.#running += 1;
     try {
-      return await this.relay.serve(request, { send: emit }, signal);
+      return await this.relay.handleRequest(request, { send: emit }, signal);
     } finally {
       this.#running -= 1;
       this.usedAtMs = Date.now();
@@ -78,7 +78,7 @@ export class Gateway {
   readonly #parts: GatewayParts;
   readonly #limits: HttpLimits = resolveHttpLimits({});
   readonly #versions = serveVersions();
-  /** Sessions by their id, and processes of modern clients by what these say about themselves. */
+  /** The processes: of legacy clients by session id, of modern clients by the name and capabilities that they declare. */
   readonly #seats = new Map<string, Seat>();
   readonly #sweep: ReturnType<typeof setInterval>;
 
@@ -88,17 +88,17 @@ export class Gateway {
     this.#sweep.unref();
   }
 
-  /** Answers one HTTP request. */
+  /** Handles an HTTP request. */
   async handle(request: Request): Promise<Response> {
     const origin = request.headers.get("Origin");
     const { hostname, host, pathname } = new URL(request.url);
-    // A page whose name was rebound to this machine sends its own name as Host.
+    // After DNS rebinding, a web page sends its own host name here.
     if (!isLoopback(hostname)) return refuse({ reason: "host-not-allowed", host }).toResponse();
     const problem = checkOrigin(request, origin, {});
     if (problem) return refuse(problem).toResponse();
     const reply = await this.#reply(request, pathname);
-    const answer = reply instanceof Refused ? reply.toResponse() : reply;
-    return origin === null ? answer : readableBy(origin, answer);
+    const response = reply instanceof Refused ? reply.toResponse() : reply;
+    return origin === null ? response : readableBy(origin, response);
   }
 
   /** Ends all processes. */
@@ -114,11 +114,11 @@ export class Gateway {
     const given = headers.get("Authorization");
     if (!this.#isAllowed(given)) return refuse({ reason: "unauthorized", tokenPresented: given !== null });
     if (method === "POST") return this.#post(request);
-    if (method === "GET" || method === "DELETE") return this.#ofSession(request);
+    if (method === "GET" || method === "DELETE") return this.#handleSession(request);
     return refuse({ reason: "method-not-allowed", method, allow: ALLOW });
   }
 
-  /** Compares digests, so that the time of the comparison says nothing about the token. */
+  /** Compares digests, so that the duration of the comparison reveals nothing about the token. */
   #isAllowed(given: string | null): boolean {
     const { token } = this.#parts;
     if (token === undefined) return true;
@@ -150,38 +150,38 @@ export class Gateway {
       case "initialize":
         return this.#initialize(verdict.request);
       case "modern": {
-        const seat = this.#seatOf(toKey(verdict.request), true);
+        const seat = this.#findSeat(toKey(verdict.request), true);
         if (!(seat instanceof Seat)) return refuse(seat, verdict.request.id);
         const run = (emit: Emit, { signal }: { signal: AbortSignal }) =>
-          serve(seat, verdict.request, emit, signal, true);
+          runRequest(seat, verdict.request, emit, signal, true);
         return respond(run, { ...options, request });
       }
       case "legacy": {
-        const seat = this.#seatOf(verdict.sessionId ?? "", false);
+        const seat = this.#findSeat(verdict.sessionId ?? "", false);
         if (!(seat instanceof Seat)) return refuse(seat);
         return seat.streams.respond((emit) => serveAll(seat, verdict, emit), options, primes(headers));
       }
     }
   }
 
-  /** Opens a session with a process of its own. */
+  /** Opens a session with its own process. */
   async #initialize(request: JSONRPCRequest): Promise<Reply> {
     const id = randomUUID();
-    const seat = this.#seatOf(id, true);
+    const seat = this.#findSeat(id, true);
     if (!(seat instanceof Seat)) return refuse(seat, request.id);
-    const { text, status } = await serve(seat, request, () => undefined, new AbortController().signal, false);
-    const isOpen = text !== undefined && "result" in (JSON.parse(text) as Answer);
+    const { text, status } = await runRequest(seat, request, () => undefined, new AbortController().signal, false);
+    const isOpen = text !== undefined && "result" in (JSON.parse(text) as JSONRPCResponse);
     if (!isOpen) await this.#end(id);
     const headers = { "Content-Type": "application/json", ...(isOpen ? { "Mcp-Session-Id": id } : {}) };
     return new Response(text ?? null, { status, headers });
   }
 
-  /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
-  async #ofSession(request: Request): Promise<Reply> {
+  /** Handles GET, which opens the stream of a session or resumes a stream, and DELETE, which ends the session. */
+  async #handleSession(request: Request): Promise<Reply> {
     const { method, headers } = request;
     const id = headers.get("Mcp-Session-Id");
     if (id === null) return refuse({ reason: "method-not-allowed", method, allow: "POST" });
-    const seat = this.#seatOf(id, false);
+    const seat = this.#findSeat(id, false);
     if (!(seat instanceof Seat)) return refuse(seat);
     if (method === "DELETE") {
       await this.#end(id);
@@ -192,15 +192,15 @@ export class Gateway {
     return seat.streams.resume(lastEventId, request) ?? refuse(cursorInvalid(lastEventId));
   }
 
-  /** Returns the process for a key, started if need be, or the refusal. */
-  #seatOf(key: string, mayOpen: boolean): Seat | Refusal {
+  /** Returns the process for a key, or a refusal. @param mayOpen Whether to start a process if there is none. */
+  #findSeat(key: string, mayOpen: boolean): Seat | Refusal {
     const known = this.#seats.get(key);
     if (known) {
       known.usedAtMs = Date.now();
       return known;
     }
     if (!mayOpen) return SESSION_UNKNOWN;
-    if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server run`, 60);
+    if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server are running`, 60);
     const seat = new Seat(this.#parts, this.#limits);
     this.#seats.set(key, seat);
     return seat;
@@ -213,7 +213,7 @@ export class Gateway {
     await seat?.relay.close();
   }
 
-  /** Ends the processes that nobody has used for a while. */
+  /** Ends the processes that have been idle for too long. */
   endIdle(nowMs = Date.now()): void {
     const oldest = nowMs - IDLE_MS;
     for (const [key, seat] of this.#seats) {
@@ -222,7 +222,7 @@ export class Gateway {
   }
 }
 
-/** Whether a stream begins with an event id: earlier clients cannot read an event without data. */
+/** Whether streams begin with an event that has only an id. Clients of earlier versions cannot read it. */
 function primes(headers: Headers): boolean {
   return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
 }
@@ -236,26 +236,26 @@ function readHeaders(headers: Headers) {
   };
 }
 
-/** Modern clients that declare the same name and capabilities share a process. The key cannot equal a session id, a UUID. */
+/** Modern clients that declare the same name and capabilities share a process. The key is JSON, so it cannot equal a session id. */
 function toKey({ params }: JSONRPCRequest): string {
   const meta: JsonObject = readMeta(params);
   return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);
 }
 
-async function serve(
+async function runRequest(
   seat: Seat,
   request: JSONRPCRequest,
   emit: Emit,
   signal: AbortSignal,
   isModern: boolean,
 ): Promise<Outcome> {
-  const answer = await seat.serve(request, emit, signal);
-  if (!answer) return { text: undefined, status: 202 };
-  const code = "error" in answer ? answer.error.code : undefined;
-  return { text: encodeAnswer(answer), status: toStatus(code, isModern) };
+  const response = await seat.forward(request, emit, signal);
+  if (!response) return { text: undefined, status: 202 };
+  const code = "error" in response ? response.error.code : undefined;
+  return { text: encodeResponse(response), status: toStatus(code, isModern) };
 }
 
-/** Serves the messages of a legacy POST; a batch is answered with one array. */
+/** Handles the messages of a legacy POST. The responses to a batch are sent as one array. */
 async function serveAll(seat: Seat, { messages, isBatch }: LegacyVerdict, emit: Emit): Promise<Outcome> {
   const outcomes = await Promise.all(messages.map((parsed) => serveOne(seat, parsed, emit)));
   const texts = outcomes.flatMap(({ text }) => text ?? []);
@@ -268,7 +268,7 @@ async function serveOne(seat: Seat, parsed: ParsedMessage, emit: Emit): Promise<
     const { id } = parsed.message;
     const abort = new AbortController();
     seat.serving.set(id, abort);
-    return serve(seat, parsed.message, emit, abort.signal, false).finally(() => seat.serving.delete(id));
+    return runRequest(seat, parsed.message, emit, abort.signal, false).finally(() => seat.serving.delete(id));
   }
   if (parsed.kind === "response") seat.relay.answer(parsed.message);
   else if (parsed.kind === "notification") {

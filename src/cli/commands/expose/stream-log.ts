@@ -1,8 +1,8 @@
 /**
- * The streams of one legacy session, kept in memory, so that a client whose connection broke can continue them.
+ * The streams of one legacy session, kept in memory so that a client can resume them after its connection broke.
  *
- * Each response that becomes a stream has a number, and each of its events too; `3-0` is the beginning of stream 3. The log
- * ends with the session. When it is full, the oldest events are dropped: a client that asks for them is refused.
+ * Each stream has a number, and so has each of its events: `3-2` is the second event of stream 3, and `3-0` its beginning. The log
+ * is kept until the session ends. When it is full, the oldest events are dropped; a request to resume before them is refused.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
@@ -15,9 +15,9 @@ import { type PendingStream, type RespondOptions, type Run, toJson, untilStreami
 import type { HttpLimits } from "../../../http/response-times.ts";
 import { encodeEvent, encodePriming } from "../../../http/sse.ts";
 
-/** The characters that the events of one session may have, so that 32 sessions stay below 64 MiB. */
+/** The maximum number of characters of the events of one session, so that 32 sessions stay under 64 MiB. */
 const CHARS_MAX = 1024 * 1024;
-/** The characters for which an event counts beside its own. */
+/** The number of characters added to the size of each event, for its bookkeeping. */
 const OVERHEAD = 64;
 
 const NEVER = new AbortController().signal;
@@ -26,12 +26,12 @@ export class StreamLog {
   readonly #limits: HttpLimits;
   readonly #onLeft: () => void;
   readonly #charsMax: number;
-  readonly #streams = new Map<number, LoggedStream>();
+  readonly #streams = new Map<number, SessionStream>();
   /** The stream of each event, oldest first. */
-  readonly #order: LoggedStream[] = [];
+  readonly #order: SessionStream[] = [];
   #chars = 0;
   #lastNumber = 0;
-  #general: LoggedStream | undefined;
+  #general: SessionStream | undefined;
 
   /** @param onLeft Called when a client has disconnected from a stream. */
   constructor(limits: HttpLimits, onLeft: () => void, charsMax = CHARS_MAX) {
@@ -45,12 +45,12 @@ export class StreamLog {
     return [...this.#streams.values()].some((stream) => stream.isConnected);
   }
 
-  /** Answers a POST with JSON, or with a stream that can be continued. @param primes Whether it begins with an event id. */
+  /** Responds to a POST with JSON, or with a stream that can be resumed. @param primes Whether the stream begins with an event id. */
   async respond(run: Run, { form, limits }: RespondOptions, primes: boolean): Promise<Response> {
     const stream = this.#open();
     const running = run(
       (message) => {
-        // A client that accepts only JSON receives nothing but the answer.
+        // A client that accepts only JSON receives only the response.
         if (form !== "json") stream.write(message);
       },
       { signal: NEVER },
@@ -64,19 +64,19 @@ export class StreamLog {
     return stream.connect(undefined, primes);
   }
 
-  /** Opens the stream for messages outside requests, in place of the one before. */
+  /** Opens the stream for messages that do not belong to a request. It replaces an earlier one. */
   listen(request: Disconnectable, primes: boolean): Response {
     if (this.#general) this.#end(this.#general);
     this.#general = this.#open();
     return this.#general.connect(request, primes);
   }
 
-  /** Sends a message outside requests. Without a stream nobody can receive it; the client reads everything anew. */
+  /** Sends a message that does not belong to a request. It is dropped if the client has not opened the stream for such messages. */
   send(message: JSONRPCNotification | JSONRPCRequest): void {
     this.#general?.write(message);
   }
 
-  /** Continues a stream after an event. Returns undefined if the log does not have what follows. */
+  /** Resumes a stream after an event. Returns undefined if the log no longer has the events that follow. */
   resume(lastEventId: string, request: Disconnectable): Response | undefined {
     const [, number, event] = /^(\d{1,9})-(\d{1,9})$/.exec(lastEventId) ?? [];
     const stream = this.#streams.get(Number(number));
@@ -88,42 +88,42 @@ export class StreamLog {
     for (const stream of this.#streams.values()) stream.end();
   }
 
-  #open(): LoggedStream {
+  #open(): SessionStream {
     this.#lastNumber += 1;
     const onLogged = (chars: number) => this.#logged(stream, chars);
-    const stream = new LoggedStream(this.#lastNumber, this.#limits, onLogged, this.#onLeft);
+    const stream = new SessionStream(this.#lastNumber, this.#limits, onLogged, this.#onLeft);
     this.#streams.set(stream.number, stream);
     return stream;
   }
 
-  #end(stream: LoggedStream, answer?: string): void {
+  #end(stream: SessionStream, answer?: string): void {
     stream.end(answer);
-    if (stream.isForgotten) this.#streams.delete(stream.number);
+    if (stream.isEmpty) this.#streams.delete(stream.number);
   }
 
-  #logged(stream: LoggedStream, chars: number): void {
+  #logged(stream: SessionStream, chars: number): void {
     this.#order.push(stream);
     this.#chars += chars + OVERHEAD;
     while (this.#chars > this.#charsMax) {
-      const oldest = this.#order.shift() as LoggedStream;
+      const oldest = this.#order.shift() as SessionStream;
       this.#chars -= oldest.drop() + OVERHEAD;
-      if (oldest.isForgotten) this.#streams.delete(oldest.number);
+      if (oldest.isEmpty) this.#streams.delete(oldest.number);
     }
   }
 }
 
-/** One stream: its events, and the connection on which the client reads it. */
-class LoggedStream implements PendingStream {
+/** One stream: its events, and the connection on which the client reads them. */
+class SessionStream implements PendingStream {
   readonly number: number;
   readonly #limits: HttpLimits;
   readonly #onLogged: (chars: number) => void;
   readonly #onLeft: () => void;
-  /** The frames that are kept. The first one has the number `#dropped` + 1. */
+  /** The frames of the kept events. The first one has the number `#dropped` + 1. */
   readonly #frames: string[] = [];
   #dropped = 0;
   #isOver = false;
   #connection: EventStream | undefined;
-  /** Characters that the client has not read yet, without those that the connection drops by itself when there are too many. */
+  /** The number of characters that the client has not read yet, apart from events that the connection may drop by itself. */
   #waiting = 0;
   #announce = () => {};
   hasBegun = false;
@@ -145,22 +145,22 @@ class LoggedStream implements PendingStream {
     return this.#connection !== undefined;
   }
 
-  /** Whether nothing is left to continue. */
-  get isForgotten(): boolean {
+  /** Whether the stream has ended and none of its events are kept. */
+  get isEmpty(): boolean {
     return this.#isOver && this.#frames.length === 0;
   }
 
-  /** Whether everything after an event is kept. Event 0 is the beginning. */
+  /** Whether all events after this one are kept. Event 0 is the beginning of the stream. */
   has(event: number): boolean {
     return event >= this.#dropped && event <= this.#dropped + this.#frames.length;
   }
 
-  /** Sends a message. Progress may be left out for a client that is too far behind. */
+  /** Sends a message. Progress and log messages may be dropped for a client that reads too slowly. */
   write(message: JSONRPCNotification | JSONRPCRequest): void {
     if (!this.#isOver) this.#append(JSON.stringify(message), !("id" in message || isChange(message)));
   }
 
-  /** Ends the stream, after an answer if there is one. */
+  /** Ends the stream, after the response if there is one. */
   end(answer?: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -173,7 +173,7 @@ class LoggedStream implements PendingStream {
     this.#connection = undefined;
   }
 
-  /** Returns a response with everything after an event. A client that connects again has lost the connection before. */
+  /** Returns a response with all events after this one. It replaces an earlier connection, which the client must have lost. */
   connect(request: Disconnectable | undefined, primes: boolean, after = this.#dropped): Response {
     this.#connection?.end();
     const connection = new EventStream(this.#limits, request);
@@ -197,7 +197,7 @@ class LoggedStream implements PendingStream {
   #append(text: string, isDroppable: boolean): void {
     const frame = encodeEvent(text, `${this.number}-${this.#dropped + this.#frames.length + 1}`);
     this.#frames.push(frame);
-    // A client that is too far behind can continue the stream, as long as the log has what follows.
+    // A client that reads too slowly is disconnected. It can resume the stream as long as the log has the events.
     if (this.#waiting > this.#limits.streamBufferBytesMax && !this.#isOver && !isDroppable) this.#disconnect();
     this.#connection?.write(frame, isDroppable);
     if (!isDroppable) this.#waiting += frame.length;
@@ -206,7 +206,7 @@ class LoggedStream implements PendingStream {
     this.#onLogged(frame.length);
   }
 
-  /** Drops the oldest event, and returns its number of characters. */
+  /** Drops the oldest event. Returns its number of characters. */
   drop(): number {
     this.#dropped += 1;
     return this.#frames.shift()?.length ?? 0;

@@ -10,7 +10,7 @@ export const list: CliCommand = {
     addConnectionOptions(command)
       .description("show the tools, prompts, resources and resource templates of a server")
       .argument(...SERVER)
-      .addArgument(new Argument("[what]", "only these").choices(["tools", "prompts", "resources", "templates"]))
+      .addArgument(new Argument("[what]", "list only these").choices(["tools", "prompts", "resources", "templates"]))
       .action(async (server: string, what: string | undefined, options: ConnectionOptions) => {
         const { listServer } = await import("./list.ts");
         process.exitCode = await listServer(server, what, options);

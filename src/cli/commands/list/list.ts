@@ -1,5 +1,5 @@
 /**
- * `mcp-edge list`: reads the lists that a server has.
+ * `mcp-edge list`: prints the lists of a server.
  *
  * @module
  */
@@ -17,12 +17,13 @@ export async function listServer(
 ): Promise<number> {
   return withClient(server, options, noHandlers, async ({ client, terminal, signal }) => {
     const { capabilities } = client.server;
-    const wants = (name: string, declared: unknown) => what === name || (what === undefined && declared !== undefined);
+    const isListed = (name: string, declared: unknown) =>
+      what === name || (what === undefined && declared !== undefined);
     const [tools, prompts, resources, resourceTemplates] = await Promise.all([
-      wants("tools", capabilities.tools) ? client.tools({ signal }).all() : undefined,
-      wants("prompts", capabilities.prompts) ? client.prompts({ signal }).all() : undefined,
-      wants("resources", capabilities.resources) ? client.resources({ signal }).all() : undefined,
-      wants("templates", capabilities.resources) ? client.resourceTemplates({ signal }).all() : undefined,
+      isListed("tools", capabilities.tools) ? client.tools({ signal }).all() : undefined,
+      isListed("prompts", capabilities.prompts) ? client.prompts({ signal }).all() : undefined,
+      isListed("resources", capabilities.resources) ? client.resources({ signal }).all() : undefined,
+      isListed("templates", capabilities.resources) ? client.resourceTemplates({ signal }).all() : undefined,
     ]);
     const offer: Offer = {
       server: client.server,

@@ -11,11 +11,11 @@ export const listen: CliCommand = {
   takesServer: true,
   define: (command: Command) =>
     addConnectionOptions(command)
-      .description("print changes of lists and resources, and log messages, until Ctrl-C")
+      .description("print log messages and changes of lists and resources, until Ctrl-C")
       .argument(...SERVER)
       .argument("[uris...]", "URIs of resources to subscribe to")
-      .addOption(new Option("--level <level>", "log messages from this level on").choices(LEVELS))
-      .option("--count <number>", "end after this many notifications", readCount)
+      .addOption(new Option("--level <level>", "minimum level of log messages").choices(LEVELS))
+      .option("--count <number>", "exit after this many notifications", readCount)
       .action(async (server: string, uris: readonly string[], options: ListenOptions) => {
         const { listenTo } = await import("./listen.ts");
         process.exitCode = await listenTo(server, uris, options);

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge listen`: prints what a server reports by itself.
+ * `mcp-edge listen`: prints the notifications of a server.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
     finish = resolve;
     fail = reject;
   });
-  // It may be lost before anything is awaited.
+  // The connection may be lost before `finished` is awaited.
   finished.catch(() => undefined);
   const handlers = (terminal: Terminal) =>
     printers((method, params, text) => {
@@ -35,7 +35,7 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
     if (lost.aborted) fail(lost.reason);
     if (level !== undefined) await client.setLevel(level as LoggingLevel, { signal });
     for (const uri of uris) await client.subscribe(uri, { signal });
-    terminal.note(terminal.err.dim("Listening. Ctrl-C ends."));
+    terminal.note(terminal.err.dim("Listening. Press Ctrl-C to exit."));
     await finished;
     return Exit.ok;
   });
@@ -43,7 +43,7 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
 
 type Printer = (method: string, params: JsonObject, text: string) => void;
 
-/** Handlers of every kind of notification. */
+/** Returns handlers for every kind of notification. */
 function printers(print: Printer): Partial<ClientOptions> {
   const changed = (what: string) => () =>
     print(`notifications/${what}/list_changed`, {}, `The ${what} may have changed.`);

@@ -2,8 +2,8 @@ import type { ConnectionOptions } from "../../server/options.ts";
 
 /** The options of `listen`. */
 export interface ListenOptions extends ConnectionOptions {
-  /** The lowest level of log messages. */
+  /** The minimum level of log messages. */
   readonly level?: string;
-  /** How many notifications end the command. */
+  /** The number of notifications after which the command exits. */
   readonly count?: number;
 }

@@ -8,7 +8,7 @@ export const logout: CliCommand = {
   define: (command: Command) =>
     command
       .description("remove and revoke the tokens for a server; the next command signs in again")
-      .argument("<server>", "URL or configured name of a server")
+      .argument("<server>", "URL or configured name of the server")
       .action(async (server: string) => {
         const { logout: run } = await import("./logout.ts");
         process.exitCode = await run(server);

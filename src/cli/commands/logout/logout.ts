@@ -11,9 +11,9 @@ import { createTerminal, oneLine } from "../../terminal/terminal.ts";
 
 /** Runs the command and returns its exit code. */
 export async function logout(server: string): Promise<number> {
-  // Only the user's own tokens are concerned, so no consent is needed.
+  // Only the user's own tokens are affected, so no consent is needed.
   const target = await readTarget(server, { yes: true });
-  if (target.kind !== "http") throw usageError("Only servers with a URL have a sign-in.");
+  if (target.kind !== "http") throw usageError("Only servers with a URL support sign-in.");
   const name = oneLine(findName(target), 500);
   try {
     createTerminal().note(describe(await signOut(target.url), name));

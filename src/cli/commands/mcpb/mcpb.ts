@@ -1,6 +1,6 @@
 /**
- * `mcp-edge mcpb`: bundles the stdio entry of a project into one file, starts it to learn its tools, and packs both with a
- * manifest.
+ * `mcp-edge mcpb`: bundles the stdio entry of a project into one file, starts it to list its tools, and packs the file and a manifest
+ * into an archive.
  *
  * @module
  * @see https://github.com/modelcontextprotocol/mcpb, manifest 0.3
@@ -21,27 +21,27 @@ import { counted, createTerminal } from "../../terminal/terminal.ts";
 import { packageVersion } from "../../version.ts";
 import type { McpbOptions } from "./options.ts";
 
-/** Where the program is in the archive. */
+/** The path of the program in the archive. */
 const PROGRAM = "server/index.mjs";
 
 /**
- * The earliest time that the format can express, so that the same files give the same bytes. An archive has no time zone: it holds
- * the local time.
+ * The modification time of all files, so that the same files give the same archive: the earliest time that the format supports. ZIP
+ * archives store local time without a time zone.
  */
 const MTIME = new Date(1980, 0, 1);
 
-/** The facts of package.json that the manifest needs. */
-interface Project {
+/** The members of package.json that the manifest needs. */
+interface PackageFacts {
   readonly name: string;
   readonly version: string;
   readonly description?: string;
   readonly license?: string;
   readonly author: string;
-  /** The versions of Node on which it runs, as `engines` says. */
+  /** The supported versions of Node, from `engines`. */
   readonly node: string;
 }
 
-/** The oldest Node on which mcp-edge itself runs, and for which the program is bundled. */
+/** The oldest version of Node that mcp-edge supports. The program is bundled for it. */
 const NODE_MIN = 20;
 
 /** Runs the command and returns its exit code. */
@@ -71,8 +71,8 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
   }
 }
 
-/** @throws {CliError} naming the field that package.json lacks. */
-function readProject(): Project {
+/** @throws {CliError} naming the member that is missing in package.json. */
+function readProject(): PackageFacts {
   const manifest = readJsonFile("package.json");
   if (!manifest) throw usageError("This folder has no package.json. Run the command in your project.");
   const text = (name: string) => (typeof manifest[name] === "string" ? (manifest[name] as string) : "");
@@ -81,7 +81,7 @@ function readProject(): Project {
     typeof author === "string" ? author.replace(/\s*[<(].*$/, "") : (author as { name?: string } | undefined)?.name;
   for (const [name, value] of Object.entries({ name: text("name"), version: text("version"), author: authorName })) {
     if (!value)
-      throw usageError(`package.json has no ${name}, which the manifest needs. Write: npm pkg set ${name}="..."`);
+      throw usageError(`package.json has no ${name}, which the manifest requires. Run: npm pkg set ${name}="..."`);
   }
   const [description, license] = [text("description"), text("license")];
   const { node = `>=${NODE_MIN}` } = (manifest.engines ?? {}) as { node?: string };
@@ -95,7 +95,7 @@ function readProject(): Project {
   };
 }
 
-/** Bundles an entry with everything that it imports. */
+/** Bundles a module with everything that it imports. */
 async function bundle(entry: string): Promise<Uint8Array> {
   const { build } = await loadEsbuild(process.cwd());
   try {
@@ -107,7 +107,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
       format: "esm",
       target: `node${NODE_MIN}`,
       logLevel: "silent",
-      // Packages of the older kind call require, which modules do not have.
+      // Bundled CommonJS packages call require, which ES modules do not have.
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
     return outputFiles[0]?.contents ?? new Uint8Array();
@@ -116,8 +116,8 @@ async function bundle(entry: string): Promise<Uint8Array> {
   }
 }
 
-/** Starts the bundled server, and describes it. */
-async function describe(path: string, project: Project, signal: AbortSignal) {
+/** Starts the bundled server, and returns its manifest. */
+async function describe(path: string, project: PackageFacts, signal: AbortSignal) {
   const { name, version, description, license, author, node } = project;
   const transport = stdio({ command: process.execPath, args: [path] });
   const facts = { name: "mcp-edge", version: packageVersion() };
@@ -137,11 +137,11 @@ async function describe(path: string, project: Project, signal: AbortSignal) {
       server: {
         type: "node",
         entry_point: PROGRAM,
-        // The host replaces __dirname by the folder of the bundle.
+        // The host replaces __dirname with the folder of the bundle.
         mcp_config: { command: "node", args: [`$\{__dirname}/${PROGRAM}`], env: {} },
       },
       tools: tools.map((tool) => ({ name: tool.name, ...(tool.description ? { description: tool.description } : {}) })),
-      // Prompts need a text in the manifest, which only the server has.
+      // The manifest would have to contain the text of prompts, which only the server can create.
       ...(capabilities.prompts ? { prompts_generated: true } : {}),
       compatibility: { runtimes: { node } },
     };

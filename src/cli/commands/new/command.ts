@@ -10,9 +10,9 @@ export const newProject: CliCommand = {
     command
       .description("create a project from a template")
       .argument("[folder]", "folder to create")
-      .option("-t, --template <name>", "template to start from; without it you are asked")
+      .option("-t, --template <name>", "template to start from (default: you are asked)")
       .option("--name <name>", "name of the project and of its Worker (default: the name of the folder)")
-      .option("--package <version or file>", "version of mcp-edge, or a file made by npm pack")
+      .option("--package <version or file>", "version of mcp-edge, or a file created by npm pack")
       .option("--no-install", "do not install the dependencies")
       .option("--no-git", "do not create a git repository")
       .addHelpText("after", () => `\nTemplates:\n${listTemplates()}`)
@@ -22,7 +22,7 @@ export const newProject: CliCommand = {
       }),
 };
 
-/** A line for each template. Other commands must not read the templates, so this runs only for the help. */
+/** Returns a line for each template. It reads files, so it is called only for the help of this command. */
 function listTemplates(): string {
   const templates = readTemplates();
   const width = Math.max(...templates.map(({ name }) => name.length));

@@ -1,6 +1,6 @@
 /**
- * Creates the folder of a project. It is built beside its place under another name and renamed at the end, so that it is
- * complete when it appears, and an interruption leaves nothing.
+ * Creates the folder of a project. It is built in a temporary folder beside the final one and renamed at the end, so that it is
+ * complete when it appears, and an interruption leaves nothing behind.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { usageError } from "../../exit.ts";
-import { fillIn, type Manifest } from "./fill-in.ts";
+import { fillIn, type ProjectManifest } from "./fill-in.ts";
 import type { Template } from "./templates.ts";
 
 /**
- * Checks that a project can be created in a folder: it does not exist yet, or is empty.
+ * Checks that a project can be created in a folder: that it does not exist or is empty.
  *
- * @throws {CliError} if it has content, or is a file.
+ * @throws {CliError} if it is not empty, or is a file.
  */
 export function checkFree(folder: string): void {
   if (!existsSync(folder)) return;
@@ -40,24 +40,24 @@ export function checkFree(folder: string): void {
 /**
  * Creates a project.
  *
- * @param prepare Runs in the folder that is being built, before it gets its name.
- * @throws whatever `prepare` throws; nothing is left of the project then.
+ * @param prepare Called with the temporary folder before it is renamed.
+ * @throws any error of `prepare`, after removing the temporary folder.
  */
 export async function createFolder(
   folder: string,
   template: Template,
-  manifest: Manifest,
+  manifest: ProjectManifest,
   prepare: (building: string) => Promise<void>,
 ): Promise<void> {
   checkFree(folder);
-  // The folder of a temporary file would be readable by its owner only.
+  // mkdtemp would create a folder that only its owner can read.
   const building = join(dirname(folder), `.${manifest.name}-${randomBytes(6).toString("hex")}`);
   mkdirSync(building, { recursive: true });
   try {
     writeProject(building, template, manifest);
     await prepare(building);
     checkFree(folder);
-    // A folder can be renamed to an empty one on some systems only.
+    // Not every operating system can rename a folder to the name of an empty folder.
     if (existsSync(folder)) rmdirSync(folder);
     renameSync(building, folder);
   } catch (error) {
@@ -66,7 +66,7 @@ export async function createFolder(
   }
 }
 
-function writeProject(target: string, template: Template, manifest: Manifest): void {
+function writeProject(target: string, template: Template, manifest: ProjectManifest): void {
   const entries = readdirSync(template.folder, { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {
     const source = join(entry.parentPath, entry.name);
@@ -75,7 +75,7 @@ function writeProject(target: string, template: Template, manifest: Manifest): v
     mkdirSync(dirname(path), { recursive: true });
     const bytes = readFileSync(source);
     const text = bytes.toString();
-    // A file that is not text, such as an image, is copied as it is.
+    // A file that is not text, such as an image, is copied unchanged.
     const isText = Buffer.from(text).equals(bytes);
     writeFileSync(path, isText ? fillIn(file, text, template.name, manifest) : bytes);
   }

@@ -1,23 +1,23 @@
 /**
- * The name of a project: which names are allowed, and where it replaces the name of the template in its files.
+ * The name of a project: which names are valid, and where a name replaces the template's name in the files.
  *
  * @module
  */
 
-/** The maximum number of characters of a Worker's name, which is part of a host name. */
+/** The maximum number of characters of a Worker's name, which becomes part of a host name. */
 const NAME_CHARACTERS_MAX = 63;
 
-/** Returns what is wrong with the name of a project, or undefined. */
-export function problemOfName(name: string): string | undefined {
+/** Returns what is wrong with the name of a project; undefined if it is valid. */
+export function findNameProblem(name: string): string | undefined {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= NAME_CHARACTERS_MAX && name !== "node-modules") {
     return undefined;
   }
   const fixed = nameFrom(name);
-  const hint = fixed === "" ? "" : ` Write for example: ${fixed}`;
-  return `${JSON.stringify(name)} cannot be the name of a Worker: it has 1 to ${NAME_CHARACTERS_MAX} lowercase letters, digits and dashes, and begins and ends with a letter or digit.${hint}`;
+  const hint = fixed === "" ? "" : ` For example: ${fixed}`;
+  return `${JSON.stringify(name)} is not a valid name for a Worker. Use 1 to ${NAME_CHARACTERS_MAX} lowercase letters, digits and dashes, beginning and ending with a letter or digit.${hint}`;
 }
 
-/** Returns the allowed name that is most like a text; empty if nothing is left of it. */
+/** Converts a string to a valid name; empty if no valid character is left. */
 export function nameFrom(text: string): string {
   return text
     .normalize("NFKD")
@@ -29,7 +29,8 @@ export function nameFrom(text: string): string {
 }
 
 /**
- * The places of a template's name in one kind of file. Each pattern's first group stays, the name after it is replaced.
+ * Where the template's name occurs in one kind of file. Each pattern matches a first group, which is kept, and the name after it,
+ * which is replaced.
  */
 interface Places {
   readonly file: RegExp;
@@ -38,7 +39,7 @@ interface Places {
 
 const PLACES: readonly Places[] = [
   {
-    // The Worker, and what is created for it: databases, buckets, queues and Workflows. A project may have several such files.
+    // Names of the Worker and its resources: databases, buckets, queues and Workflows. A project may have several such files.
     file: /^wrangler(\.[a-z]+)?\.(toml|jsonc?)$/,
     patterns: (name) => [
       new RegExp(`(^#? ?"?(?:name|database_name|bucket_name|queue|index_name)"?(?: =|:) ")${name}(?=["-])`, "gm"),
@@ -56,22 +57,22 @@ const PLACES: readonly Places[] = [
   },
 ];
 
-/** The members that the package.json of a project gets. */
-export interface Manifest {
+/** The values for the package.json of a project. */
+export interface ProjectManifest {
   readonly name: string;
   /** The version of mcp-edge, or `file:` and a path. */
   readonly packageSpec: string;
-  /** Whether the project brings its own Node, because the installed one is too old for wrangler. */
+  /** Whether to add Node as a dependency, because the installed version is too old for wrangler. */
   readonly addsNode: boolean;
 }
 
 /**
- * Returns the text of a template's file for a project.
+ * Fills the project's values into the text of a template's file.
  *
- * @param file The path below the template's folder, with `/`.
+ * @param file The path relative to the template's folder, with `/`.
  * @param from The name of the template.
  */
-export function fillIn(file: string, text: string, from: string, manifest: Manifest): string {
+export function fillIn(file: string, text: string, from: string, manifest: ProjectManifest): string {
   if (file === "package.json") return fillManifest(text, manifest);
   const { patterns } = PLACES.find((each) => each.file.test(file)) ?? {};
   return (patterns?.(from) ?? []).reduce(
@@ -80,7 +81,7 @@ export function fillIn(file: string, text: string, from: string, manifest: Manif
   );
 }
 
-function fillManifest(text: string, { name, packageSpec, addsNode }: Manifest): string {
+function fillManifest(text: string, { name, packageSpec, addsNode }: ProjectManifest): string {
   const { description: _, ...template } = JSON.parse(text) as Record<string, unknown> & {
     dependencies?: Record<string, string>;
     devDependencies?: Record<string, string>;

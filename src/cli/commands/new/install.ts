@@ -1,22 +1,22 @@
 /**
- * The programs that prepare a new project: git and npm.
+ * Runs the programs that prepare a new project: git and npm.
  *
  * @module
  */
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** How a program ended. */
+/** The outcome of a program. */
 export interface Finished {
   readonly isOk: boolean;
-  /** The end of what it wrote. */
+  /** The end of its output. */
   readonly output: string;
 }
 
 const OUTPUT_CHARACTERS_MAX = 3_000;
 
 /**
- * Runs a program in a folder until it ends. When the signal aborts, it and the programs that it started are ended first, so
- * that nothing writes to the folder afterwards.
+ * Runs a program in a folder until it ends. When the signal aborts, the program and its child processes are killed before this
+ * rejects, so that none of them writes to the folder afterwards.
  *
  * @throws the reason of the signal.
  */
@@ -31,9 +31,9 @@ export async function runIn(
   const child = spawn(program, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    // On Windows, npm is a script that only a shell runs. No argument comes from the user.
+    // On Windows, npm is a script that needs a shell. No argument comes from the user.
     shell: isWindows,
-    // A process group of its own, so that all its processes can be ended at once.
+    // A separate process group, so that all child processes can be killed together.
     detached: !isWindows,
   });
   let output = "";
@@ -68,6 +68,6 @@ function endGroup(child: ChildProcess, isWindows: boolean): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group has ended in the meantime.
+    // The processes have already ended.
   }
 }

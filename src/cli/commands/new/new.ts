@@ -1,5 +1,5 @@
 /**
- * `mcp-edge new`: asks for what is missing, creates the project, and says what to do next.
+ * `mcp-edge new`: asks for missing values, creates the project, and prints the next steps.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { listenForSignals } from "../../terminal/signals.ts";
 import { createTerminal, type Terminal } from "../../terminal/terminal.ts";
 import { packageVersion } from "../../version.ts";
 import { checkFree, createFolder } from "./create.ts";
-import { nameFrom, problemOfName } from "./fill-in.ts";
+import { findNameProblem, nameFrom } from "./fill-in.ts";
 import { runIn } from "./install.ts";
 import type { NewOptions } from "./options.ts";
 import { findTemplate, readTemplates, type Template } from "./templates.ts";
@@ -39,7 +39,7 @@ export async function createProject(folder: string | undefined, options: NewOpti
     await createFolder(plan.folder, plan.template, plan, async (building) => {
       if (options.git) await startRepository(building, signal);
       if (!options.install) return;
-      terminal.status("installing the dependencies with npm; this takes a minute");
+      terminal.status("installing the dependencies with npm; this takes about a minute");
       const { isOk, output } = await runIn(building, "npm", ["install", "--no-audit", "--no-fund"], signal);
       if (!isOk) problems.push(`npm install failed:\n${output}`);
     });
@@ -52,7 +52,7 @@ export async function createProject(folder: string | undefined, options: NewOpti
   }
 }
 
-/** Checks what was given, asks for the rest, and changes nothing. */
+/** Checks the given values and asks for the missing ones, without changing anything. */
 async function planProject(
   given: string | undefined,
   options: NewOptions,
@@ -64,7 +64,7 @@ async function planProject(
   if (given !== undefined) checkFree(resolve(given));
   const folder = resolve(given ?? (await askFolder(terminal, signal)));
   const name = options.name ?? basename(folder);
-  const problem = problemOfName(name);
+  const problem = findNameProblem(name);
   if (problem !== undefined) {
     const other =
       options.name === undefined ? ` To keep the name of the folder, add: --name ${nameFrom(name) || "my-server"}` : "";
@@ -85,15 +85,15 @@ async function askFolder(terminal: Terminal, signal: AbortSignal): Promise<strin
     } catch (error) {
       return (error as Error).message;
     }
-    return problemOfName(basename(resolve(text)));
+    return findNameProblem(basename(resolve(text)));
   };
-  return (await askText("Which folder shall be created?", signal, { initial: "my-server", check })) ?? refuse(signal);
+  return (await askText("Which folder should be created?", signal, { initial: "my-server", check })) ?? refuse(signal);
 }
 
 async function askTemplate(templates: readonly Template[], terminal: Terminal, signal: AbortSignal): Promise<string> {
   if (!terminal.canAsk) {
     const names = templates.map(({ name }) => name).join(", ");
-    throw usageError(`Name a template, since there is no terminal to ask in: --template with one of ${names}`);
+    throw usageError(`There is no terminal to ask in. Add --template with one of: ${names}`);
   }
   const { askChoice } = await import("../../terminal/ask.ts");
   const width = Math.max(...templates.map(({ name }) => name.length));
@@ -104,13 +104,13 @@ async function askTemplate(templates: readonly Template[], terminal: Terminal, s
   return (await askChoice("Which template?", choices, signal)) ?? refuse(signal);
 }
 
-/** Escape ends the command; after Ctrl-C the signal has aborted. */
+/** Ends the command after the user pressed Escape, or Ctrl-C, which aborts the signal. */
 function refuse(signal: AbortSignal): never {
   signal.throwIfAborted();
   throw new CliError(Exit.cancelled, "Nothing was created.");
 }
 
-/** Returns what package.json says about mcp-edge: a version, or the path of a file relative to the project. */
+/** Returns the value for mcp-edge in package.json: a version, or the path of a file relative to the project. */
 function toSpec(given: string | undefined, folder: string): string {
   if (given === undefined) return `^${packageVersion()}`;
   if (/^[\^~]?\d+\.\d+\.\d+[\w.+-]*$/.test(given) || /^[a-z][a-z0-9-]*$/.test(given)) return given;
@@ -123,7 +123,7 @@ function toSpec(given: string | undefined, folder: string): string {
   return `file:${relative(folder, file).replaceAll("\\", "/")}`;
 }
 
-/** Creates a git repository, unless git is missing or the folder is part of one. Neither prevents the project. */
+/** Creates a git repository, unless git is missing or the folder is already in a repository. A failure is ignored. */
 async function startRepository(folder: string, signal: AbortSignal): Promise<void> {
   const inside = await runIn(dirname(folder), "git", ["rev-parse", "--is-inside-work-tree"], signal);
   if (!inside.isOk) await runIn(folder, "git", ["init", "--quiet"], signal);
@@ -136,14 +136,15 @@ function report(plan: Plan, { install }: NewOptions, problems: readonly string[]
   const hint = problems.length > 0 && plan.packageSpec.startsWith("^") ? NOT_FOUND : "";
   if (hint !== "") terminal.note(hint);
   terminal.note(`Created ${err.bold(plan.name)} from the template ${plan.template.name}.`);
-  if (plan.addsNode) terminal.note(`It brings Node 24, because wrangler needs ${WRANGLER_NODE_MIN} or newer.`);
+  if (plan.addsNode)
+    terminal.note(`It includes Node 24, because wrangler requires Node ${WRANGLER_NODE_MIN} or newer.`);
   const needsInstall = !install || problems.length > 0;
   const steps: [string, string][] = [
     ...(where === "." ? [] : [[`cd ${where}`, ""] as [string, string]]),
     ...(needsInstall ? [["npm install", ""] as [string, string]] : []),
     ["npm start", "serves it at http://127.0.0.1:8787/mcp"],
     ["npm test", "runs its tests"],
-    ["npx mcp-edge connect", "adds it to Claude Code, Cursor and others"],
+    ["npx mcp-edge connect", "adds it to Claude Code, Cursor or another host"],
     ["npm run deploy", "deploys it to Cloudflare"],
   ];
   const width = Math.max(...steps.map(([command]) => command.length));
@@ -152,4 +153,4 @@ function report(plan: Plan, { install }: NewOptions, problems: readonly string[]
 }
 
 const NOT_FOUND =
-  "If mcp-edge is not in your registry, give the file that npm pack makes: mcp-edge new ... --package mcp-edge.tgz";
+  "If mcp-edge is not in your npm registry, give the file created by npm pack: mcp-edge new ... --package mcp-edge.tgz";

@@ -4,7 +4,7 @@ export interface NewOptions {
   readonly template?: string;
   /** The name of the project. */
   readonly name?: string;
-  /** Where mcp-edge comes from: a version, or the path of a file made by `npm pack`. */
+  /** The source of mcp-edge: a version, or the path of a file created by `npm pack`. */
   readonly package?: string;
   readonly install: boolean;
   readonly git: boolean;

@@ -8,19 +8,19 @@ import { join } from "node:path";
 import { CliError, Exit, usageError } from "../../exit.ts";
 import { didYouMean } from "../../names.ts";
 
-/** The folder that the build fills; the same from src/ and from dist/. */
+/** The folder that the build creates. The path is the same from src/ and from dist/. */
 const FOLDER = join(import.meta.dirname, "../../../../dist/templates");
 
-/** A template. */
+/** A template for a new project. */
 export interface Template {
   readonly name: string;
-  /** What it is for, in one line. */
+  /** Its purpose, in one line. */
   readonly description: string;
-  /** The folder with its files. `.gitignore` is there as `_gitignore`. */
+  /** The folder with its files, in which `.gitignore` is named `_gitignore`. */
   readonly folder: string;
 }
 
-/** Returns all templates. @throws {CliError} if the package has none. */
+/** Returns all templates. @throws {CliError} if the package was not built. */
 export function readTemplates(): Template[] {
   if (!existsSync(FOLDER)) {
     throw new CliError(Exit.serverError, "This copy of mcp-edge has no templates. In a clone, run: npm run build");
@@ -34,7 +34,7 @@ export function readTemplates(): Template[] {
   });
 }
 
-/** Returns the template with a name. @throws {CliError} with the known names. */
+/** Returns the template with a name. @throws {CliError} naming the known templates. */
 export function findTemplate(name: string, templates: readonly Template[]): Template {
   const found = templates.find((each) => each.name === name);
   if (found) return found;

@@ -1,5 +1,5 @@
 /**
- * The Node that a new project will be used with.
+ * The version of Node with which a new project will be used.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import { delimiter, join } from "node:path";
 const BIN = join("node_modules", ".bin");
 
 /**
- * Returns the major version of the user's own Node. `npx` and npm's scripts put the programs of the current project first in
- * PATH, and a Node among them is not there for the new project.
+ * Returns the major version of the user's own Node. `npx` and npm scripts put the programs of the current project first in PATH, and
+ * a Node among them will not be available to the new project.
  */
 export function userNodeMajor(): number {
   const { PATH = "" } = process.env;

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge ping`: measures the connection and one request.
+ * `mcp-edge ping`: measures how long connecting and one request take.
  *
  * @module
  */
@@ -17,22 +17,22 @@ export function pingServer(server: string, options: ConnectionOptions): Promise<
   return withClient(server, options, noHandlers, async ({ client, terminal, signal }) => {
     const connectMs = Math.round(performance.now() - startMs);
     const sentMs = performance.now();
-    await askAnything(client, signal);
+    await sendPing(client, signal);
     const pingMs = Math.round(performance.now() - sentMs);
     const { info, protocolVersion, transport } = client.server;
     if (options.json) printJson(terminal, { connectMs, pingMs, protocolVersion, transport, info });
     else {
       const name = `${oneLine(info?.name ?? "The server")} ${oneLine(info?.version ?? "")}`.trim();
       terminal.print(
-        `${name} answered in ${pingMs} ms (connected in ${connectMs} ms, ${protocolVersion}, ${transport})`,
+        `${name} responded in ${pingMs} ms (connected in ${connectMs} ms, ${protocolVersion}, ${transport})`,
       );
     }
     return Exit.ok;
   });
 }
 
-/** Modern servers have no ping; they answer the request that asks for their capabilities. */
-async function askAnything(client: Client, signal: AbortSignal): Promise<void> {
+/** Sends `ping`, or `server/discover` to a modern server, which has no `ping`. */
+async function sendPing(client: Client, signal: AbortSignal): Promise<void> {
   const rules = SPOKEN_VERSIONS.find(({ version }) => version === client.server.protocolVersion);
   if (rules?.era === "modern") await client.request("server/discover", undefined, { signal });
   else await client.ping({ signal });

@@ -8,7 +8,7 @@ export const read: CliCommand = {
   takesServer: true,
   define: (command: Command) =>
     addConnectionOptions(command)
-      .description("print a resource; bytes are written as they are to a file or another program")
+      .description("print a resource; binary contents are written unchanged to a file or another program")
       .argument(...SERVER)
       .argument("<uri>", "URI of the resource")
       .action(async (server: string, uri: string, options: ConnectionOptions) => {

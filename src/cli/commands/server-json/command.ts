@@ -12,10 +12,10 @@ export const serverJson: CliCommand = {
       .description("write server.json for the MCP registry from a running server, or check it against the server")
       .argument(...SERVER)
       .option("--name <name>", "name in the registry, such as io.github.ada/weather")
-      .option("--url <url>", "public address of the server (default: the address given, if it is public)")
+      .option("--url <url>", "public URL of the server (default: the given URL, if it is public)")
       .option("-o, --out <file>", "file to write or to check", "server.json")
-      .option("--check", "compare the file with the server, and change nothing")
-      .option("--print", "print it and write nothing")
+      .option("--check", "only compare the file with the server")
+      .option("--print", "print the file instead of writing it")
       .action(async (server: string, options: ServerJsonOptions) => {
         const { describeServer } = await import("./server-json.ts");
         process.exitCode = await describeServer(server, options);

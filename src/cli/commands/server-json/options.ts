@@ -4,11 +4,11 @@ import type { ConnectionOptions } from "../../server/options.ts";
 export interface ServerJsonOptions extends ConnectionOptions {
   /** The name in the registry. */
   readonly name?: string;
-  /** The public address. */
+  /** The public URL. */
   readonly url?: string;
   /** The file to write or to check. */
   readonly out: string;
-  /** Whether the file is compared with the server instead of being written. */
+  /** Whether to compare the file with the server instead of writing it. */
   readonly check?: boolean;
   readonly print?: boolean;
 }

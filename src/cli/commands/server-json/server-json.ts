@@ -1,8 +1,8 @@
 /**
- * `mcp-edge server-json`: the description of a server for the MCP registry.
+ * `mcp-edge server-json`: writes or checks `server.json`, which describes a server in the MCP registry.
  *
  * @module
- * @see https://github.com/modelcontextprotocol/registry, server.json of 2025-12-11
+ * @see https://github.com/modelcontextprotocol/registry, schema of server.json of 2025-12-11
  */
 import type { ServerFacts } from "../../../client/index.ts";
 import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
@@ -30,7 +30,7 @@ export async function describeServer(server: string, options: ServerJsonOptions)
     if (check && before) {
       const problems = compare(before, client.server, options.url);
       for (const problem of problems) terminal.print(clean(problem));
-      if (problems.length === 0) terminal.note(`${out} agrees with the server.`);
+      if (problems.length === 0) terminal.note(`${out} matches the server.`);
       return problems.length === 0 ? Exit.ok : Exit.serverError;
     }
     const text = `${toJson(describe(client.server, before, options.name, url), 2)}\n`;
@@ -39,12 +39,12 @@ export async function describeServer(server: string, options: ServerJsonOptions)
       return Exit.ok;
     }
     writeProjectFile(out, text);
-    terminal.note(`${out} is written. Publish it with mcp-publisher of the registry.`);
+    terminal.note(`${out} was written. To publish it, use the registry's program mcp-publisher.`);
     return Exit.ok;
   });
 }
 
-/** Describes a server. Members that only a person knows, such as packages, stay as they were. */
+/** Returns the description of a server. Members that the server does not provide, such as `packages`, are kept from the old file. */
 function describe(
   { info }: ServerFacts,
   before: JsonObject | undefined,
@@ -53,14 +53,14 @@ function describe(
 ): JsonObject {
   const name = given ?? before?.name;
   if (typeof name !== "string")
-    throw usageError("Name the server as the registry shall know it: --name io.github.you/server");
-  const problem = problemOfName(name);
+    throw usageError("Give the server a name for the registry: --name io.github.you/server");
+  const problem = findNameProblem(name);
   if (problem !== undefined) throw usageError(`--name: ${problem}`);
-  if (!info) throw usageError("The server does not say its name and version.");
+  if (!info) throw usageError("The server does not report its name and version.");
   const { version, title, websiteUrl, icons } = info;
   const remotes = isPublic(url) ? [{ type: "streamable-http", url }] : before?.remotes;
   if (remotes === undefined && before?.packages === undefined) {
-    throw usageError("The registry needs an address that others reach: --url https://example.com/mcp");
+    throw usageError("The registry requires a public URL: --url https://example.com/mcp");
   }
   const description = before?.description ?? info.description ?? title ?? info.name;
   return {
@@ -80,37 +80,38 @@ function isPublic(url: string | undefined): url is string {
   return url !== undefined && URL.canParse(url) && url.startsWith("https:") && !isLoopback(new URL(url).hostname);
 }
 
-function problemOfName(name: string): string | undefined {
+function findNameProblem(name: string): string | undefined {
   const [min, max] = NAME_CHARACTERS;
   if (NAME.test(name) && name.length >= min && name.length <= max) return undefined;
-  return `${JSON.stringify(name)} is not a name for the registry. Write a domain of yours backwards and a name, such as io.github.ada/weather.`;
+  return `${JSON.stringify(name)} is not a valid name for the registry. Write your domain in reverse order and a name, such as io.github.ada/weather.`;
 }
 
-/** Returns what is wrong with a file, or differs from the running server. */
+/** Returns what is wrong with the file, and how it differs from the running server. */
 function compare(file: JsonObject, { info }: ServerFacts, url: string | undefined): string[] {
   const problems: string[] = [];
-  const differs = (member: string, is: unknown, shall: unknown) => {
-    if (shall === undefined || is === shall) return;
-    problems.push(`${member} is ${JSON.stringify(is)}, and the server says ${JSON.stringify(shall)}.`);
+  const compareMember = (member: string, actual: unknown, expected: unknown) => {
+    if (expected === undefined || actual === expected) return;
+    problems.push(`${member} is ${JSON.stringify(actual)}, but the server reports ${JSON.stringify(expected)}.`);
   };
-  const name = problemOfName(String(file.name));
+  const name = findNameProblem(String(file.name));
   if (name !== undefined) problems.push(`name: ${name}`);
   if (file.$schema !== SCHEMA) problems.push(`$schema is ${JSON.stringify(file.$schema)}; use ${SCHEMA}`);
   const { description } = file;
   if (typeof description !== "string" || description.length < 1 || description.length > DESCRIPTION_CHARACTERS_MAX) {
     problems.push(`description must have 1 to ${DESCRIPTION_CHARACTERS_MAX} characters.`);
   }
-  differs("version", file.version, info?.version);
-  differs("title", file.title, info?.title);
-  differs("websiteUrl", file.websiteUrl, info?.websiteUrl);
+  compareMember("version", file.version, info?.version);
+  compareMember("title", file.title, info?.title);
+  compareMember("websiteUrl", file.websiteUrl, info?.websiteUrl);
   const remotes = Array.isArray(file.remotes) ? file.remotes.filter(isObject) : [];
-  if (remotes.length === 0 && !Array.isArray(file.packages)) problems.push("It has neither remotes nor packages.");
+  if (remotes.length === 0 && !Array.isArray(file.packages))
+    problems.push("The file has neither remotes nor packages.");
   for (const { url: each, type } of remotes) {
     if (type !== "streamable-http" && type !== "sse")
       problems.push(`remotes: the type ${JSON.stringify(type)} is unknown.`);
     if (typeof each !== "string" || !isPublic(each))
-      problems.push(`remotes: ${JSON.stringify(each)} is not a public https: address.`);
+      problems.push(`remotes: ${JSON.stringify(each)} is not a public https: URL.`);
   }
-  if (url !== undefined && !remotes.some((each) => each.url === url)) problems.push(`remotes do not have ${url}.`);
+  if (url !== undefined && !remotes.some((each) => each.url === url)) problems.push(`remotes does not contain ${url}.`);
   return problems;
 }

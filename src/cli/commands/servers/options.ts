@@ -1,10 +1,10 @@
 /** The options of `servers`. */
 export interface ServersOptions {
   readonly json?: boolean;
-  /** How long one server may take, in milliseconds. */
+  /** The time limit for each server, in milliseconds. */
   readonly timeout?: number;
-  /** Whether the servers are tried. */
+  /** Whether to connect to the servers. */
   readonly try: boolean;
-  /** Whether servers of the project's files are tried without asking. */
+  /** Whether to try servers from the project's files without asking. */
   readonly yes?: boolean;
 }

@@ -1,32 +1,32 @@
 /**
- * `mcp-edge servers`: shows what hosts have configured, and tries each server.
+ * `mcp-edge servers`: lists the servers configured in hosts, and tries to connect to each.
  *
  * @module
  */
 import { homedir } from "node:os";
 import { type Client, connect } from "../../../client/index.ts";
-import { CliError, Exit, textOfError } from "../../exit.ts";
-import { type Configured, type ReadFile, readHosts, surroundings } from "../../hosts/configured.ts";
+import { CliError, Exit, formatError } from "../../exit.ts";
+import { type HostFileServers, type HostServer, readHosts, surroundings } from "../../hosts/configured.ts";
 import { askConsent, describe, withoutValues } from "../../hosts/consent.ts";
 import { closeInTime } from "../../server/connection.ts";
 import { checkCredentials, type Opened, openTarget } from "../../server/open-target.ts";
-import type { Target } from "../../server/server-address.ts";
+import type { ServerAddress } from "../../server/server-address.ts";
 import { redactText } from "../../terminal/redact.ts";
 import { printJson } from "../../terminal/show.ts";
 import { listenForSignals, untilInterrupted } from "../../terminal/signals.ts";
 import { counted, createTerminal, oneLine, type Terminal } from "../../terminal/terminal.ts";
 import type { ServersOptions } from "./options.ts";
 
-/** How many servers are tried at the same time. */
+/** The number of servers that are tried at the same time. */
 const AT_ONCE = 4;
-/** How long one server may take, in milliseconds. */
+/** The default time limit for each server, in milliseconds. */
 const TRY_MS = 20_000;
 
 /** The outcome of trying a server. */
 interface Tried {
-  readonly server: Configured;
+  readonly server: HostServer;
   readonly state: "works" | "failed" | "skipped";
-  /** Why it failed or was not tried. */
+  /** Why the server failed or was not tried. */
   readonly reason?: string;
   readonly tools?: number;
   readonly ms?: number;
@@ -56,9 +56,9 @@ export async function showServers(options: ServersOptions): Promise<number> {
   }
 }
 
-/** A file of the project may come from a stranger. Its commands would run, and its addresses would get variables. */
+/** Whether to use servers from the project's files, which are untrusted: asks the user unless `--yes` was given. */
 async function mayUseProjects(
-  files: readonly ReadFile[],
+  files: readonly HostFileServers[],
   { yes, try: tries }: ServersOptions,
   terminal: Terminal,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function mayUseProjects(
   return terminal.canAsk && askConsent(foreign, terminal, signal);
 }
 
-async function tryAll(servers: readonly Configured[], one: (server: Configured) => Promise<Tried>): Promise<Tried[]> {
+async function tryAll(servers: readonly HostServer[], one: (server: HostServer) => Promise<Tried>): Promise<Tried[]> {
   const results: Tried[] = [];
   const queue = [...servers.entries()];
   const work = async () => {
@@ -81,7 +81,7 @@ async function tryAll(servers: readonly Configured[], one: (server: Configured) 
 }
 
 async function tryServer(
-  server: Configured,
+  server: HostServer,
   options: ServersOptions,
   usesProjects: boolean,
   terminal: Terminal,
@@ -91,10 +91,10 @@ async function tryServer(
   if (isDisabled) return { server, state: "skipped", reason: "disabled" };
   if (!written) return { server, state: "failed", reason: problem ?? "unknown" };
   if (file.scope === "project" && !usesProjects) {
-    const reason = options.try ? "from a file of this project; --yes tries it" : "not tried";
+    const reason = options.try ? "from a file of this project; add --yes to try it" : "not tried";
     return { server, state: "skipped", reason };
   }
-  let target: Target;
+  let target: ServerAddress;
   try {
     target = server.resolve();
   } catch (error) {
@@ -106,8 +106,8 @@ async function tryServer(
 }
 
 async function tryTarget(
-  server: Configured,
-  target: Target,
+  server: HostServer,
+  target: ServerAddress,
   limitMs: number,
   terminal: Terminal,
   signal: AbortSignal,
@@ -125,9 +125,9 @@ async function tryTarget(
     const ms = Math.round(performance.now() - startMs);
     return { server, state: "works", tools: tools.length, ms, protocolVersion: client.server.protocolVersion };
   } catch (error) {
-    const late = new CliError(Exit.cancelled, `It did not answer within ${limitMs} ms.`);
+    const late = new CliError(Exit.cancelled, `The server did not respond within ${limitMs} ms.`);
     const reason = redactText(
-      withoutValues(textOfError(limit.aborted ? late : opened.explain(error)), server, process.env),
+      withoutValues(formatError(limit.aborted ? late : opened.explain(error)), server, process.env),
     );
     return { server, state: "failed", reason };
   } finally {
@@ -136,8 +136,8 @@ async function tryTarget(
   }
 }
 
-/** Connects, unless secrets would be sent over a connection that others can read. */
-async function connectSafely(target: Target, { target: to, options }: Opened): Promise<Client> {
+/** Connects, unless secrets would be sent over an unencrypted connection. */
+async function connectSafely(target: ServerAddress, { target: to, options }: Opened): Promise<Client> {
   checkCredentials(target);
   return connect(to, options);
 }
@@ -154,9 +154,9 @@ function asJson({ server, ...outcome }: Tried): object {
   };
 }
 
-function print(files: readonly ReadFile[], tried: readonly Tried[], terminal: Terminal): void {
+function print(files: readonly HostFileServers[], tried: readonly Tried[], terminal: Terminal): void {
   const { out } = terminal;
-  if (files.length === 0) terminal.note("No host has servers here.");
+  if (files.length === 0) terminal.note("No host on this machine has configured servers.");
   for (const { file, servers, problem } of files) {
     if (servers.length === 0 && problem === undefined) continue;
     terminal.print(`${out.bold(file.title)} ${out.dim(shortPath(file.path))}`);

@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../../command.ts";
-import type { SkillsOptions } from "./options.ts";
+import type { SkillsCommandOptions } from "./options.ts";
 
-/** `mcp-edge skills`: writes a folder of skills as a module, which a Worker can import. */
+/** `mcp-edge skills`: converts a folder of skills to a module that a Worker can import. */
 export const skills: CliCommand = {
   name: "skills",
   define: (command: Command) =>
     command
-      .description("write a folder of skills as a module that a Worker can serve")
-      .argument("[folder]", "the folder that holds the folders of the skills", "skills")
+      .description("convert a folder of skills to a module that a Worker can serve")
+      .argument("[folder]", "the folder that contains the folders of the skills", "skills")
       .option("-o, --out <file>", "the module to write", "src/skills.ts")
       .option("--check", "only check that the module is up to date")
-      .action(async (folder: string, options: SkillsOptions) => {
+      .action(async (folder: string, options: SkillsCommandOptions) => {
         const { writeSkills } = await import("./skills.ts");
         process.exitCode = writeSkills(folder, options);
       }),

@@ -1,7 +1,7 @@
 /** The options of `skills`. */
-export interface SkillsOptions {
+export interface SkillsCommandOptions {
   /** The module to write. */
   readonly out: string;
-  /** Writes nothing, and reports whether the module is up to date. */
+  /** Whether to only check that the module is up to date. */
   readonly check?: boolean;
 }

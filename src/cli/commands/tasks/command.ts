@@ -4,10 +4,10 @@ import { addConnectionOptions, type ConnectionOptions, SERVER } from "../../serv
 import type { TaskAction } from "./options.ts";
 
 const ACTIONS: readonly TaskAction[] = ["list", "get", "result", "cancel"];
-/** Marks an id that begins with "-", which would be read as an option. No argument of a process contains this character. */
+/** The prefix for an id that begins with "-", so that it is not read as an option. No argument of a process contains this character. */
 const ID = "\0";
 
-/** `mcp-edge tasks`: calls that run in the background. */
+/** `mcp-edge tasks`: manages calls that run in the background. */
 export const tasks: CliCommand = {
   name: "tasks",
   takesServer: true,
@@ -18,7 +18,7 @@ export const tasks: CliCommand = {
   },
   define: (command: Command) =>
     addConnectionOptions(command)
-      .description("show, await or cancel calls that run in the background; call --task starts one")
+      .description("show, wait for or cancel calls that run in the background; call --task starts one")
       .argument(...SERVER)
       .addArgument(new Argument("<action>", "what to do").choices(ACTIONS))
       .argument("[id]", "id of the task")

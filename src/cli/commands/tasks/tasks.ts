@@ -1,5 +1,5 @@
 /**
- * `mcp-edge tasks`: calls that run in the background.
+ * `mcp-edge tasks`: shows, waits for or cancels calls that run in the background.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
   type TaskState,
 } from "../../../client/tasks/index.ts";
 import { Exit, usageError } from "../../exit.ts";
-import { type Session, withClient } from "../../server/connection.ts";
+import { type CommandSession, withClient } from "../../server/connection.ts";
 import type { ConnectionOptions } from "../../server/options.ts";
 import { handlersFor } from "../../terminal/questions.ts";
 import { printJson, showCallResult } from "../../terminal/show.ts";
@@ -55,12 +55,16 @@ function listFacts({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs,
   return { taskId: id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
 }
 
-/** Formats a state as one line. */
+/** Formats the state of a task as one line. */
 function describeState({ status, statusMessage }: TaskState): string {
   return statusMessage === undefined ? status : `${status}: ${oneLine(statusMessage)}`;
 }
 
-async function showTasks(client: Client, { json }: ConnectionOptions, { terminal, signal }: Session): Promise<number> {
+async function showTasks(
+  client: Client,
+  { json }: ConnectionOptions,
+  { terminal, signal }: CommandSession,
+): Promise<number> {
   const listed = await listTasks(client, { signal }).all();
   if (json) printJson(terminal, { tasks: listed.map(listFacts) });
   else for (const task of listed) terminal.print(`${oneLine(task.id, 500)} ${describeState(task)}`);

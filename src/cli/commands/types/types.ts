@@ -1,5 +1,5 @@
 /**
- * `mcp-edge types`: reads the tools and prompts of a server, and writes their types.
+ * `mcp-edge types`: generates types for the tools and prompts of a server.
  *
  * @module
  */

@@ -14,10 +14,10 @@ import type { JsonWebKeySet } from "./issuer-keys.ts";
 import { findScheme, type TokenAlgorithm } from "./jwt.ts";
 import type { ScopeNeeds } from "./needs.ts";
 import type { VerifyToken } from "./opaque.ts";
-import type { ProofPart } from "./proof-part.ts";
+import type { ProofVerifier } from "./proof-verifier.ts";
 
 /** Options of {@link bearer}. */
-export interface BearerOptions<Env = unknown> {
+export interface BearerOptions<Env = unknown, Classes = unknown> {
   /**
    * The issuer of the tokens, exactly as they name it: the URL of the authorization server. It is the `issuer` of every
    * principal, and the metadata names it as the authorization server.
@@ -77,7 +77,7 @@ export interface BearerOptions<Env = unknown> {
    * Verifies proofs that the client has the key that its token is bound to; created by `dpop()` of
    * `mcp-edge/worker/durable`. Without it, tokens that are bound to a key are refused.
    */
-  readonly dpop?: ProofPart;
+  readonly dpop?: ProofVerifier<Classes>;
   /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */
   readonly introspection?: IntrospectionOptions;
   /** Verifies the token of each request, in place of the kit. Its answers are kept only if `cacheMs` is set. */

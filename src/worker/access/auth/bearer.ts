@@ -5,13 +5,12 @@
  * @see MCP 2026-07-28, basic/authorization
  */
 import type { Hono } from "hono/tiny";
-import type { Execution } from "../../../core/protocol/execution.ts";
 import type { JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import type { Limits } from "../../../core/protocol/limits.ts";
-import type { Authorize } from "../../../http/endpoint-types.ts";
+import type { AuthHook, Authorize } from "../../../http/endpoint-types.ts";
 import { isLoopback, splitUrl } from "../../../http/origin.ts";
 import { Refused, refuse } from "../../../http/refusal.ts";
-import { definePlugin } from "../../contributions.ts";
+import { createPlugin } from "../../contributions.ts";
 import type { HonoEnv } from "../../parts.ts";
 import type { AuthPlugin } from "../../plugin.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
@@ -21,7 +20,7 @@ import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./denials
 import { byIntrospection } from "./introspection.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
-import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
+import type { BoundToken, ProofProblem, ProofVerifier } from "./proof-verifier.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
 import { unverified } from "./unverified.ts";
@@ -42,17 +41,43 @@ import { unverified } from "./unverified.ts";
  *
  * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9068; RFC 9728
  */
-export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<Env> {
+export function bearer<Env = unknown, Classes = unknown>(
+  options: BearerOptions<Env, Classes>,
+): AuthPlugin<Env, Classes> {
   checkBearerOptions(options);
-  const { scopes = [] } = options;
-  const verify = createVerifier(options);
+  const needs = new Needs(options.needs ?? {});
   const proofs = options.dpop;
-  const schemes = proofs ? (proofs.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i) : /^Bearer\b/i;
+  const authenticate = authenticator(options);
+  const plugin = createPlugin<Env, Classes>({
+    name: "bearer()",
+    objects: proofs?.objects,
+    attach: (endpoint) => ({
+      authenticate,
+      authorize: authorizer(options, needs, endpoint.limits),
+      scopesOf: (messages) => needs.ofMessages(messages, endpoint.limits),
+      mount: (app) => mountMetadata(app, endpoint.path, options),
+      roles: proofs && [proofs.attach(endpoint)],
+      findProblems: (env) => proofs?.findProblems(env) ?? [],
+    }),
+  });
+  return {
+    ...plugin,
+    visible: (definition, { principal }) => {
+      return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
+    },
+    metadata: (request) => metadataFor(options, request),
+  };
+}
+
+/** Returns the hook that admits requests with a valid token. */
+function authenticator<Env>(options: BearerOptions<Env>): AuthHook<Env> {
+  const { scopes = [], dpop: proofs } = options;
+  const verify = createVerifier(options);
+  const schemes = schemesOf(options);
   const challenges = proofs ? [...(proofs.isRequired ? [] : [BEARER]), proofs.challenge] : undefined;
   const include = including(options.includes);
   const explain = explainer(options);
-  const needs = new Needs(options.needs ?? {});
-  const authenticate = async (request: Request, env: Env, execution: Execution) => {
+  return async (request, env, execution) => {
     const resource = resourceAt(options, request.url);
     explain(request.url, resource);
     if (isHostOpen(options, request.url)) return refuse(deny(HOST_OPEN, resource, challenges));
@@ -73,43 +98,33 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPlugin<E
     }
     return { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
   };
-  const authorizeWithin =
-    (limits: Limits): Authorize =>
-    ({ request, principal, messages }) => {
-      const holds = (scope: string) => principal?.scopes?.includes(scope);
-      if (scopes.every(holds) && needs.all.every(holds)) return undefined;
-      const read = messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {}));
-      const more = needs.ofMessages(read, limits);
-      const all = [...new Set([...scopes, ...more])];
-      const lacking = all.filter((scope) => !holds(scope));
-      if (lacking.length === 0) return undefined;
-      // Clients that cannot ask for more show this text to their users.
-      const message = `The token lacks the scope ${lacking.join(" ")}.`;
-      const presented = readToken(request, schemes);
-      const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
-      const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
-      return deny(denial, resourceAt(options, request.url), own);
-    };
-  const plugin = definePlugin<Env>({
-    name: "bearer()",
-    attach: (endpoint) => {
-      endpoint.scopesOf = (messages) => needs.ofMessages(messages, endpoint.limits);
-      return {
-        authenticate,
-        authorize: authorizeWithin(endpoint.limits),
-        mount: (app) => mountMetadata(app, endpoint.path, options),
-        roles: proofs && [proofs.attach(endpoint)],
-        findProblems: (env) => proofs?.findProblems(env) ?? [],
-      };
-    },
-  });
-  return {
-    ...plugin,
-    visible: (definition, { principal }) => {
-      return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
-    },
-    metadata: (request) => metadataFor(options, request),
+}
+
+/** Returns the hook that refuses messages which need a scope that the token lacks. */
+function authorizer(options: BearerOptions<never>, needs: Needs, limits: Limits): Authorize {
+  const { scopes = [], dpop: proofs } = options;
+  const schemes = schemesOf(options);
+  return ({ request, principal, messages }) => {
+    const holds = (scope: string) => principal?.scopes?.includes(scope);
+    if (scopes.every(holds) && needs.all.every(holds)) return undefined;
+    const read = messages.map((parsed) => ("message" in parsed ? { ...parsed.message } : {}));
+    const more = needs.ofMessages(read, limits);
+    const all = [...new Set([...scopes, ...more])];
+    const lacking = all.filter((scope) => !holds(scope));
+    if (lacking.length === 0) return undefined;
+    // Clients that cannot ask for more show this text to their users.
+    const message = `The token lacks the scope ${lacking.join(" ")}.`;
+    const presented = readToken(request, schemes);
+    const own = proofs && "isProven" in presented && presented.isProven ? [proofs.challenge] : undefined;
+    const denial = { status: 403, error: "insufficient_scope", message, scopes: all } as const;
+    return deny(denial, resourceAt(options, request.url), own);
   };
+}
+
+/** Returns the pattern of the authentication schemes that are accepted. */
+function schemesOf({ dpop }: BearerOptions<never>): RegExp {
+  if (!dpop) return /^Bearer\b/i;
+  return dpop.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i;
 }
 
 /** Serves the metadata of the endpoint at every path at which clients look for it. */
@@ -127,7 +142,7 @@ function mountMetadata<Own, Env>(app: Hono<HonoEnv<Own>>, path: string, options:
 /** Returns why a token may not be used as it was presented, or undefined if it may. */
 async function problemOfBinding(
   given: BoundToken & { readonly isProven: boolean },
-  proofs: ProofPart | undefined,
+  proofs: ProofVerifier | undefined,
 ): Promise<ProofProblem | Refused | undefined> {
   const { isProven, cnf } = given;
   if (proofs && isProven) return proofs.check(given);

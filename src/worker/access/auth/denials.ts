@@ -6,7 +6,7 @@
  */
 import { ErrorCode, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
 import { type PartReason, type Refusal, type Refused, refuse } from "../../../http/refusal.ts";
-import type { ProofError } from "./proof-part.ts";
+import type { ProofError } from "./proof-verifier.ts";
 
 /** The path of the metadata. The path of the resource is added to it (RFC 9728, 3.1). */
 export const WELL_KNOWN = "/.well-known/oauth-protected-resource";

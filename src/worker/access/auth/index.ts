@@ -10,6 +10,6 @@ export type { BearerOptions } from "./bearer-options.ts";
 export type { IntrospectionOptions } from "./introspection.ts";
 export type { JsonWebKeySet } from "./issuer-keys.ts";
 export type { Jwk, TokenAlgorithm } from "./jwt.ts";
-export type { ScopeNeeds } from "./needs.ts";
+export type { ScopeNeeds, ScopesByName } from "./needs.ts";
 export { type OAuthProviderOptions, workersOAuthProvider } from "./oauth-provider.ts";
 export type { TokenRequest, VerifiedToken, VerifyToken } from "./opaque.ts";

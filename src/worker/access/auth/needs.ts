@@ -11,7 +11,8 @@ import { DEFAULT_LIMITS, type Limits } from "../../../core/protocol/limits.ts";
 import { listTargets, type Target } from "../../../core/protocol/targets.ts";
 import { UriScopes } from "./uri-scopes.ts";
 
-type ScopesByName = Readonly<Record<string, readonly string[]>>;
+/** The scopes that operations need, by the name of the operation. */
+export type ScopesByName = Readonly<Record<string, readonly string[]>>;
 
 /** The scopes that operations need, in addition to the option `scopes`. */
 export interface ScopeNeeds {

@@ -12,18 +12,18 @@ import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import { envRing } from "../../../core/seal/env-keys.ts";
 import { splitUrl } from "../../../http/origin.ts";
 import type { Refused } from "../../../http/refusal.ts";
-import { type ObjectPlace, RoleObjects } from "../../bindings.ts";
+import { RoleObjects } from "../../bindings.ts";
 import { findKeyProblems } from "../../key-problems.ts";
-import type { KeysOf } from "../../runtime.ts";
+import { OBJECTS, type WithMcpObject } from "../../object.ts";
+import type { KeysOf } from "../../services.ts";
 import { unavailable } from "../auth/denials.ts";
 import { findScheme, type TokenAlgorithm } from "../auth/jwt.ts";
-import { findMissingObjects } from "../auth/missing-objects.ts";
-import type { BoundToken, ProofPart, ProofProblem } from "../auth/proof-part.ts";
+import type { BoundToken, ProofProblem, ProofVerifier } from "../auth/proof-verifier.ts";
 import { Nonces } from "./nonces.ts";
 import { type Proof, readProof } from "./proof.ts";
 import { ProofsObject, type ProofsRpc } from "./proofs-object.ts";
 
-export type { BoundToken, ProofError, ProofPart, ProofProblem } from "../auth/proof-part.ts";
+export type { ProofVerifier } from "../auth/proof-verifier.ts";
 
 /** Options of {@link dpop}. */
 export interface DpopOptions {
@@ -77,7 +77,7 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["ES256", "EdDSA", "Ed25519", "PS2
  * @throws {KitError} `options-invalid` naming the option.
  * @see RFC 9449
  */
-export function dpop(options: DpopOptions = {}): ProofPart {
+export function dpop(options: DpopOptions = {}): ProofVerifier<WithMcpObject<unknown>> {
   checkOptions("dpop(): ", options, OPTIONS);
   const { required = false, nonces = false, windowMs = 5 * MINUTE_MS, algorithms = ALGORITHMS } = options;
   const unknown = algorithms.find((algorithm) => !findScheme(algorithm));
@@ -85,34 +85,33 @@ export function dpop(options: DpopOptions = {}): ProofPart {
     const text = `dpop(): algorithms has ${quote(unknown)}, which is not an asymmetric algorithm.`;
     throw new KitError("options-invalid", text);
   }
-  let joined: { readonly place: ObjectPlace; readonly objects: RoleObjects<ProofsRpc> } | undefined;
+  /** Undefined until the endpoint is known. */
+  let objects: RoleObjects<ProofsRpc> | undefined;
   let ringOf: KeysOf = envRing;
   const issued = nonces ? new Nonces((env, sealed) => ringOf(env, "DPoP nonce", sealed)) : undefined;
   return {
+    objects: OBJECTS,
     isRequired: required,
     challenge: `DPoP algs="${algorithms.join(" ")}", `,
     metadata: { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: required },
-    attach: ({ place, keys }) => {
-      joined = { place, objects: new RoleObjects("proof", place) };
+    attach: ({ reference, keys }) => {
+      objects = new RoleObjects("proof", reference);
       ringOf = keys ?? envRing;
       return { name: "proof", create: (ctx) => new ProofsObject(ctx) };
     },
-    findProblems: (env) => [
-      ...findMissingObjects("dpop()", joined?.place),
-      ...(nonces && ringOf === envRing ? findKeyProblems(env) : []),
-    ],
+    findProblems: (env) => (nonces && ringOf === envRing ? findKeyProblems(env) : []),
     check: async (bound) => {
-      if (!joined) throw new KitError("options-invalid", "dpop() works only as bearer({ dpop: dpop() }) in edge().");
+      if (!objects) throw new KitError("options-invalid", "dpop() works only as bearer({ dpop: dpop() }) in edge().");
       const proof = await verify(bound, { algorithms, windowMs });
       if ("error" in proof) return proof;
-      return (await issued?.check(proof.nonce, bound.env)) ?? useOnce(joined.objects, proof, bound.env, windowMs);
+      return (await issued?.check(proof.nonce, bound.env)) ?? useOnce(objects, proof, bound.env, windowMs);
     },
     prove: async (request, env, url) => {
-      if (!joined) throw new KitError("options-invalid", "dpop() has not joined an endpoint.");
+      if (!objects) throw new KitError("options-invalid", "dpop() has not joined an endpoint.");
       const rules = { algorithms, windowMs, method: request.method, urls: [url], token: undefined };
       const proof = await readProof(request.headers.get("DPoP"), rules);
       if (typeof proof === "string") return { error: "invalid_dpop_proof", message: proof };
-      const problem = (await issued?.check(proof.nonce, env)) ?? (await useOnce(joined.objects, proof, env, windowMs));
+      const problem = (await issued?.check(proof.nonce, env)) ?? (await useOnce(objects, proof, env, windowMs));
       return problem ?? proof.thumbprint;
     },
   };

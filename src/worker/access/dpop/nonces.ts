@@ -6,7 +6,7 @@
  */
 import { encodeText } from "../../../core/basics/bytes.ts";
 import type { KeyRing } from "../../../core/seal/key-ring.ts";
-import type { ProofProblem } from "../auth/proof-part.ts";
+import type { ProofProblem } from "../auth/proof-verifier.ts";
 
 /** Milliseconds for which a nonce is valid. */
 const VALID_MS = 5 * 60_000;

@@ -9,8 +9,8 @@ import { KitError } from "../../../core/protocol/errors.ts";
 import { isObject } from "../../../core/protocol/jsonrpc.ts";
 import type { ObjectStub, RoleObjects } from "../../bindings.ts";
 import { toNetwork } from "./network.ts";
-import type { Place, PlacesRpc } from "./places-object.ts";
 import type { Count } from "./rates-object.ts";
+import type { Slot, SlotsRpc } from "./slots-object.ts";
 
 /** A rate that is counted exactly, in an object. */
 export interface Rate {
@@ -37,6 +37,12 @@ export interface Counted {
   readonly what: string;
   readonly rate: Rate | BoundRate;
   readonly times: number;
+}
+
+/** What a request adds to, and the slots that it takes. */
+export interface CountedRequest {
+  readonly counters: readonly Counted[];
+  readonly slots?: readonly Slot[];
 }
 
 /** The rate that a request is beyond. */
@@ -71,7 +77,7 @@ export function networkName({ headers }: Request): string {
 }
 
 /**
- * Counts a request, which takes places. Undefined if it may be served.
+ * Counts a request, which takes slots. Undefined if it may be served.
  *
  * @param who The name of the caller. Each caller has an object.
  * @throws {KitError} `binding-missing` without the binding that a rate names. Any other error if the request could not
@@ -79,28 +85,27 @@ export function networkName({ headers }: Request): string {
  *   then it must not be served, since a caller could try to bring about what makes counting fail.
  */
 export async function count(
-  counted: readonly Counted[],
+  { counters, slots = [] }: CountedRequest,
   who: string,
   env: unknown,
-  objects: RoleObjects<PlacesRpc> | undefined,
-  places: readonly Place[] = [],
+  objects: RoleObjects<SlotsRpc> | undefined,
 ): Promise<Beyond | undefined> {
   const exact: (Count & Counted)[] = [];
-  for (const each of counted) {
+  for (const each of counters) {
     if (!("binding" in each.rate)) exact.push({ ...each, ...each.rate });
     else if (await isBeyond(each.rate.binding, each, who, env))
       return { what: each.what, retryAfterMs: each.rate.retryAfterMs ?? 60_000 };
   }
-  if (exact.length + places.length === 0 || !objects) return undefined;
+  if (exact.length + slots.length === 0 || !objects) return undefined;
   const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-  const beyond = await objects.call(await findObject(who, env, objects), "count", counts, places);
+  const beyond = await objects.call(await findObject(who, env, objects), "count", counts, slots);
   if (!beyond) return undefined;
-  const found = exact.find((each) => each.name === beyond.name) ?? places.find((each) => each.kind === beyond.name);
+  const found = exact.find((each) => each.name === beyond.name) ?? slots.find((each) => each.kind === beyond.name);
   return { what: found?.what ?? "requests", retryAfterMs: beyond.retryAfterMs };
 }
 
 /** Returns the object of a caller. */
-export async function findObject(who: string, env: unknown, objects: RoleObjects<PlacesRpc>): Promise<ObjectStub> {
+export async function findObject(who: string, env: unknown, objects: RoleObjects<SlotsRpc>): Promise<ObjectStub> {
   return objects.named(env, `rates:${await computeDigest(who)}`);
 }
 

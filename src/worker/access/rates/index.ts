@@ -11,13 +11,13 @@ import { ErrorCode, type ParsedMessage } from "../../../core/protocol/jsonrpc.ts
 import { listTargets } from "../../../core/protocol/targets.ts";
 import { findVersion } from "../../../core/protocol/versions.ts";
 import { invalid, type Refusal } from "../../../http/refusal.ts";
-import { type SessionGateway, type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
+import { type SessionPlace, SessionsUnavailable } from "../../../http/sessions.ts";
 import { type ObjectStub, RoleObjects } from "../../bindings.ts";
-import { definePlugin } from "../../contributions.ts";
-import type { Plugin } from "../../plugin.ts";
+import { createPlugin } from "../../contributions.ts";
+import { OBJECTS, type WithMcpObject } from "../../object.ts";
+import type { EndpointServices, Plugin } from "../../plugin.ts";
 import type { Problem } from "../../problems.ts";
-import type { ObjectServices } from "../../runtime.ts";
-import { findMissingObjects } from "../auth/missing-objects.ts";
+import type { AddedServices } from "../../services.ts";
 import {
   type Beyond,
   type BoundRate,
@@ -32,18 +32,18 @@ import {
 } from "./count.ts";
 import {
   boundTasks,
-  checkPlaces,
+  checkSlots,
   type LiveSessions,
   notGiven,
-  placeOfSession,
+  slotOfSession,
   UNCOUNTED,
   type UnfinishedTasks,
   watchSessions,
-} from "./places.ts";
-import { type Place, PlacesObject, type PlacesRpc } from "./places-object.ts";
+} from "./slots.ts";
+import { type Slot, SlotsObject, type SlotsRpc } from "./slots-object.ts";
 
 export type { BoundRate, Rate } from "./count.ts";
-export type { LiveSessions, UnfinishedTasks } from "./places.ts";
+export type { LiveSessions, UnfinishedTasks } from "./slots.ts";
 
 /** Options of {@link rates}. */
 export interface RatesOptions {
@@ -70,6 +70,11 @@ export interface RatesOptions {
    */
   readonly unfinishedTasks?: UnfinishedTasks;
 }
+
+/** Options of {@link rates} with rates that only Cloudflare counts, which need no Durable Objects. */
+export type BoundRatesOptions = { readonly [Name in "principal" | "session"]?: BoundRate } & {
+  readonly [Name in "tools" | "methods"]?: Readonly<Record<string, BoundRate>>;
+};
 
 const OPTIONS: OptionTable<RatesOptions> = {
   principal: null,
@@ -103,35 +108,33 @@ const OPTIONS: OptionTable<RatesOptions> = {
  * export class McpObject extends app.McpObject {}
  * ```
  */
+export function rates(options: BoundRatesOptions): Plugin<unknown>;
+export function rates(options: RatesOptions): Plugin<unknown, WithMcpObject<unknown>>;
 export function rates(options: RatesOptions): Plugin<unknown> {
   const counters = checkRates(options);
   const { liveSessions, unfinishedTasks } = options;
-  return definePlugin({
+  return createPlugin({
     name: "rates()",
+    objects: counters.isExact ? OBJECTS : undefined,
     attach: (endpoint) => {
-      const { place, gateway } = endpoint;
-      const objects = new RoleObjects<PlacesRpc>("rates", place);
-      const opens = { hasSessions: gateway !== undefined, hasHttpSse: endpoint.deliver !== undefined };
-      if (liveSessions && gateway) boundSessions(gateway, liveSessions, objects);
-      if (unfinishedTasks) bound(endpoint, unfinishedTasks, objects);
+      const objects = new RoleObjects<SlotsRpc>("rates", endpoint.reference);
       return {
         authorize: async ({ request, principal, env, messages: parsed }) => {
           if (request.method === "DELETE") return undefined;
           const messages = listMessages(parsed);
-          const places = liveSessions ? await listPlaces(liveSessions, request, messages, opens) : [];
+          const slots = liveSessions ? await listSlots(liveSessions, request, messages, endpoint) : [];
           const counted = await counters.of(request, messages);
           try {
-            const beyond = await count(counted, findName(principal, request), env, objects, places);
+            const beyond = await count({ counters: counted, slots }, findName(principal, request), env, objects);
             return beyond && tooMany(beyond);
           } catch (error) {
             return uncounted(error);
           }
         },
-        roles: counters.isExact ? [{ name: "rates", create: (ctx) => new PlacesObject(ctx) }] : undefined,
-        findProblems: () => [
-          ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
-          ...(unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
-        ],
+        roles: counters.isExact ? [{ name: "rates", create: (ctx) => new SlotsObject(ctx) }] : undefined,
+        watchSessions: liveSessions && boundSessions(liveSessions, objects),
+        boundTasks: unfinishedTasks && boundTasksOf(unfinishedTasks, objects),
+        findProblems: () => (unfinishedTasks && !endpoint.authenticates() ? [NO_PRINCIPALS] : []),
       };
     },
   });
@@ -140,19 +143,13 @@ export function rates(options: RatesOptions): Plugin<unknown> {
 const NO_PRINCIPALS: Problem =
   "[option-invalid] rates(): unfinishedTasks counts the tasks of principals, and no plugin of the endpoint authenticates callers.";
 
-/** Whether requests to an endpoint can open sessions. */
-interface SessionOpening {
-  readonly hasSessions: boolean;
-  readonly hasHttpSse: boolean;
-}
-
-/** Returns the places that a request takes: those of the sessions that it names, or that of the session that it opens. */
-async function listPlaces(
+/** Returns the slots that a request takes: those of the sessions that it names, or that of the session that it opens. */
+async function listSlots(
   bound: LiveSessions,
   request: Request,
   messages: readonly Counting[],
-  { hasSessions, hasHttpSse }: SessionOpening,
-): Promise<readonly Place[]> {
+  { hasSessions, deliver }: Pick<EndpointServices, "hasSessions" | "deliver">,
+): Promise<readonly Slot[]> {
   if (!hasSessions) return [];
   const { method, headers } = request;
   const version = headers.get("MCP-Protocol-Version");
@@ -160,13 +157,13 @@ async function listPlaces(
   // A modern request has no session, whatever its header says. The query of a GET is not that of a session.
   const ids = [isModern ? null : headers.get("Mcp-Session-Id"), method === "GET" ? null : readQueryId(request)];
   const named = await Promise.all([...new Set(ids)].filter((id) => id !== null).map(computeDigest));
-  if (named.length > 0) return named.map((digest) => placeOfSession(bound, digest));
-  const isOpening = method === "GET" ? hasHttpSse : messages.some((each) => each.method === "initialize");
-  return isOpening ? [placeOfSession(bound, undefined)] : [];
+  if (named.length > 0) return named.map((digest) => slotOfSession(bound, digest));
+  const isOpening = method === "GET" ? deliver !== undefined : messages.some((each) => each.method === "initialize");
+  return isOpening ? [slotOfSession(bound, undefined)] : [];
 }
 
-/** Bounds the sessions of an endpoint. */
-function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: RoleObjects<PlacesRpc>): void {
+/** Returns the function that limits the sessions of an endpoint. */
+function boundSessions(bound: LiveSessions, objects: RoleObjects<SlotsRpc>): AddedServices["watchSessions"] {
   const ask = async (
     { request, principal, env, execution }: SessionPlace,
     question: (object: ObjectStub) => Promise<unknown>,
@@ -178,28 +175,28 @@ function boundSessions(gateway: SessionGateway, bound: LiveSessions, objects: Ro
     return answer;
   };
   const onCreate = async (id: string, at: SessionPlace) => {
-    const place = placeOfSession(bound, await computeDigest(id));
-    const isFull = await ask(at, (object) => objects.call(object, "take", place)).catch((cause: unknown) => {
+    const slot = slotOfSession(bound, await computeDigest(id));
+    const isFull = await ask(at, (object) => objects.call(object, "take", slot)).catch((cause: unknown) => {
       throw new SessionsUnavailable("The sessions of this caller cannot be counted.", { cause });
     });
     // The request opens a session in a way that could not be foreseen when it was counted.
-    if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${place.what}.`);
+    if (isFull) throw new SessionsUnavailable(`A limit is reached: too many ${slot.what}.`);
   };
   const onEnd = async (id: string, at: SessionPlace) => {
     const names = [await computeDigest(id)];
     await ask(at, (object) => objects.call(object, "give", "session", names)).catch(notGiven);
   };
-  watchSessions(gateway, onCreate, onEnd);
+  return (gateway) => watchSessions(gateway, onCreate, onEnd);
 }
 
-/** Bounds the tasks of an endpoint. */
-function bound(runtime: ObjectServices, tasksOf: UnfinishedTasks, objects: RoleObjects<PlacesRpc>): void {
-  runtime.boundTasks = (env, tasks) =>
+/** Returns the function that limits the tasks of an endpoint. */
+function boundTasksOf(tasksOf: UnfinishedTasks, objects: RoleObjects<SlotsRpc>): AddedServices["boundTasks"] {
+  return (tasks, env) =>
     boundTasks(tasks, tasksOf, async ({ principal }) => {
       if (!principal) return undefined;
       const object = await findObject(principalName(principal), env, objects);
       return {
-        take: (place) => objects.call(object, "take", place),
+        take: (slot) => objects.call(object, "take", slot),
         give: async (names) => void (await objects.call(object, "give", "task", names).catch(notGiven)),
       };
     });
@@ -217,7 +214,7 @@ interface Counters {
 function checkRates(options: RatesOptions): Counters {
   checkOptions("rates(): ", options, OPTIONS);
   const { principal, session, tools = {}, methods = {}, liveSessions, unfinishedTasks } = options;
-  checkPlaces(liveSessions, unfinishedTasks);
+  checkSlots(liveSessions, unfinishedTasks);
   const named = (kind: string, by: object) =>
     Object.entries(by).map(([name, rate]) => [`${kind}.${name}`, rate] as const);
   const all = [
@@ -234,28 +231,27 @@ function checkRates(options: RatesOptions): Counters {
     all.some(([, rate]) => rate !== undefined && !("binding" in rate));
   const of = async (request: Request, messages: readonly Counting[]) => {
     const counted: Counted[] = [];
-    const add = (name: string, what: string, rate: Rate | BoundRate | undefined, times: number, overflow?: string) => {
-      if (rate && times > 0) counted.push({ name, what, rate, times, overflow });
+    const add = ({ rate, ...counter }: Omit<Counted, "rate"> & { readonly rate: Rate | BoundRate | undefined }) => {
+      if (rate && counter.times > 0) counted.push({ ...counter, rate });
     };
-    add("principal", "requests of this caller", principal, messages.length);
+    add({ name: "principal", what: "requests of this caller", rate: principal, times: messages.length });
     for (const id of session ? listSessions(request) : []) {
-      add(
-        `session #${await computeDigest(id)}`,
-        "requests of this session",
-        session,
-        messages.length,
-        "other sessions",
-      );
+      const name = `session #${await computeDigest(id)}`;
+      const what = "requests of this session";
+      add({ name, what, rate: session, times: messages.length, overflow: "other sessions" });
     }
     for (const method of new Set(messages.map((each) => each.method))) {
       const times = messages.filter((each) => each.method === method).length;
-      add(`method ${method}`, `requests for ${method}`, methodRates?.get(method ?? ""), times);
+      const rate = methodRates?.get(method ?? "");
+      add({ name: `method ${method}`, what: `requests for ${method}`, rate, times });
     }
     for (const tool of new Set(messages.flatMap((each) => each.tool ?? []))) {
       const times = messages.filter((each) => each.tool === tool).length;
       const own = toolRates?.get(tool);
-      if (own) add(`tool ${tool}`, "calls of this tool", own, times);
-      else if (others) add(`tool #${await computeDigest(tool)}`, "calls of this tool", others, times, "other tools");
+      const what = "calls of this tool";
+      if (own) add({ name: `tool ${tool}`, what, rate: own, times });
+      else if (others)
+        add({ name: `tool #${await computeDigest(tool)}`, what, rate: others, times, overflow: "other tools" });
     }
     return counted;
   };

@@ -27,7 +27,7 @@ export interface Count {
 
 /** What a request is beyond. */
 export interface Exceeded {
-  /** The name of the counter, or the kind of the places that are all taken. */
+  /** The name of the counter, or the kind of the slots that are all taken. */
   readonly name: string;
   readonly retryAfterMs: number;
 }

@@ -1,4 +1,4 @@
-/** A local server that asks, for `mcp-edge expose`. */
+/** A local server that asks questions, for `mcp-edge expose`. */
 import { McpServer } from "mcp-edge";
 import { serveStdio } from "mcp-edge/node";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-/** The servers behind the gateway in the tests: the same one in the newest version, and in an older one. */
+/** The servers behind the gateway in the tests: the same server in the newest protocol version, and in an older one. */
 import { McpServer, type WithContext } from "mcp-edge";
 import { edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";

@@ -1,4 +1,4 @@
-/** A tool with a view (MCP Apps): hosts that support it show view/view.html with the result, others show the text. */
+/** A tool with a view (MCP Apps). Hosts that support views show view/view.html with the result; others show the text. */
 import type { McpServer } from "mcp-edge";
 import * as z from "zod";
 import { VIEW_HTML } from "./view-html.ts";

@@ -7,21 +7,21 @@ export function addNotes<E extends { readonly DB: D1Database }>(server: McpServe
   server.tool(
     "add_note",
     {
-      description: "Keeps a note",
+      description: "Adds a note",
       input: z.object({ text: z.string().min(1).max(10_000) }),
       annotations: { destructiveHint: false },
     },
     async ({ text }, ctx) => {
       await createTable(ctx.env.DB);
       await runSql(ctx.env.DB, sql`INSERT INTO notes (text, created_at) VALUES (${text}, ${new Date().toISOString()})`);
-      return "The note is kept.";
+      return "The note was added.";
     },
   );
 
   server.tool(
     "find_notes",
     {
-      description: "Finds the newest notes that contain a text",
+      description: "Finds the newest notes that contain a string",
       input: z.object({ containing: z.string().default("") }),
       annotations: { readOnlyHint: true },
     },
@@ -37,10 +37,10 @@ export function addNotes<E extends { readonly DB: D1Database }>(server: McpServe
   );
 }
 
-/** The table is small, so it is created when it is first needed. Use migrations for more: wrangler d1 migrations create. */
+/** Creates the table when it is first needed. For a larger schema, use migrations: wrangler d1 migrations create. */
 function createTable(db: D1Database | undefined): Promise<unknown> {
   if (db === undefined)
-    throw new ToolError("The notes are in the database of the Worker, which this process does not have.");
+    throw new ToolError("Notes are stored in the Worker's database, which is not available in this process.");
   return runSql(
     db,
     sql`CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, created_at TEXT NOT NULL)`,

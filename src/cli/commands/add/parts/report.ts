@@ -6,7 +6,7 @@ export function addReport<E>(server: McpServer<E>): void {
   server.tool(
     "make_report",
     {
-      description: "Makes a report about a subject in the background",
+      description: "Writes a report about a subject in the background",
       input: z.object({ subject: z.string().describe("What the report is about") }),
       task: "optional",
     },
@@ -21,7 +21,7 @@ export function addReport<E>(server: McpServer<E>): void {
   );
 }
 
-/** Replace this by what takes time, such as requests to other services. */
+/** Replace this with work that takes time, such as requests to other services. */
 async function collect(subject: string): Promise<string[]> {
   return [`a fact about ${subject}`];
 }

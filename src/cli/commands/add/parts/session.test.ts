@@ -1,4 +1,4 @@
-/** The Worker on workerd: clients of both eras, and a session whose object is evicted from memory. */
+/** Tests the Worker on workerd: clients of both eras, and a session whose object is evicted from memory. */
 import { connect } from "mcp-edge/client";
 import { startWorker, type TestWorker } from "mcp-edge/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +25,7 @@ test("clients of both eras see the same tools", async () => {
   await Promise.all([older.close(), newer.close()]);
 });
 
-test("a session continues after its object was evicted from memory", async () => {
+test("a session continues after its object is evicted from memory", async () => {
   const client = await open("2025-11-25");
   await client.ping();
   expect(await worker.evict("McpObject")).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** The view of roll_dice: it shows the result, and its button calls the tool again through the host. */
+/** The view of roll_dice: shows the result, and has a button that calls the tool again through the host. */
 import { applyTheme, connectHost, type ToolResult } from "./bridge.ts";
 
 const result = document.getElementById("result") as HTMLElement;
@@ -21,6 +21,6 @@ connectHost({ name: "dice", version: "1.0.0" }, { onContext: applyTheme, onToolR
     });
   },
   () => {
-    result.textContent = "This page works inside a host of MCP Apps.";
+    result.textContent = "This page works only in a host that supports MCP Apps.";
   },
 );

@@ -1,0 +1,125 @@
+/**
+ * A copy of the user's wrangler configuration that also names the tail Worker. It lies beside the original, because paths in it are
+ * relative and `.dev.vars` is looked up beside it.
+ *
+ * @module
+ */
+import { readdirSync, rmSync, unwatchFile, watchFile, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { isObject, type JsonObject } from "../../../core/protocol/jsonrpc.ts";
+
+/** The name of the tail Worker. */
+export const TAIL_NAME = "mcp-edge-recorder";
+
+/** The user's configuration. */
+export interface UserConfig {
+  /** The path of the file. */
+  readonly path: string;
+  readonly config: JsonObject;
+}
+
+/** What is added to a configuration. */
+export interface CopyOptions {
+  readonly environment: string | undefined;
+  /** Replaces `main`, and is relative to the configuration. @default that of the configuration */
+  readonly main?: string | undefined;
+}
+
+type ReadRawConfig = (args: { readonly config?: string | undefined }) => {
+  readonly rawConfig: unknown;
+  readonly configPath?: string | undefined;
+  readonly userConfigPath?: string | undefined;
+};
+
+/**
+ * Reads the user's configuration as it is written. Undefined if there is none.
+ *
+ * @param path The path that the user has given. @default the file that wrangler finds in the current folder
+ * @throws {Error} what wrangler says about a file that it cannot read.
+ */
+export function readUserConfig(folder: string, path: string | undefined): UserConfig | undefined {
+  const wrangler = createRequire(join(folder, "package.json"))("wrangler") as {
+    experimental_readRawConfig: ReadRawConfig;
+  };
+  const { rawConfig, configPath } = wrangler.experimental_readRawConfig({ config: path });
+  if (configPath === undefined || !isObject(rawConfig)) return undefined;
+  return { path: resolve(folder, configPath), config: rawConfig };
+}
+
+/** Returns the configuration of the copy. */
+export function withTail(config: JsonObject, { environment, main }: CopyOptions): JsonObject {
+  const named = environment === undefined || !isObject(config.env) ? undefined : config.env[environment];
+  // Consumers are not inherited by an environment, and neither is anything else that is written for it.
+  const env = isObject(named)
+    ? { env: { ...(config.env as JsonObject), [environment ?? ""]: addTail(named, main) } }
+    : {};
+  return { ...addTail(config, main), ...env };
+}
+
+function addTail(config: JsonObject, main: string | undefined): JsonObject {
+  const { streaming_tail_consumers: known } = config;
+  const consumers = [...(Array.isArray(known) ? known : []), { service: TAIL_NAME }];
+  const replaced = main !== undefined && config.main !== undefined ? { main } : {};
+  return { ...config, ...replaced, streaming_tail_consumers: consumers };
+}
+
+/** The file of the copy. */
+export class ConfigCopy {
+  /** The path of the copy. */
+  readonly path: string;
+  readonly #user: UserConfig;
+  readonly #write: () => void;
+
+  /** @param format Returns the text of the copy. Called again whenever the user's file changes. */
+  constructor(user: UserConfig, format: (config: JsonObject) => string) {
+    const folder = dirname(user.path);
+    this.#user = user;
+    this.path = join(folder, `.mcp-edge.${process.pid}.wrangler.json`);
+    this.#write = () => {
+      try {
+        const { config } = readUserConfig(folder, user.path) ?? user;
+        writeFileSync(this.path, format(config), { mode: 0o600 });
+      } catch {
+        // The file is being edited and cannot be read at the moment. wrangler keeps the last copy.
+      }
+    };
+    removeStale(folder);
+    writeFileSync(this.path, format(user.config), { mode: 0o600 });
+    // Polling also notices editors that replace the file.
+    watchFile(user.path, { interval: WATCH_MS, persistent: false }, this.#write);
+  }
+
+  remove(): void {
+    unwatchFile(this.#user.path, this.#write);
+    rmSync(this.path, { force: true });
+  }
+}
+
+const WATCH_MS = 500;
+
+/** Removes the files of processes that were killed. */
+export function removeStale(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const [, pid] = /^\.mcp-edge\.(\d+)\.(?:wrangler\.json|entry\.ts)$/.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // The process of another user may not be signalled, but it exists.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Formats a configuration as JSON. Dates, which only TOML has, become the texts that wrangler expects. */
+export function formatConfig(config: JsonObject): string {
+  return JSON.stringify(
+    config,
+    (_, value: unknown) => (value instanceof Date ? value.toISOString().slice(0, 10) : value),
+    2,
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * The secrets of the Worker on this machine, so that they are found wherever the Worker repeats them.
+ *
+ * @module
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+
+/** The maximum size of a file, in bytes. */
+const FILE_BYTES_MAX = 256 * 1024;
+
+/** Shorter values are switches and names of stages rather than secrets. */
+const SECRET_LENGTH_MIN = 8;
+
+/** Returns the values in `.dev.vars`, `.env` and those of the environment. */
+export function readSecrets(folder: string, environment: string | undefined): readonly string[] {
+  const names = [".dev.vars", ".env", ".env.local"];
+  const all = environment === undefined ? names : [...names, `.dev.vars.${environment}`, `.env.${environment}`];
+  return all.flatMap((name) => readValues(join(folder, name))).filter(({ length }) => length >= SECRET_LENGTH_MIN);
+}
+
+function readValues(path: string): readonly string[] {
+  try {
+    const text = readFileSync(path, "utf8");
+    if (text.length > FILE_BYTES_MAX) return [];
+    return Object.values(parseEnv(text)).filter((value) => value !== undefined);
+  } catch {
+    // There is no such file.
+    return [];
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Faults of storage: a statement for each item, rows that are read in vain, writes of a tool that claims to read only.
+ *
+ * @module
+ */
+import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
+import type { Finding } from "../entry.ts";
+import { describeSpan, type Examined, placeOf } from "./examined.ts";
+
+/** Spans that ask a store, or an object. */
+const ASKS = /^(?:exec|kv_get|get|d1_\w+|kv_get|r2_get|object|fetch)$/;
+
+/** Finds equal statements, reads and calls in one invocation: one for each item of a list. */
+export function findStatementsForEach({ entry, thresholds }: Examined): Finding[] {
+  return entry.invocations.filter(isOfAuthor).flatMap((invocation) => {
+    const groups = new Map<string, { count: number; rows: number; readonly span: LiveSpan }>();
+    for (const span of invocation.spans) {
+      if (!ASKS.test(span.name) || isOfKit(span)) continue;
+      const key = keyOf(span);
+      const group = groups.get(key) ?? { count: 0, rows: 0, span };
+      group.count += 1;
+      group.rows += (span.rowsRead ?? 0) + (span.rowsWritten ?? 0);
+      groups.set(key, group);
+    }
+    return [...groups.values()]
+      .filter(({ count }) => count >= thresholds.equalStatements)
+      .map(({ count, rows, span }) => ({
+        what: `${count} times the same: ${describeGroup(span)}`,
+        where: placeOf(invocation),
+        why: `Something is asked for each item of a list${rows > 0 ? `, which takes ${rows} rows` : ""}. Ask once for all of them.`,
+      }));
+  });
+}
+
+/** Equal statements differ in their values at most, and equal reads in their keys. */
+function keyOf({ name, text = "", table }: LiveSpan): string {
+  if (name === "exec" || name.startsWith("d1_")) return `${name} ${text.replace(/'[^']*'|\b\d+\b/g, "?")}`;
+  if (name === "fetch") return `${name} ${hostOf(text)}`;
+  return `${name} ${name === "object" ? text : (table ?? "")}`;
+}
+
+function describeGroup(span: LiveSpan): string {
+  if (span.name === "object") return `a call of an object, ${span.text ?? ""}`;
+  if (span.name === "fetch") return `a request to ${hostOf(span.text ?? "")}`;
+  return describeSpan(span);
+}
+
+function hostOf(text: string): string {
+  return /https?:\/\/([^/\s]+)/.exec(text)?.[1] ?? text;
+}
+
+/** Finds statements that read many rows. */
+export function findUnboundedReads({ entry, thresholds }: Examined): Finding[] {
+  const found = entry.invocations.flatMap((invocation) =>
+    invocation.spans
+      .filter(({ rowsRead = 0 }) => rowsRead >= thresholds.rowsOfStatement)
+      .map((span) => ({
+        what: `One statement has read ${span.rowsRead} rows: ${describeSpan(span)}`,
+        where: span.table === undefined ? placeOf(invocation) : `table ${span.table}, ${placeOf(invocation)}`,
+        why: "Rows that are read are billed, and each call reads more as the table grows. Add a LIMIT, or an index for the condition.",
+      })),
+  );
+  return found.slice(0, SAME_MAX);
+}
+
+/** The maximum number of findings of one kind in an entry. */
+const SAME_MAX = 10;
+
+/** Spans that change a store. */
+const WRITES = /^(?:kv_put|kv_delete|put|delete|deleteAll|r2_put|r2_delete|kv_put|queue_send\w*)$/;
+
+/** Finds writes of a tool that says it only reads. */
+export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
+  if (entry.facts.method !== "tools/call" || !tool?.isReadOnly) return [];
+  const written = entry.invocations.filter(isOfAuthor).flatMap((invocation) => {
+    return invocation.spans
+      .filter((span) => !isOfKit(span) && ((span.rowsWritten ?? 0) > 0 || WRITES.test(span.name)))
+      .map((span) => ({ invocation, span }));
+  });
+  const [first] = written;
+  if (!first) return [];
+  return [
+    {
+      what: `The tool claims readOnlyHint, and writes: ${describeSpan(first.span)}`,
+      where: placeOf(first.invocation),
+      why: "Hosts call such a tool without asking their users. Remove the hint, or the write.",
+    },
+  ];
+}
+
+/** Objects of an endpoint store what the kit needs, not what a handler does. */
+function isOfAuthor({ isOfEndpoint }: LiveInvocation): boolean {
+  return !isOfEndpoint;
+}
+
+/** Calls of the kit to its own objects. */
+function isOfKit({ name, text = "" }: LiveSpan): boolean {
+  return name === "object" && (text === "callRole" || text.includes("https://object/"));
+}

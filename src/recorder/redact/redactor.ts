@@ -1,0 +1,238 @@
+/**
+ * Redacts everything that the recorder stores.
+ *
+ * Secrets are always replaced: tokens, cookies, ids of sessions and events, sealed states, keys, and what the server marks as secret.
+ * Without `contents`, what people and programs exchange is replaced too: arguments, results, texts, log lines and messages of errors
+ * become their shape.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Header } from "../entry.ts";
+import { hideKey, hidePath, hideUrl } from "./address.ts";
+import { readSecretsOfHeader, redactHeader } from "./headers.ts";
+import { ANY, KEPT, type Keep, type Kept } from "./kept.ts";
+import { KnownOffer, type SecretPath } from "./schemas.ts";
+import { isSecret, KnownSecrets, REDACTED } from "./secrets.ts";
+import { shapeOf, toMember } from "./shape.ts";
+import { hideLiterals } from "./sql.ts";
+import { describeText, isName, isReason } from "./words.ts";
+
+/** What is known about a message from the request that it belongs to. */
+export interface MessageContext {
+  readonly method?: string | undefined;
+  readonly tool?: string | undefined;
+}
+
+/** Members whose values are always secrets, wherever they are in a message. */
+const SEALED: ReadonlySet<string> = new Set([
+  "requestState",
+  "cursor",
+  "nextCursor",
+  "taskId",
+  "elicitationId",
+  "traceparent",
+]);
+
+/** The maximum number of characters of a text, and the depth of a value. */
+const [TEXT_MAX, DEPTH_MAX] = [65_536, 64];
+
+/** The maximum number of characters of a line. */
+const LINE_MAX = 4_096;
+
+/** Redacts messages, headers, log lines and statements. */
+export class Redactor {
+  /** Whether arguments, results and log lines are kept. */
+  readonly contents: boolean;
+  readonly secrets: KnownSecrets = new KnownSecrets();
+  readonly offer: KnownOffer = new KnownOffer();
+
+  constructor(contents: boolean) {
+    this.contents = contents;
+  }
+
+  /** Returns a JSON-RPC message, or any other JSON value, as it is stored. */
+  message(message: unknown, context: MessageContext = {}): unknown {
+    if (!isObject(message)) return this.value(message);
+    if (!this.contents) return this.#keep(message, KEPT, 0);
+    return this.#copy(message, this.#secretPaths(message, context), 0);
+  }
+
+  /** Returns a value that a person or program chose, such as a stored one. */
+  value(value: unknown): unknown {
+    return this.contents ? this.#copy(value, [], 0) : shapeOf(value);
+  }
+
+  /** Returns a line that was logged, or the message of an error. */
+  line(text: string): string {
+    if (!this.contents) return describeText(text);
+    return this.text(text, LINE_MAX);
+  }
+
+  /** Returns a text without secrets, whatever `contents` says. For texts of the recorder itself and of lists. */
+  text(text: string, max: number = TEXT_MAX): string {
+    const shown = this.secrets.redact(text.length > max * 2 ? text.slice(0, max * 2) : text);
+    return shown.length > max ? `${shown.slice(0, max)}…` : shown;
+  }
+
+  /** Returns a name that a client or an author has given to something, such as a tool. */
+  name(text: string): string {
+    if (this.offer.has(text)) return this.text(text, 200);
+    if (!this.contents) return isName(text) ? text : describeText(text);
+    return this.text(text, 200);
+  }
+
+  uri(text: string): string {
+    if (this.offer.has(text) && !/[?#@]/.test(text)) return this.text(text, 300);
+    return this.contents ? this.text(text.replace(/[?#].*/s, ""), 300) : hideUrl(text);
+  }
+
+  /** Finds the secrets in the query of a request, which is not shown. */
+  readQuery(path: string): void {
+    const [, query = ""] = path.split("?", 2);
+    for (const pair of query.split(/[&#]/)) {
+      const [name = "", value = ""] = pair.split("=", 2);
+      if (value === "" || (isName(value) && !isSecret(name, value))) continue;
+      this.secrets.add(value);
+      this.secrets.add(decode(value));
+    }
+  }
+
+  /** Returns a value that is stored, without secrets that became known later. */
+  again<T>(stored: T): T {
+    return this.#redactTexts(stored) as T;
+  }
+
+  #redactTexts(value: unknown): unknown {
+    if (typeof value === "string") return this.secrets.redact(value);
+    if (Array.isArray(value)) return value.map((each) => this.#redactTexts(each));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [this.secrets.redact(name), this.#redactTexts(member)]),
+    );
+  }
+
+  /** Returns the headers of a request or response. Their secrets are known from then on. */
+  headers(headers: readonly Header[]): readonly Header[] {
+    for (const header of headers) for (const secret of readSecretsOfHeader(header)) this.secrets.add(secret);
+    return headers.map(([name, value]) => [this.#headerName(name), redactHeader(name, value, this)]);
+  }
+
+  statement(sql: string): string {
+    return this.contents ? this.text(sql.replace(/\s+/g, " ").trim(), LINE_MAX) : hideLiterals(sql);
+  }
+
+  key(key: string): string {
+    return this.contents ? this.text(key, 300) : hideKey(key);
+  }
+
+  url(url: string): string {
+    return this.contents ? this.text(hideSecretsOfUrl(url), 300) : hideUrl(url);
+  }
+
+  path(path: string): string {
+    return this.contents ? this.text(path.replace(/[?#].*/s, ""), 300) : hidePath(path);
+  }
+
+  #headerName(name: string): string {
+    return /^[A-Za-z-]{1,40}$/.test(name) || isName(name) ? name : describeText(name);
+  }
+
+  #secretPaths(message: JsonObject, { method, tool }: MessageContext): readonly SecretPath[] {
+    const { params, result } = message;
+    if (isObject(params) && message.method === "tools/call" && typeof params.name === "string") {
+      const paths = this.offer.tool(params.name)?.secretArguments ?? [];
+      return paths.map((path) => ["params", "arguments", ...path]);
+    }
+    if (isObject(result) && method === "tools/call" && tool !== undefined) {
+      const paths = this.offer.tool(tool)?.secretResults ?? [];
+      return paths.map((path) => ["result", "structuredContent", ...path]);
+    }
+    return [];
+  }
+
+  /** Copies a value without secrets. */
+  #copy(value: unknown, secrets: readonly SecretPath[], depth: number): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= DEPTH_MAX) return "<nested deeper>";
+    if (Array.isArray(value)) {
+      const inner = secrets.filter(([first]) => first === ANY).map((path) => path.slice(1));
+      return value.map((each) => (isEnd(inner) ? this.#hide(each) : this.#copy(each, inner, depth + 1)));
+    }
+    const members = Object.entries(value).map(([name, member]: [string, unknown]) => {
+      const inner = secrets.filter(([first]) => first === name).map((path) => path.slice(1));
+      return [this.text(name, 200), this.#copyMember(name, member, inner, depth)] as const;
+    });
+    return Object.fromEntries(members);
+  }
+
+  #copyMember(name: string, member: unknown, inner: readonly SecretPath[], depth: number): unknown {
+    if (isEnd(inner) || SEALED.has(name)) return this.#hide(member);
+    return isSecret(name, member) ? this.#hide(member) : this.#copy(member, inner, depth + 1);
+  }
+
+  /** Replaces a value, and every value in it, and finds it again wherever it appears. */
+  #hide(value: unknown): unknown {
+    if (typeof value === "string") {
+      this.secrets.add(value);
+      return REDACTED;
+    }
+    if (Array.isArray(value)) return value.map((each) => this.#hide(each));
+    if (!isObject(value)) return REDACTED;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.#hide(member)]));
+  }
+
+  /** Returns what the protocol defines in a value, and the shape of everything else. */
+  #keep(value: unknown, kept: Kept | undefined, depth: number): unknown {
+    if (!kept || depth >= DEPTH_MAX) return shapeOf(value);
+    if (kept.keep === "all") return this.#keepAll(value, depth);
+    const child = (name: string) => kept.members.get(name) ?? kept.members.get(ANY);
+    if (Array.isArray(value)) {
+      return kept.members.has(ANY) ? value.map((each) => this.#keep(each, child(ANY), depth + 1)) : shapeOf(value);
+    }
+    if (isObject(value)) {
+      const members = Object.entries(value).map(([name, member], index) => {
+        if (SEALED.has(name)) return [name, REDACTED] as const;
+        const known = kept.members.has(name) || this.offer.has(name);
+        return [known ? name : toMember(name, index), this.#keep(member, child(name), depth + 1)] as const;
+      });
+      return Object.fromEntries(members);
+    }
+    return kept.keep ? this.#keepLeaf(value, kept.keep) : shapeOf(value);
+  }
+
+  #keepAll(value: unknown, depth: number): unknown {
+    if (depth >= DEPTH_MAX) return "<nested deeper>";
+    if (Array.isArray(value)) return value.map((each) => this.#keepAll(each, depth + 1));
+    if (!isObject(value)) return this.#keepLeaf(value, "name");
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member], index) => [toMember(name, index), this.#keepAll(member, depth + 1)]),
+    );
+  }
+
+  #keepLeaf(value: unknown, keep: Keep): unknown {
+    if (typeof value !== "string") return value;
+    if (keep === "reason") return isReason(value) ? value : describeText(value);
+    return keep === "uri" ? this.uri(value) : this.name(value);
+  }
+}
+
+/** Whether one of the paths ends here. */
+function isEnd(paths: readonly SecretPath[]): boolean {
+  return paths.some((path) => path.length === 0);
+}
+
+/** Removes user, password, query and fragment. */
+function hideSecretsOfUrl(url: string): string {
+  return url.replace(/[?#].*/s, "").replace(/^([a-z][a-z\d+.-]*:\/\/)[^/@]*@/i, "$1");
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    // A malformed escape.
+    return text;
+  }
+}

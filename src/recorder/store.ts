@@ -1,0 +1,92 @@
+/**
+ * The entries of a recording: bounded, in the order in which they began.
+ *
+ * @module
+ */
+import type { LiveEntry } from "./assemble/live-entry.ts";
+import { CHARACTERS_MAX, ENTRIES_MAX } from "./limits.ts";
+
+/** The bounds of a store. */
+export interface StoreLimits {
+  readonly entriesMax: number;
+  readonly charactersMax: number;
+}
+
+export class EntryStore {
+  readonly #entries = new Map<string, LiveEntry>();
+  readonly #limits: StoreLimits;
+  readonly #removed: (entry: LiveEntry) => void;
+  #characters = 0;
+  #lastId = 0;
+  #lastSeq = 0;
+
+  /** @param removed Called with each entry that is removed. */
+  constructor(removed: (entry: LiveEntry) => void, limits: Partial<StoreLimits> = {}) {
+    this.#removed = removed;
+    this.#limits = { entriesMax: ENTRIES_MAX, charactersMax: CHARACTERS_MAX, ...limits };
+  }
+
+  /** The number of entries. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The size of all entries, in characters. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  nextId(): string {
+    this.#lastId += 1;
+    return String(this.#lastId);
+  }
+
+  add(entry: LiveEntry): void {
+    this.#entries.set(entry.id, entry);
+    this.#characters += entry.characters;
+    this.touch(entry);
+    this.#bound();
+  }
+
+  get(id: string): LiveEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** All entries, the oldest first. */
+  all(): IterableIterator<LiveEntry> {
+    return this.#entries.values();
+  }
+
+  /** Gives an entry a new number of its change. */
+  touch(entry: LiveEntry): void {
+    this.#lastSeq += 1;
+    entry.seq = this.#lastSeq;
+  }
+
+  grow(entry: LiveEntry, characters: number): void {
+    entry.characters += characters;
+    if (!this.#entries.has(entry.id)) return;
+    this.#characters += characters;
+    this.#bound();
+  }
+
+  remove(entry: LiveEntry): void {
+    if (!this.#entries.delete(entry.id)) return;
+    this.#characters -= entry.characters;
+    this.#removed(entry);
+  }
+
+  clear(): void {
+    for (const entry of [...this.#entries.values()]) this.remove(entry);
+  }
+
+  /** Removes the oldest entries, but never the newest. */
+  #bound(): void {
+    const { entriesMax, charactersMax } = this.#limits;
+    for (const entry of this.#entries.values()) {
+      if (this.#entries.size <= 1) return;
+      if (this.#entries.size <= entriesMax && this.#characters <= charactersMax) return;
+      this.remove(entry);
+    }
+  }
+}

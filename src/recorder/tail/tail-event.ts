@@ -1,0 +1,68 @@
+/**
+ * What the tail Worker reports: the events of workerd's streaming tail, without what the recorder must not see or does not need.
+ *
+ * @module
+ */
+
+/** One event of an invocation. */
+export interface TailEvent {
+  /** The id of the invocation. */
+  readonly invocation: string;
+  /** The id of the trace, which an invocation shares with all that it causes. */
+  readonly trace: string;
+  /** The span in which it happened. For an onset: the span of the caller. */
+  readonly span?: string;
+  /** The number of the event within its invocation. */
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly event: TailEventBody;
+}
+
+/** An attribute of a span. */
+export type AttributeValue = string | number | boolean;
+
+/** The content of an event. */
+export type TailEventBody =
+  | OnsetEvent
+  | { readonly type: "spanOpen"; readonly name: string; readonly spanId: string }
+  | { readonly type: "spanClose" }
+  | { readonly type: "attributes"; readonly values: Readonly<Record<string, AttributeValue>> }
+  | { readonly type: "return"; readonly status?: number }
+  | LogEvent
+  | { readonly type: "exception"; readonly name: string; readonly message: string; readonly stack?: string }
+  | { readonly type: "outcome"; readonly outcome: string };
+
+/** The beginning of an invocation. */
+export interface OnsetEvent {
+  readonly type: "onset";
+  readonly spanId: string;
+  readonly isObject: boolean;
+  /** The exported class or entrypoint. */
+  readonly entrypoint?: string;
+  readonly objectId?: string;
+  /** Why it was invoked. */
+  readonly cause: "fetch" | "jsrpc" | "alarm" | "websocket" | "scheduled" | "other";
+  /** Of a fetch. */
+  readonly method?: string;
+  readonly url?: string;
+  /** Whether a fetch asks for a WebSocket. */
+  readonly isUpgrade?: boolean;
+  /** The id that the proxy has given to the exchange. */
+  readonly exchange?: string;
+  /** Of a WebSocket event: a message, or the code of a close. */
+  readonly socket?: "message" | "close" | "error";
+  readonly closeCode?: number;
+}
+
+/** A line that was written with `console`. */
+export interface LogEvent {
+  readonly type: "log";
+  readonly level: string;
+  /** What was logged; texts for errors. */
+  readonly message: readonly unknown[];
+  /** The errors that were logged. */
+  readonly errors: readonly { readonly name: string; readonly message: string; readonly stack?: string }[];
+}
+
+/** The header with the id of an exchange, which the proxy adds to each request. */
+export const EXCHANGE_HEADER = "mcp-edge-record";

@@ -1,0 +1,42 @@
+/** Secrets never appear in what the recorder shows, whatever their form and place. */
+import { createHmac } from "node:crypto";
+import { expect, test } from "vitest";
+import { Recorder } from "../../src/recorder/recorder.ts";
+import { findSecrets, listTools, recordPlanted } from "./planted-secrets.ts";
+
+/** 28 secrets in each. */
+const EXCHANGES = 400;
+
+function createRecorder(contents: boolean): Recorder {
+  const hash = (text: string) => createHmac("sha256", "key").update(text).digest("hex");
+  return new Recorder({ contents, endpointPath: "/mcp", hash });
+}
+
+/** Everything that the recorder shows of an entry. */
+function shownBy(recorder: Recorder): string {
+  return JSON.stringify([recorder.summaries(), [...recorder.entries()]]);
+}
+
+test("10,000 secrets in headers, arguments, results, log lines and errors: none is shown without contents", () => {
+  let planted = 0;
+  for (let round = 0; round < EXCHANGES; round += 1) {
+    const recorder = createRecorder(false);
+    listTools(recorder);
+    const { contents } = recordPlanted(recorder);
+    planted += contents.length;
+    expect(findSecrets(shownBy(recorder), contents)).toEqual([]);
+  }
+  expect(planted).toBeGreaterThan(10_000);
+});
+
+test("with contents, no token is shown, wherever the server repeats it", () => {
+  let planted = 0;
+  for (let round = 0; round < EXCHANGES; round += 1) {
+    const recorder = createRecorder(true);
+    listTools(recorder);
+    const { tokens } = recordPlanted(recorder);
+    planted += tokens.length;
+    expect(findSecrets(shownBy(recorder), tokens)).toEqual([]);
+  }
+  expect(planted).toBeGreaterThan(4_000);
+});
