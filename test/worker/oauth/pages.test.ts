@@ -386,7 +386,7 @@ describe("the author's options for pages", () => {
       deny: "Deny",
       link: "https://example.com/privacy",
       // Darker than the colour of the author, so that white text on it is readable.
-      accent: "rgb(0, 122, 61)",
+      accent: "rgb(0, 127, 64)",
     });
     expect(await browser.findBarriers()).toEqual([]);
     expect(violations()).toEqual([]);
