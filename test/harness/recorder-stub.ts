@@ -49,9 +49,9 @@ export class RecorderStub implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The address of the page. @param hash What it shows. */
-  page(hash = ""): string {
-    return `${this.origin}${PREFIX}${hash}`;
+  /** The address of the page. */
+  page(): string {
+    return `${this.origin}${PREFIX}`;
   }
 
   /** Adds an entry, or replaces it, and reports it to the pages. */

@@ -80,7 +80,7 @@ describe("the list", () => {
     await page.browser.waitFor(isInView);
   });
 
-  test("with 10,000 calls, a key in the filter is painted within 100 ms", async () => {
+  test("with 10,000 calls, each key in the filter is painted, and only the rows in view are drawn", async () => {
     page.recorder.removeAll();
     for (let number = 1; number <= 10_000; number += 1)
       page.recorder.put({ ...sampleEntry(number), id: String(at(number)) });
@@ -104,7 +104,6 @@ describe("the list", () => {
       "[...document.querySelectorAll('.row')].every((row) => row.innerText.includes('export_ledger'))",
     );
     const painted = (await page.browser.run("window.painted")) as number[];
-    console.info(`input to paint with 10,000 calls, in ms: ${painted.map((ms) => ms.toFixed(0)).join(", ")}`);
     expect(painted).toHaveLength(6);
     // Scrolling to the end draws the last rows.
     await page.fillSelector("#filter", "");
@@ -223,12 +222,12 @@ describe("objects and faults", () => {
   test("faults that need a flag say so without it", async () => {
     page.recorder.hasFaults = false;
     await page.open("#/objects");
-    await page.sees("These need mcp-edge dev --faults", ".call");
+    await page.sees("Reset and alarms need mcp-edge dev --faults", ".call");
     expect(
       await page.browser.run(
-        "[...document.querySelectorAll('.call .actions button')].every(({ disabled }) => disabled)",
+        "[...document.querySelectorAll('.call .actions button')].filter(({ disabled }) => disabled).map(({ innerText }) => innerText)",
       ),
-    ).toBe(true);
+    ).toEqual(["Reset", "Run its alarm"]);
     await page.press("More for all calls", "summary");
     await page.press("Kill workerd", "button");
     await page.sees("Done: kill.", ".menu");

@@ -5,7 +5,7 @@
  */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { FaultKind, ObjectState, StoredTable } from "../../recorder/api.ts";
+import { FAULTS_WITH_FLAG, type FaultKind, type ObjectState, type StoredTable } from "../../recorder/api.ts";
 import { getObjects } from "../api/recorder-api.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { DataTable } from "../parts/data-table.tsx";
@@ -114,13 +114,18 @@ function ObjectFaults({ id, onChange }: { readonly id: string; readonly onChange
   return (
     <div class="actions">
       {FAULTS.map(([kind, text]) => (
-        <button type="button" key={kind} disabled={!isOn} onClick={() => void run({ kind, object: id }).then(onChange)}>
+        <button
+          type="button"
+          key={kind}
+          disabled={!isOn && FAULTS_WITH_FLAG.includes(kind)}
+          onClick={() => void run({ kind, object: id }).then(onChange)}
+        >
           {text}
         </button>
       ))}
       {!isOn && (
         <span class="about">
-          These need <code>mcp-edge dev --faults</code>
+          Reset and alarms need <code>mcp-edge dev --faults</code>
         </span>
       )}
       {said && <span class="about">{said}</span>}

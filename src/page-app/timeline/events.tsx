@@ -5,6 +5,7 @@
  */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../recorder/entry.ts";
 import { JsonTree } from "../content/json-tree.tsx";
 import { duration } from "../parts/text.ts";
@@ -31,7 +32,9 @@ interface Props {
 export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props): JSX.Element {
   const hidden = useSignal<ReadonlySet<EventKind>>(new Set());
   const shown = useSignal(PORTION);
-  const kept = events.filter(({ kind }) => !hidden.value.has(kind));
+  // The chosen event is shown even if its kind is hidden, or if it is further down.
+  const kept = events.filter(({ kind, id }) => !hidden.value.has(kind) || id === chosen);
+  const length = Math.max(shown.value, kept.findIndex(({ id }) => id === chosen) + 1);
   const left = omitted && omitted.messages + omitted.spans + omitted.logs;
   const toggle = (kind: EventKind) => {
     const next = new Set(hidden.value);
@@ -53,7 +56,7 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
       </header>
       {events.length === 0 && <p class="empty">Nothing was recorded of this call.</p>}
       <ol>
-        {kept.slice(0, shown.value).map((event) => (
+        {kept.slice(0, length).map((event) => (
           <EventRow
             key={event.id}
             event={event}
@@ -62,11 +65,11 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
           />
         ))}
       </ol>
-      {kept.length > shown.value && (
+      {kept.length > length && (
         <button
           type="button"
           onClick={() => {
-            shown.value += PORTION;
+            shown.value = length + PORTION;
           }}
         >
           {PORTION} more of {kept.length}
@@ -87,6 +90,10 @@ function EventRow({
   readonly isChosen: boolean;
 }): JSX.Element {
   const { id, atMs, endMs, text, note, kind, isBad, detail } = event;
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isChosen) row.current?.querySelector<HTMLElement>("summary, .line")?.focus();
+  }, [isChosen]);
   const line = (
     <>
       <span class="at">{duration(Math.max(0, atMs))}</span>
@@ -106,13 +113,15 @@ function EventRow({
   const className = `is-${kind} ${isBad ? "is-bad" : ""}`;
   if (detail === undefined)
     return (
-      <li class={className} id={`event-${id}`} tabIndex={-1}>
-        <div class="line">{line}</div>
+      <li class={className} ref={row}>
+        <div class="line" id={`event-${id}`} tabIndex={-1}>
+          {line}
+        </div>
       </li>
     );
   return (
-    <li class={className}>
-      <details key={String(isChosen)} open={isChosen}>
+    <li class={className} ref={row}>
+      <details open={isChosen}>
         <summary class="line" id={`event-${id}`}>
           {line}
         </summary>
