@@ -309,6 +309,11 @@ export class Passage {
     this.#inFlight.splice(0, this.#inFlight.length, ...left);
     // The routes of the recorder are another server: that their connection ends is nothing to a client that waits for no response.
     if (leg.isInside && lost.length === 0 && !isComplete) return;
+    // A server closes connections that are idle. That must not cut a response of the recorder's own routes.
+    if (lost.length === 0 && left.length > 0) {
+      leg.stream.end();
+      return;
+    }
     if (isLost && lost.length > 0) reset(this.#client);
     else this.#client.end();
   }
