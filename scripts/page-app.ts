@@ -97,7 +97,12 @@ async function shorten(script: string): Promise<string> {
  * results, results of earlier processes, and the texts for wrong options.
  */
 const UNUSED =
-  /src\/(client\/(transports\/(http-sse|transport-link|pipe-opener)|connection\/(remembered-server|resume)|requests\/check-output)|core\/protocol\/check-options)\.ts$/;
+  /src\/(client\/(transports\/(http-sse|transport-link|pipe-opener)|connection\/(assumed-server|resume)|requests\/check-output)|core\/protocol\/check-options)\.ts$/;
+
+/** The client tries HTTP+SSE after a refused POST. If that cannot be opened either, it reports the error of the POST. */
+const STUBS: Readonly<Record<string, string>> = {
+  linkOverHttpSse: "() => ({ start: () => Promise.reject(), close: () => Promise.resolve() })",
+};
 
 /** Leaves out {@link UNUSED}: 2.4 KiB. */
 const LEFT_OUT: Plugin = {
@@ -108,7 +113,10 @@ const LEFT_OUT: Plugin = {
       const own = [...text.matchAll(/^export (?:async )?(?:function|class|const) (\w+)/gm)];
       const passedOn = text.match(/^export \{[^}]*\} from .*$/gm) ?? [];
       return {
-        contents: [...own.map(([, name]) => `export const ${name} = undefined;`), ...passedOn].join("\n"),
+        contents: [
+          ...own.map(([, name = ""]) => `export const ${name} = ${STUBS[name] ?? "undefined"};`),
+          ...passedOn,
+        ].join("\n"),
         loader: "ts",
       };
     });

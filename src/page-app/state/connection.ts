@@ -47,8 +47,12 @@ export function connected(): Client {
   return value.client;
 }
 
+/** The number of attempts after a failure, and the time between them: a server that restarts is back within seconds. */
+const RETRIES = 5;
+const RETRY_MS = 2_000;
+
 /** Closes the connection, if there is one, and connects with the present settings. */
-export async function reconnect(): Promise<void> {
+export async function reconnect(retries: number = RETRIES): Promise<void> {
   attempt += 1;
   const own = attempt;
   const { value: before } = status;
@@ -62,7 +66,9 @@ export async function reconnect(): Promise<void> {
     const { logLevel } = settings.value;
     if (logLevel && client.server.capabilities.logging) await client.setLevel(logLevel).catch(() => undefined);
   } catch (error) {
-    if (own === attempt) status.value = { is: "failed", message: messageOf(error) };
+    if (own !== attempt) return;
+    status.value = { is: "failed", message: messageOf(error) };
+    if (retries > 0) setTimeout(() => own === attempt && void reconnect(retries - 1), RETRY_MS);
   }
 }
 
