@@ -16,7 +16,7 @@ export function addView(server: McpServer): void {
     {
       title: "A view",
       description:
-        "Its result has a page of its own, which hosts show in the conversation. The page calls the tool again.",
+        "The result has its own page, which hosts show in the conversation. The page can call the tool again.",
       input: jsonSchema<{ dice: number }>({
         type: "object",
         properties: { dice: { type: "integer", minimum: 1, maximum: 6, default: 2 } },

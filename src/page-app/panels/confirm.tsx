@@ -59,7 +59,7 @@ export function Confirmation(): JSX.Element | null {
           ? "This tool may delete or overwrite something."
           : "It may delete or overwrite something: its annotations do not say otherwise."}
       </p>
-      <JsonTree value={args} open={3} />
+      {Object.keys(args).length > 0 && <JsonTree value={args} open={3} />}
       <form
         method="dialog"
         onSubmit={(event) => {

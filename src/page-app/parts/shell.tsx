@@ -20,22 +20,22 @@ import { Sidebar } from "./sidebar.tsx";
 
 export function Shell(): JSX.Element {
   return (
-    <div class="shell" data-pane={pane.value}>
-      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+    <main class="shell" data-pane={pane.value}>
+      <button type="button" class="skip" onClick={() => document.getElementById("open")?.focus()}>
         Skip to what is open
       </button>
       <TopBar />
       <Sidebar />
-      <main id="main" tabIndex={-1}>
+      <div class="open" id="open" tabIndex={-1}>
         <Questions />
         <Panel />
-      </main>
+      </div>
       <TimelinePane />
       <Tabs />
       <Confirmation />
       <Shortcuts />
       <Announcer />
-    </div>
+    </main>
   );
 }
 
@@ -50,8 +50,8 @@ effect(() => {
 });
 
 const TABS: readonly (readonly [Pane, string])[] = [
-  ["offer", "Offer"],
-  ["open", "Open"],
+  ["offer", "Server"],
+  ["open", "Details"],
   ["calls", "Calls"],
 ];
 
@@ -80,9 +80,11 @@ function TopBar(): JSX.Element {
   const { version } = (value.is === "connected" && value.client.server.info) || { version: "" };
   return (
     <header class="top">
-      <a class="name" href={linkTo("")}>
-        {serverName()} <small>{version}</small>
-      </a>
+      <h1 class="name">
+        <a href={linkTo("")}>
+          {serverName()} <small>{version}</small>
+        </a>
+      </h1>
       <code class="about">{info.value?.endpoint.url}</code>
       <Connection />
       {questions.value.length > 0 && (

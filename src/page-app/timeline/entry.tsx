@@ -109,7 +109,7 @@ function Figures({ entry: { counts, dollarsPerMillion, ms } }: { readonly entry:
     ["rows written", String(counts.rowsWritten)],
     ["alarms", `${counts.alarmsSet} set, ${counts.alarmsRun} run`],
     ["woken", count(counts.wakeUps, "object")],
-    ["a million of them", dollars(dollarsPerMillion)],
+    ["1 million calls", dollars(dollarsPerMillion)],
   ];
   return <Terms className="figures" terms={figures} />;
 }

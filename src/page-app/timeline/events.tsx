@@ -105,8 +105,7 @@ function EventRow({
         {text}
       </span>
       <span class="about">
-        {kind === "message" ? "" : note}
-        {endMs !== undefined && ` ${duration(endMs - atMs)}`}
+        {[kind !== "message" && note, endMs !== undefined && duration(endMs - atMs)].filter(Boolean).join(", ")}
       </span>
     </>
   );

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { EntryOutcome, Mark, Summary } from "../../recorder/entry.ts";
+import type { EntryKind, EntryOutcome, Mark, Summary } from "../../recorder/entry.ts";
 import type { IconName } from "../parts/icon.tsx";
 
 export const OUTCOMES: Readonly<Record<EntryOutcome, readonly [IconName, string]>> = {
@@ -30,14 +30,23 @@ export const MARKS: Readonly<Record<Mark, string>> = {
   suspicious: "look here",
 };
 
+/** Exchanges that have no method of the protocol. */
+const KINDS: Readonly<Partial<Record<EntryKind, string>>> = {
+  answer: "Answer to a question",
+  stream: "Stream of the session",
+  delete: "End of the session",
+  page: "Page",
+  alarm: "Alarm",
+  scheduled: "Scheduled work",
+};
+
 /** Returns what an entry is about, in the words of its protocol. */
 export function titleOf({ method, target, kind, http }: Summary): string {
-  if (method !== undefined) return target === undefined ? method : target;
-  return http ? `${http.method} ${http.path}` : kind;
+  return target ?? method ?? KINDS[kind] ?? (http ? `${http.method} ${http.path}` : kind);
 }
 
-/** Returns the method, if the title is its target. */
-export function subtitleOf({ method, target, kind }: Summary): string {
+/** Returns the method if the title is its target, or the request if the title describes it. */
+export function subtitleOf({ method, target, kind, http }: Summary): string {
   if (method !== undefined) return target === undefined ? "" : method;
-  return kind === "other" || kind === "page" ? kind : "";
+  return http && KINDS[kind] !== undefined ? `${http.method} ${http.path}` : "";
 }
