@@ -20,7 +20,7 @@ const TEXT =
   ".links{display:flex;flex-wrap:wrap;gap:.75rem;margin:.75rem 0 0}.links a{flex:1;white-space:nowrap}.card details{margin-top:1.25rem}.card summary{font-weight:500;font-size:.875rem}.card details pre{margin-top:.75rem}" +
   ".card p{font-size:.875rem;color:var(--soft);margin:.75rem 0 0}" +
   ".list{list-style:none;margin:0;padding:0;overflow:hidden}.list>li+li{border-top:1px solid var(--line)}" +
-  ".list summary,.list div{padding:.875rem 1.25rem}.list summary:hover{background:var(--side)}.list h3{font-size:1rem;margin:0;display:inline}" +
+  ".list summary,.list div{padding:.875rem 1.25rem}.list summary{position:relative;padding-right:3rem}.list summary::after{position:absolute;right:1.25rem;top:1rem;margin:0}.list summary:hover{background:var(--side)}.list h3{font-size:1rem;margin:0;display:inline}" +
   ".list :is(code,b,em){color:var(--soft);font-size:.8125rem;font-style:normal;font-weight:400}em,b{border:1px solid var(--line);border-radius:1rem;padding:.0625rem .5rem;white-space:nowrap}" +
   ".about{display:block;color:var(--soft);margin-top:.25rem;white-space:pre-line}details:not([open])>summary .about{display:-webkit-box;-webkit-line-clamp:3;-webkit-box-orient:vertical;overflow:hidden}" +
   ".list dl{margin:0;padding:0 1.25rem 1rem}.list dl div{padding:.625rem 0;border-top:1px solid var(--line)}.list dt code:first-child{color:var(--text)}.list dd{margin:.125rem 0 0;font-size:.875rem;color:var(--soft)}" +
@@ -28,7 +28,7 @@ const TEXT =
   "@media(min-width:60rem){main{grid-template-columns:minmax(0,1fr) 24rem}header,footer{grid-column:1/-1}.card{grid-column:2;grid-row:2;position:sticky;top:1.5rem;max-height:calc(100vh - 3rem);overflow:auto}}";
 
 /** The style of the page. */
-export const STYLE: Hashed = { text: TEXT, hash: "XjNb8M7qpZK5wpMM/9d7ByQBb86Rm3J5fP+e6G1Kbis=" };
+export const STYLE: Hashed = { text: TEXT, hash: "Wxooaxm1tt7QxDN4heAapuNODgbDgGOc5Fj9nM0mpGc=" };
 
 /**
  * Shows the buttons that copy, which do nothing without this script. Where the clipboard cannot be used, the text is selected
