@@ -75,6 +75,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["client", "recorder", "look", "core"],
     packages: ["preact", "preact/*", "@preact/signals"],
   },
+  "recorder/worker": {
+    holds: "`recorder()`: a Worker that records another one in production, and its object",
+    rooms: ["recorder", "schema", "core"],
+    packages: ["cloudflare:*"],
+  },
   node: {
     holds:
       "stdio, a server for Node, `dev` and `check-config`; commands, files and requests of handlers; files of tokens",

@@ -8,6 +8,7 @@ import { chaosTasks } from "./chaos-tasks.ts";
 import { cost } from "./cost.ts";
 import { fuzz } from "./fuzz.ts";
 import { mutate } from "./mutate.ts";
+import { recorderCost } from "./recorder-cost.ts";
 import { refreshes } from "./refreshes.ts";
 import { replay } from "./replay.ts";
 import { scale } from "./scale.ts";
@@ -24,6 +25,7 @@ const CHECKS: readonly ((command: (name: string) => Command) => unknown)[] = [
   soak,
   scale,
   cost,
+  recorderCost,
   mutate,
 ];
 

@@ -33,6 +33,13 @@ export interface RecorderOptions {
   /** Returns a stack with places in the source. @default the stack as it is */
   readonly mapStack?: (stack: string) => string;
   readonly limits?: Partial<StoreLimits>;
+  /**
+   * Whether a proxy adds the ids of exchanges to requests. Without one, anyone could send such an id, or call a path of the
+   * recorder, in order not to be recorded. @default true
+   */
+  readonly isProxied?: boolean;
+  /** The id of the last entry of an earlier recorder, which this one continues. @default 0 */
+  readonly lastId?: number;
   /** What is taken for a fault. @default THRESHOLDS */
   readonly thresholds?: Partial<Thresholds>;
   /** Returns the place at which a value does not fit a JSON Schema. @default nothing is checked */
@@ -56,6 +63,7 @@ export class Recorder {
   /** The roles of objects, by their ids. */
   readonly roles: BoundedMap<string> = new BoundedMap(LINKS_MAX);
   readonly #store: EntryStore;
+  readonly #isProxied: boolean;
   readonly #traces: TraceAssembler;
   readonly #assembly: Assembly;
   readonly #examiner: Examiner;
@@ -66,7 +74,8 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.redactor = new Redactor(options.contents);
-    this.#store = new EntryStore((entry) => this.#traces.forget(entry), options.limits);
+    this.#isProxied = options.isProxied ?? true;
+    this.#store = new EntryStore((entry) => this.#traces.forget(entry), options.limits, options.lastId);
     this.#assembly = this.#createAssembly(options);
     this.#examiner = new Examiner({
       redactor: this.redactor,
@@ -218,21 +227,35 @@ export class Recorder {
 
   #entryOfTrace(onset: OnsetEvent, atMs: number): LiveEntry | undefined {
     const { exchange, cause, method, url } = onset;
-    if (exchange !== undefined) {
+    if (exchange !== undefined && this.#isProxied) {
       // If the client has sent the header too, the values are joined.
       const ids = exchange.split(/,\s*/).map((id) => this.#exchanges.get(id));
       return ids.find((found) => found !== undefined);
     }
     const path = pathOf(url ?? "");
-    const isControl = path.startsWith(RECORDER_PATH);
+    const isControl = this.#isProxied && path.startsWith(RECORDER_PATH);
     const kind = cause === "alarm" || cause === "scheduled" ? cause : "other";
-    const entry = new LiveEntry(this.#store.nextId(), atMs, kind);
+    const entry = new LiveEntry(this.#store.nextId(), atMs, onset.message ? "request" : kind);
     entry.isControl = isControl;
     if (cause === "fetch" && !onset.isObject && !isControl) {
-      entry.facts = { http: { method: method ?? "GET", path: this.redactor.path(path) } };
+      const http = { method: method ?? "GET", path: this.redactor.path(path) };
+      entry.facts = { http, ...this.#toFacts(onset.message) };
     }
     this.#store.add(entry);
     return entry;
+  }
+
+  /** Returns what the headers of a modern request say about its message, which no proxy has seen. */
+  #toFacts(message: OnsetEvent["message"]): LiveEntry["facts"] {
+    if (!message) return {};
+    const { method, name, version } = message;
+    const shown = (target: string) => (target.includes(":") ? this.redactor.uri(target) : this.redactor.name(target));
+    return {
+      method: this.redactor.name(method),
+      ...(name === undefined ? {} : { target: shown(name) }),
+      ...(version === undefined ? {} : { version: this.redactor.name(version) }),
+      era: "modern",
+    };
   }
 
   /** An entry without an exchange ends with its last invocation. */

@@ -17,11 +17,12 @@ export class EntryStore {
   readonly #limits: StoreLimits;
   readonly #removed: (entry: LiveEntry) => void;
   #characters = 0;
-  #lastId = 0;
+  #lastId: number;
   #lastSeq = 0;
 
-  /** @param removed Called with each entry that is removed. */
-  constructor(removed: (entry: LiveEntry) => void, limits: Partial<StoreLimits> = {}) {
+  /** @param removed Called with each entry that is removed. @param lastId The id after which those of the entries begin. */
+  constructor(removed: (entry: LiveEntry) => void, limits: Partial<StoreLimits> = {}, lastId: number = 0) {
+    this.#lastId = lastId;
     this.#removed = removed;
     this.#limits = { entriesMax: ENTRIES_MAX, charactersMax: CHARACTERS_MAX, ...limits };
   }

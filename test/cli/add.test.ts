@@ -147,6 +147,36 @@ test("a project with auth refuses callers without a token", { timeout: 60_000 },
   expect(answer.status).toBe(401);
 });
 
+test("add recorder adds a Worker that compiles and can be deployed, and does not change the server's own bundle", {
+  timeout: 240_000,
+}, async () => {
+  const issuer = ["--issuer", "https://login.example.com"];
+  const bundled = (config: string) => {
+    const ran = run("wrangler", "deploy", "--dry-run", "--outdir", "out", "--config", config);
+    expect([ran.status, ran.output]).toEqual([0, expect.stringContaining("--dry-run")]);
+    return readFileSync(join(project, "out", config === "wrangler.toml" ? "index.js" : "recorder.js"), "utf8");
+  };
+  const before = bundled("wrangler.toml");
+  expect(await add("recorder", "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining("--issuer") });
+  const ran = await add("recorder", ...issuer, "--yes");
+  expect([ran.code, ran.stdout, ran.stderr]).toEqual([0, "", expect.stringContaining("experimental in production")]);
+  expect(ran.stderr).toContain("[observability] enabled = true");
+  expect(read("wrangler.toml")).toContain('[[streaming_tail_consumers]]\nservice = "weather-recorder"\n');
+  expect(read("wrangler.recorder.toml")).toContain('name = "weather-recorder"');
+  expect(run("wrangler", "types").status).toBe(0);
+  expect(run("tsc")).toEqual({ status: 0, output: "" });
+  expect(bundled("wrangler.toml")).toBe(before);
+  expect(bundled("wrangler.recorder.toml")).toContain("tailStream");
+  expect(await add("recorder", ...issuer, "--yes")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("already"),
+  });
+
+  await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.recorder.toml") });
+  const answer = await fetch(worker.url("/mcp"), { method: "POST", body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
+  expect(answer.status).toBe(401);
+});
+
 test("add test replaces the script of npm init, and reports that a server with auth needs a token", async () => {
   write(
     "package.json",

@@ -1,7 +1,9 @@
+// @module-tag long
 /** What the recorder counts is what is billed: the same as counting inside of the objects, for every shape of use. */
 import { expect, test } from "vitest";
 import type { Billed } from "../../scripts/cost/counted-worker.ts";
 import { countShapes, SHAPES } from "../../scripts/cost/shapes.ts";
+import { OURS, readServers } from "../../scripts/cost/write.ts";
 import type { Counts } from "../../src/recorder/entry.ts";
 import { newKeys } from "../../src/testing/index.ts";
 import { until } from "../../src/testing/until.ts";
@@ -44,7 +46,7 @@ test("rows, object requests, messages and alarms are those that were counted, fo
     counted = sum([counted, billed]);
     return billed;
   };
-  await countShapes({
+  const counts = await countShapes({
     url: recorded.url("/mcp"),
     take,
     async expire() {
@@ -62,6 +64,12 @@ test("rows, object requests, messages and alarms are those that were counted, fo
     compared.map(({ shape, counted: expected }) => [shape, expected]),
   );
   expect(compared.map(({ shape }) => shape)).toEqual(SHAPES.map(({ what }) => what));
+  // The server does what it does without a recorder: docs/cost.md is counted without one.
+  const [unrecorded] = readServers(OURS);
+  for (const shape of SHAPES.map(({ what }) => what).filter((what) => !what.includes("1,000"))) {
+    const { workerRequests, requests, messages, alarms, rowsWritten } = unrecorded?.counts[shape] ?? {};
+    expect(counts[shape], shape).toMatchObject({ workerRequests, requests, messages, alarms, rowsWritten });
+  }
   // Of these calls, only the one with 1,000 notifications has what is taken for a fault.
   const findings = [...recorder.entries()].flatMap((entry) => entry.findings.map(({ what }) => what));
   expect(findings).toEqual(["1000 progress notifications in one call"]);

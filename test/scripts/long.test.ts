@@ -8,7 +8,18 @@ async function long(...args: string[]): Promise<{ code: number; output: string }
   return { code, output: written.join("") };
 }
 
-const NAMES = ["chaos", "chaos-tasks", "fuzz", "replay", "refreshes", "tenants", "soak", "scale", "cost"];
+const NAMES = [
+  "chaos",
+  "chaos-tasks",
+  "fuzz",
+  "replay",
+  "refreshes",
+  "tenants",
+  "soak",
+  "scale",
+  "cost",
+  "recorder-cost",
+];
 
 test.each([{ args: [] }, { args: ["--help"] }])(
   "npm run long $args lists each name on its own line",

@@ -6,8 +6,10 @@ export const dev: CliCommand = {
   name: "dev",
   define: (command: Command) =>
     command
-      .description("run wrangler dev and print the endpoint's URL; accepts the options of wrangler dev")
-      .usage("[--path /mcp] [options of wrangler dev]"),
+      .description(
+        "run wrangler dev, print the endpoint's URL, and record each call; accepts the options of wrangler dev",
+      )
+      .usage("[--path /mcp] [--contents] [--verbose] [--faults] [--no-record] [options of wrangler dev]"),
 };
 
 /** Runs the command and returns its exit code. */

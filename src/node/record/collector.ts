@@ -31,7 +31,11 @@ export async function startCollector(take: (events: readonly TailEvent[]) => voi
       (events) => {
         // The tail Worker does not wait for the work.
         response.writeHead(204).end();
-        take(events);
+        try {
+          take(events);
+        } catch (error) {
+          console.error("mcp-edge: a part of a report is not recorded", error);
+        }
       },
       () => response.writeHead(400).end(),
     );

@@ -32,7 +32,7 @@ export const MARKS: Readonly<Record<Mark, string>> = {
 
 /** Exchanges that have no method of the protocol. */
 const KINDS: Readonly<Partial<Record<EntryKind, string>>> = {
-  answer: "Answer to a question",
+  answer: "Answer",
   stream: "Stream of the session",
   delete: "End of the session",
   page: "Page",
@@ -42,11 +42,12 @@ const KINDS: Readonly<Partial<Record<EntryKind, string>>> = {
 
 /** Returns what an entry is about, in the words of its protocol. */
 export function titleOf({ method, target, kind, http }: Summary): string {
-  return target ?? method ?? KINDS[kind] ?? (http ? `${http.method} ${http.path}` : kind);
+  if (method !== undefined) return target ?? method;
+  return KINDS[kind] ?? (http ? `${http.method} ${http.path}` : kind);
 }
 
 /** Returns the method if the title is its target, or the request if the title describes it. */
 export function subtitleOf({ method, target, kind, http }: Summary): string {
   if (method !== undefined) return target === undefined ? "" : method;
-  return http && KINDS[kind] !== undefined ? `${http.method} ${http.path}` : "";
+  return target ?? (http && KINDS[kind] !== undefined ? `${http.method} ${http.path}` : "");
 }

@@ -62,8 +62,19 @@ function addQuestion(
 ): void {
   if (entry.questions.length >= QUESTIONS_MAX || typeof method !== "string") return;
   const { message, url, messages } = isObject(params) ? params : {};
-  const key = assembly.hash(JSON.stringify([method, message, url, messages]).slice(0, 10_000)).slice(0, 16);
+  const text = toText([method, message, url, messages]);
+  if (text === undefined) return;
+  const key = assembly.hash(text.slice(0, 10_000)).slice(0, 16);
   entry.questions.push({ key, method: assembly.redactor.name(method) });
+}
+
+/** Returns a value as JSON. Undefined if it is nested too deeply. */
+function toText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Links both entries. Returns whether the earlier one was found. */

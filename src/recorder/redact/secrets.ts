@@ -24,7 +24,7 @@ const PUBLIC_NAME =
 
 /** Secrets that are recognized by their form: schemes of headers, keys of well-known services, and JSON Web Tokens. */
 const SECRET_VALUE =
-  /\b(Bearer|Basic|DPoP)\s+(?![a-z_]+=")[\w+/=.~-]{6,}|\b(sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza|npm)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{1,2000}\.[\w-]{1,4000}\.[\w-]{0,2000}|-----BEGIN [A-Z ]+-----[\s\S]*?(-----END [A-Z ]+-----|$)/g;
+  /\b(Bearer|Basic|DPoP)\s+(?![a-z_]+=")[\w+/=.~-]{6,}|\b(sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|glpat|xox[abeprs]|AKIA|ASIA|AIza|npm)[-_]?[A-Za-z0-9_-]{12,}|\beyJ[\w-]{1,600}\.[\w-]{1,4000}\.[\w-]{0,2000}|-----BEGIN [A-Z ]+-----[\s\S]*?(-----END [A-Z ]+-----|$)/g;
 
 /** Characters of tokens. A text is divided at all others to look for secrets in it. */
 const RUN = /[\w+/=.~:@%-]+/g;

@@ -1,6 +1,6 @@
 /**
- * Converts the events of workerd's streaming tail. Headers are left out, apart from the one that the recorder has added: they contain
- * tokens and cookies as they were sent.
+ * Converts the events of workerd's streaming tail. Headers contain tokens and cookies as they were sent. They are left out, apart from
+ * the one that the recorder has added, and those that name the method of a modern request and its target.
  *
  * @module
  * @see https://developers.cloudflare.com/workers/runtime-apis/handlers/tail
@@ -83,6 +83,7 @@ function convertCause(info: JsonObject): Omit<OnsetEvent, "type" | "spanId" | "i
         url: text(url),
         ...(isUpgrade ? { isUpgrade } : {}),
         ...(exchange === undefined ? {} : { exchange }),
+        ...convertMessage(info.headers),
       };
     }
     case "jsrpc":
@@ -97,6 +98,16 @@ function convertCause(info: JsonObject): Omit<OnsetEvent, "type" | "spanId" | "i
     default:
       return { cause: "other" };
   }
+}
+
+function convertMessage(headers: unknown): Pick<OnsetEvent, "message"> {
+  const method = findHeader(headers, "mcp-method");
+  if (method === undefined) return {};
+  const name = findHeader(headers, "mcp-name");
+  const version = findHeader(headers, "mcp-protocol-version");
+  return {
+    message: { method, ...(name === undefined ? {} : { name }), ...(version === undefined ? {} : { version }) },
+  };
 }
 
 function findHeader(headers: unknown, name: string): string | undefined {
@@ -133,8 +144,12 @@ function convertError({ name, message, stack }: JsonObject) {
 function bounded(value: unknown): unknown {
   if (typeof value === "string") return text(value);
   if (typeof value !== "object" || value === null) return typeof value === "bigint" ? Number(value) : value;
-  const json = JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each)) ?? "";
-  return json.length > TEXT_MAX ? text(json) : value;
+  try {
+    const json = JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each)) ?? "";
+    return json.length > TEXT_MAX ? text(json) : value;
+  } catch {
+    return "<nested deeper>";
+  }
 }
 
 function text(value: unknown): string {

@@ -49,6 +49,8 @@ export interface OnsetEvent {
   readonly isUpgrade?: boolean;
   /** The id that the proxy has given to the exchange. */
   readonly exchange?: string;
+  /** What the headers of a modern request say about its message. */
+  readonly message?: { readonly method: string; readonly name?: string; readonly version?: string };
   /** Of a WebSocket event: a message, or the code of a close. */
   readonly socket?: "message" | "close" | "error";
   readonly closeCode?: number;

@@ -11,10 +11,10 @@ export const add: CliCommand = {
       .addArgument(
         new Argument(
           "<part>",
-          "auth: require a token; tasks: a tool that runs in the background; d1: notes in a D1 database; app: a tool with a view; test: a test of a session across an eviction",
+          "auth: require a token; tasks: a tool that runs in the background; d1: notes in a D1 database; app: a tool with a view; test: a test of a session across an eviction; recorder: a Worker that keeps what the last calls did and cost",
         ).choices(PARTS),
       )
-      .option("--issuer <url>", "issuer of the access tokens, for auth")
+      .option("--issuer <url>", "issuer of the access tokens, for auth and recorder")
       .option("--print", "only show the changes")
       .option("-y, --yes", "make the changes without asking")
       .action(async (part: (typeof PARTS)[number], options: AddOptions) => {

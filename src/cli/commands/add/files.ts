@@ -13,9 +13,11 @@ const FOLDER = join(import.meta.dirname, "../../../../dist");
 /** The files in `parts`. */
 type PartFile =
   | "notes.ts"
+  | "recorder.ts"
   | "report.ts"
   | "session.test.ts"
   | "vitest.config.ts"
+  | "wrangler.recorder.toml"
   | "app-view.ts"
   | "view-html.ts"
   | "view/main.ts"

@@ -1,6 +1,6 @@
 /** The options of `add`. */
 export interface AddOptions {
-  /** The issuer of the access tokens, for the part auth. */
+  /** The issuer of the access tokens, for the parts auth and recorder. */
   readonly issuer?: string;
   /** Whether to only show the changes. */
   readonly print?: boolean;
@@ -8,4 +8,4 @@ export interface AddOptions {
 }
 
 /** The names of the parts. */
-export const PARTS = ["auth", "tasks", "d1", "app", "test"] as const;
+export const PARTS = ["auth", "tasks", "d1", "app", "test", "recorder"] as const;

@@ -24,6 +24,7 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     d1: addD1,
     app: addApp,
     test: addTest,
+    recorder: addRecorder,
   };
 
 /** The folder of the guides in a project. */
@@ -36,10 +37,14 @@ const ANYONE = /\banonymous\(\)/;
 /** Matches the plugins that authenticate callers. */
 const AUTHENTICATES = /\b(authenticate|bearer|cloudflareAccess|authorizationServer)\(/;
 
-function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
-  if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
-    throw usageError("Name the issuer of the tokens: mcp-edge add auth --issuer https://login.example.com");
-  }
+/** @throws {CliError} if the option is missing or is not an HTTPS URL. */
+function checkIssuer(issuer: string | undefined, part: "auth" | "recorder"): string {
+  if (issuer !== undefined && URL.canParse(issuer) && issuer.startsWith("https:")) return issuer;
+  throw usageError(`Name the issuer of the tokens: mcp-edge add ${part} --issuer https://login.example.com`);
+}
+
+function addAuth({ entry }: Project, options: AddOptions): Addition {
+  const issuer = checkIssuer(options.issuer, "auth");
   const isOpen = ANYONE.test(entry.text);
   if (!isOpen && AUTHENTICATES.test(entry.text)) throw usageError(`${entry.path} already authenticates callers.`);
   const auth = `bearer({ issuer: ${JSON.stringify(issuer)} })`;
@@ -169,6 +174,39 @@ function addTest({ manifest, entry }: Project): Addition {
       ...(isProtected ? [`Give the test a token, see ${GUIDES}/testing.md, "Testing protected servers"`] : []),
       ...(needsInstall ? ["npm install"] : []),
       "npm test",
+    ],
+  };
+}
+
+/** The file of the Worker that records, and its configuration. */
+const RECORDER_CONFIG = "wrangler.recorder.toml";
+
+function addRecorder({ wrangler }: Project, options: AddOptions): Addition {
+  const issuer = checkIssuer(options.issuer, "recorder");
+  const name = /^name = "([\w-]+)"/m.exec(wrangler.text)?.[1];
+  if (name === undefined) throw usageError("wrangler.toml has no name.");
+  if (wrangler.text.includes(`"${name}-recorder"`)) throw usageError("wrangler.toml already names the recorder.");
+  const consumer = [
+    "",
+    "# The Worker that records this one. Streaming tails are experimental in production: if Cloudflare does not accept them for your",
+    "# account, remove these lines and write [observability] enabled = true, whose traces work today.",
+    "[[streaming_tail_consumers]]",
+    `service = "${name}-recorder"`,
+    "",
+  ].join("\n");
+  const source = partFile("recorder.ts").replace('"https://login.example.com"', () => JSON.stringify(issuer));
+  return {
+    changes: [
+      { path: "src/recorder.ts", before: "", after: source },
+      { path: RECORDER_CONFIG, before: "", after: partFile(RECORDER_CONFIG).replace("NAME", name) },
+      { path: wrangler.path, before: wrangler.text, after: `${wrangler.text.trimEnd()}\n${consumer}` },
+    ],
+    next: [
+      `npx wrangler deploy --config ${RECORDER_CONFIG}   # first, because the server names it`,
+      "npx wrangler deploy",
+      `npx mcp-edge call https://${name}-recorder.YOUR-SUBDOMAIN.workers.dev/mcp list_calls`,
+      "Streaming tails are experimental in production. What works today without them: [observability] enabled = true in wrangler.toml",
+      `For environments, costs and what is stored, see ${GUIDES}/recorder.md`,
     ],
   };
 }

@@ -20,6 +20,16 @@ import { headerOf, type MessageHead } from "./http-reader.ts";
 /** The maximum size of a body that is read as JSON, and of an event, in bytes. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
+/** The maximum size of the bodies that are held at a time, so that many that do not end cannot fill the memory. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+
+let held = 0;
+
+/** Returns the size of the parts of bodies that are held until their ends. */
+export function heldBytes(): number {
+  return held;
+}
+
 /** What was read of a body at its end. */
 export type ReadBody =
   | { readonly kind: "json"; readonly json: unknown; readonly bytes: number }
@@ -30,6 +40,8 @@ export interface BodyReader {
   read(data: Buffer): void;
   /** Calls a function when everything was read: at once, unless a stream is decompressed. */
   end(done: (body: ReadBody) => void): void;
+  /** Releases what was read of a body that has no end. */
+  discard(): void;
 }
 
 const DECOMPRESS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
@@ -45,15 +57,25 @@ export function readBody(head: MessageHead): BodyReader {
   const decompress = DECOMPRESS[encodingOf(head)];
   const isJson = /\bjson\b/i.test(headerOf(head, "content-type") ?? "");
   let chunks: Buffer[] | undefined = isJson && decompress ? [] : undefined;
+  let own = 0;
+  const discard = () => {
+    chunks = undefined;
+    held -= own;
+    own = 0;
+  };
   return {
+    discard,
     read(data) {
       bytes += data.length;
-      if (bytes > BODY_BYTES_MAX) chunks = undefined;
-      chunks?.push(data);
+      if (bytes > BODY_BYTES_MAX || held + data.length > HELD_BYTES_MAX) discard();
+      if (!chunks) return;
+      chunks.push(data);
+      own += data.length;
+      held += data.length;
     },
     end(done) {
       const json = chunks && bytes > 0 && decompress ? parseBytes(Buffer.concat(chunks), decompress) : undefined;
-      chunks = undefined;
+      discard();
       done(json === undefined ? { kind: "other", bytes } : { kind: "json", json, bytes });
     },
   };
@@ -86,6 +108,10 @@ export function readEvents(head: MessageHead, receiver: EventReceiver): BodyRead
         stream.once("close", () => done({ kind: "other", bytes }));
         stream.end();
       }
+    },
+    discard() {
+      parser = undefined;
+      if (stream !== "identity") stream?.destroy();
     },
   };
 }

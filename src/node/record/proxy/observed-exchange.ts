@@ -8,7 +8,7 @@ import type { WireExchange } from "../../../recorder/assemble/wire-exchange.ts";
 import { type BodyReader, readBody, readEvents } from "./body-reader.ts";
 import { headerOf, type MessageHead, parseStatus } from "./http-reader.ts";
 
-/** An exchange whose bytes pass the proxy. */
+/** An exchange whose bytes pass the proxy. They pass even if they cannot be recorded. */
 export class ObservedExchange {
   readonly wire: WireExchange;
   readonly #requestBody: BodyReader;
@@ -24,20 +24,22 @@ export class ObservedExchange {
   }
 
   requestEnd(): void {
-    this.#requestBody.end((body) => {
-      if (body.kind === "json") this.wire.requestBody({ json: body.json, characters: body.bytes });
-      else if (body.bytes > 0) this.wire.requestBody({ bytes: body.bytes });
-    });
+    this.#requestBody.end((body) =>
+      attempt(() => {
+        if (body.kind === "json") this.wire.requestBody({ json: body.json, characters: body.bytes });
+        else if (body.bytes > 0) this.wire.requestBody({ bytes: body.bytes });
+      }),
+    );
   }
 
   response(head: MessageHead): void {
-    this.wire.response(parseStatus(head.startLine) ?? 0, head.headers);
+    attempt(() => this.wire.response(parseStatus(head.startLine) ?? 0, head.headers));
     const isStream = /^\s*text\/event-stream\b/i.test(headerOf(head, "content-type") ?? "");
     const { wire } = this;
     this.#responseBody = isStream
       ? readEvents(head, {
-          message: (json, characters, eventId) => wire.message(json, Date.now(), characters, eventId),
-          event: (eventId) => wire.event(eventId),
+          message: (json, size, eventId) => attempt(() => wire.message(json, Date.now(), size, eventId)),
+          event: (eventId) => attempt(() => wire.event(eventId)),
         })
       : readBody(head);
   }
@@ -48,17 +50,30 @@ export class ObservedExchange {
 
   responseEnd(): void {
     const nowMs = Date.now();
+    const complete = () => attempt(() => this.wire.complete(nowMs));
     if (!this.#responseBody) {
-      this.wire.complete(nowMs);
+      complete();
       return;
     }
     this.#responseBody.end((body) => {
-      if (body.kind === "json") this.wire.responseBody(body.json, nowMs, body.bytes);
-      this.wire.complete(nowMs);
+      if (body.kind === "json") attempt(() => this.wire.responseBody(body.json, nowMs, body.bytes));
+      complete();
     });
   }
 
   cut(how: Cut): void {
-    this.wire.cut(how, Date.now());
+    this.#requestBody.discard();
+    // A client that has closed its own direction can still read the response.
+    if (how !== "cut-by-client") this.#responseBody?.discard();
+    attempt(() => this.wire.cut(how, Date.now()));
+  }
+}
+
+/** An error of the recorder must not end the exchange, or this process. */
+function attempt(record: () => unknown): void {
+  try {
+    record();
+  } catch (error) {
+    console.error("mcp-edge: a part of an exchange is not recorded", error);
   }
 }
