@@ -1,6 +1,7 @@
 /** Bundles src/page-app, the page of `mcp-edge dev`: one script, one style, and two documents with the headers that they need. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type BuildResult, build, type Plugin } from "esbuild";
 import { minify } from "terser";
 import { BASE } from "../src/look/style.ts";
@@ -49,8 +50,21 @@ export const PAGE_FILES: Readonly<Record<string, Readonly<Record<string, string>
 
 /** Writes the page into a folder. `headers.json` has the headers of each file. */
 export async function buildPageApp(folder: string): Promise<void> {
-  const source = join(ROOT, "src/page-app");
+  const files = await bundlePageApp();
   mkdirSync(folder, { recursive: true });
+  files["headers.json"] = `${JSON.stringify(PAGE_FILES, null, 2)}\n`;
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+}
+
+/** Returns the size of all files of the page after compression, in KiB. */
+export async function pageAppKib(): Promise<number> {
+  const files = await bundlePageApp();
+  return Object.values(files).reduce((sum, text) => sum + gzipSync(text, { level: 9 }).length, 0) / 1024;
+}
+
+/** Returns the files of the page by their names. */
+async function bundlePageApp(): Promise<Record<string, string>> {
+  const source = join(ROOT, "src/page-app");
   const common = { absWorkingDir: ROOT, bundle: true, minify: true, legalComments: "none", write: false } as const;
   const script = await build({
     ...common,
@@ -68,14 +82,12 @@ export async function buildPageApp(folder: string): Promise<void> {
     readFileSync(join(source, `style/${name}.css`), "utf8"),
   );
   const style = await build({ ...common, stdin: { contents: [BASE, ...styles].join("\n"), loader: "css" } });
-  const files: Record<string, string> = {
+  return {
     "app.js": await shorten(textOf(script)),
     "app.css": textOf(style),
     "index.html": readFileSync(join(source, "index.html"), "utf8"),
     "view.html": readFileSync(join(source, "view.html"), "utf8"),
-    "headers.json": `${JSON.stringify(PAGE_FILES, null, 2)}\n`,
   };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 }
 
 function textOf({ outputFiles = [] }: BuildResult): string {
@@ -87,7 +99,15 @@ async function shorten(script: string): Promise<string> {
   const options = {
     module: true,
     ecma: 2020,
-    compress: { passes: 3, inline: 1, unsafe: true, unsafe_arrows: true, keep_fargs: false },
+    compress: {
+      passes: 3,
+      inline: 1,
+      unsafe: true,
+      unsafe_arrows: true,
+      keep_fargs: false,
+      sequences: false,
+      hoist_props: false,
+    },
   } as const;
   return (await minify(script, options)).code ?? script;
 }

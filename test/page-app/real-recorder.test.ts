@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { buildPageApp } from "../../scripts/page-app.ts";
 import { ROOT } from "../../scripts/tools.ts";
+import { connect } from "../../src/client/index.ts";
 import type { RecordingFile } from "../../src/recorder/api.ts";
 import type { Entry } from "../../src/recorder/entry.ts";
 import { type Dev, Project, START_MS } from "../recorder/dev-project.ts";
@@ -162,6 +163,15 @@ describe("objects and faults", () => {
     await page.press("Call", CALL);
     await page.sees("Done", ".call");
   });
+});
+
+test("a call with an idempotency key of a tool that only reads has no finding, although the key is stored", async () => {
+  const client = await connect(dev.url(), { name: "agent", version: "1" });
+  await client.callTool("add", { a: 1, b: 1 });
+  const entry = await dev.entry("the call", (summary) => summary.client?.name === "agent" && summary.target === "add");
+  expect(entry.counts.rowsWritten).toBeGreaterThan(0);
+  expect(entry.findings).toEqual([]);
+  await client.close();
 });
 
 test("a recording is exported and imported, and two calls are compared", async () => {

@@ -259,6 +259,27 @@ describe("objects and faults", () => {
   });
 });
 
+test("texts of servers and clients are shown as text", async () => {
+  const attack = `<img src="x" onerror="window.hacked = 1"><script>window.hacked = 1</script>`;
+  const rich = richEntry(String(at(70)));
+  page.recorder.removeAll();
+  await page.open("");
+  page.recorder.put({
+    ...rich,
+    target: attack,
+    outcomeText: attack,
+    client: { name: attack, version: "1" },
+    messages: [{ atMs: rich.startedAtMs, from: "server", message: { result: { content: attack, isError: true } } }],
+    findings: [{ what: attack, where: attack, why: attack }],
+  });
+  await page.show(`#/call/${at(70)}`);
+  await page.sees(attack, "h1");
+  await page.press("0.0 ms", ".events summary");
+  await page.sees(attack, ".events");
+  await page.sees(attack, ".row");
+  expect(await page.browser.run("[document.images.length, window.hacked ?? null]")).toEqual([0, null]);
+});
+
 test("says so while the recorder cannot be reached", async () => {
   await page.open("");
   page.recorder.dropStreams();

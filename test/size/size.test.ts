@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { DEPLOYED, deployedKib } from "../../scripts/deployed-size.ts";
+import { pageAppKib } from "../../scripts/page-app.ts";
 import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
 
 /**
@@ -105,6 +106,10 @@ test("page() is bundled only where it is imported, and so is the look of pages",
     const { modules } = await sizeOf(`test/size/${program}.ts`);
     expect(modules.filter((path) => /^src\/(look|http\/page|worker\/page)\b/.test(path))).toEqual([]);
   }
+});
+
+test("the page of mcp-edge dev has at most 60 KiB with everything, as it is compressed", async () => {
+  expect(await pageAppKib()).toBeLessThanOrEqual(60);
 });
 
 test("a client in a browser loads rarely used code on demand", async () => {

@@ -57,7 +57,7 @@ export function Confirmation(): JSX.Element | null {
       <p>
         {isDeclared
           ? "This tool may delete or overwrite something."
-          : "It may delete or overwrite something: its annotations do not say otherwise."}
+          : "It may delete or overwrite something: it does not say otherwise."}
       </p>
       {Object.keys(args).length > 0 && <JsonTree value={args} open={3} />}
       <form

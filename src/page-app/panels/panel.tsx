@@ -79,8 +79,8 @@ function Start(): JSX.Element {
   return (
     <PanelFrame title={serverName()} about={description}>
       <p>
-        Call something here, or connect any other client to <code>{info.value?.endpoint.url}</code>: every call appears
-        at once, with what it did inside and what it cost.
+        Call something here, or connect any client to <code>{info.value?.endpoint.url}</code>. Each call appears at
+        once, with what it did and cost.
       </p>
       <ul class="cards">
         {first.map((tool) => (

@@ -5,7 +5,6 @@
  */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { goTo } from "../state/route.ts";
 import { Dialog } from "./dialog.tsx";
 
 const isShown = signal(false);
@@ -43,7 +42,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   "/": () => focus("#search"),
   c: () => focus(".entries"),
   f: () => focus("#filter"),
-  m: () => focus("main"),
+  m: () => focus("#open"),
   "?": showShortcuts,
 };
 
@@ -69,15 +68,6 @@ export function Shortcuts(): JSX.Element | null {
       <div class="actions">
         <button type="button" class="main" onClick={close}>
           Close
-        </button>
-        <button
-          type="button"
-          onClick={() => {
-            close();
-            goTo("settings");
-          }}
-        >
-          Connection
         </button>
       </div>
     </Dialog>

@@ -47,7 +47,7 @@ export function connected(): Client {
   return value.client;
 }
 
-/** The number of attempts after a failure, and the time between them: a server that restarts is back within seconds. */
+/** The number of attempts after a failure: a server that restarts is back within seconds. */
 const RETRIES = 5;
 const RETRY_MS = 2_000;
 

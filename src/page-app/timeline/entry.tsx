@@ -18,7 +18,7 @@ import { clock, count, dollars, duration } from "../parts/text.ts";
 import { linkTo } from "../state/route.ts";
 import { entries } from "../state/timeline.ts";
 import { compared } from "./compare.tsx";
-import { EntryEvents } from "./events.tsx";
+import { type Chosen, EntryEvents } from "./events.tsx";
 import { useFault } from "./fault.ts";
 import { LaneChart } from "./lane-chart.tsx";
 import { tablesOf, toLanes } from "./lanes.ts";
@@ -34,7 +34,7 @@ export function EntryPanel({ id }: { readonly id: string }): JSX.Element {
 
 function EntryView({ entry }: { readonly entry: Entry }): JSX.Element {
   const lanes = toLanes(entry);
-  const chosen = useSignal<string | undefined>(undefined);
+  const chosen = useSignal<Chosen | undefined>(undefined);
   const [icon] = OUTCOMES[entry.outcome];
   const title = (
     <>
@@ -51,8 +51,7 @@ function EntryView({ entry }: { readonly entry: Entry }): JSX.Element {
       <LaneChart
         lanes={lanes}
         onChoose={(id) => {
-          chosen.value = id;
-          document.getElementById(`event-${id}`)?.focus();
+          chosen.value = { id };
         }}
       />
       <EntryEvents lanes={lanes} chosen={chosen.value} omitted={entry.omitted} />

@@ -22,10 +22,14 @@ const KINDS: readonly (readonly [EventKind, string])[] = [
   ["exception", "Exceptions"],
 ];
 
+/** An event that was chosen in the drawing. Each choice is another object, so that an event can be chosen again. */
+export interface Chosen {
+  readonly id: string;
+}
+
 interface Props {
   readonly lanes: Lanes;
-  /** The event that was chosen in the drawing. */
-  readonly chosen: string | undefined;
+  readonly chosen: Chosen | undefined;
   readonly omitted: Entry["omitted"];
 }
 
@@ -33,8 +37,8 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
   const hidden = useSignal<ReadonlySet<EventKind>>(new Set());
   const shown = useSignal(PORTION);
   // The chosen event is shown even if its kind is hidden, or if it is further down.
-  const kept = events.filter(({ kind, id }) => !hidden.value.has(kind) || id === chosen);
-  const length = Math.max(shown.value, kept.findIndex(({ id }) => id === chosen) + 1);
+  const kept = events.filter(({ kind, id }) => !hidden.value.has(kind) || id === chosen?.id);
+  const length = Math.max(shown.value, kept.findIndex(({ id }) => id === chosen?.id) + 1);
   const left = omitted && omitted.messages + omitted.spans + omitted.logs;
   const toggle = (kind: EventKind) => {
     const next = new Set(hidden.value);
@@ -61,7 +65,7 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
             key={event.id}
             event={event}
             lane={lanes.find(({ id }) => id === event.lane)}
-            isChosen={event.id === chosen}
+            chosen={event.id === chosen?.id ? chosen : undefined}
           />
         ))}
       </ol>
@@ -83,17 +87,17 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
 function EventRow({
   event,
   lane,
-  isChosen,
+  chosen,
 }: {
   readonly event: LaneEvent;
   readonly lane: Lane | undefined;
-  readonly isChosen: boolean;
+  readonly chosen: Chosen | undefined;
 }): JSX.Element {
-  const { id, atMs, endMs, text, note, kind, isBad, detail } = event;
+  const { atMs, endMs, text, note, kind, isBad, detail } = event;
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    if (isChosen) row.current?.querySelector<HTMLElement>("summary, .line")?.focus();
-  }, [isChosen]);
+    if (chosen) row.current?.querySelector<HTMLElement>(".line")?.focus();
+  }, [chosen]);
   const line = (
     <>
       <span class="at">{duration(Math.max(0, atMs))}</span>
@@ -113,17 +117,15 @@ function EventRow({
   if (detail === undefined)
     return (
       <li class={className} ref={row}>
-        <div class="line" id={`event-${id}`} tabIndex={-1}>
+        <div class="line" tabIndex={-1}>
           {line}
         </div>
       </li>
     );
   return (
     <li class={className} ref={row}>
-      <details open={isChosen}>
-        <summary class="line" id={`event-${id}`}>
-          {line}
-        </summary>
+      <details open={chosen !== undefined}>
+        <summary class="line">{line}</summary>
         <JsonTree value={detail} open={3} />
       </details>
     </li>

@@ -35,9 +35,6 @@ const KINDS: Readonly<Partial<Record<EntryKind, string>>> = {
   answer: "Answer",
   stream: "Stream of the session",
   delete: "End of the session",
-  page: "Page",
-  alarm: "Alarm",
-  scheduled: "Scheduled work",
 };
 
 /** Returns what an entry is about, in the words of its protocol. */

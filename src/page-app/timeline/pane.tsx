@@ -48,18 +48,9 @@ export function TimelinePane(): JSX.Element {
 
 function Empty(): JSX.Element {
   if (entries.value.length === 0) {
-    return (
-      <p class="empty">
-        Nothing has been called yet. Call a tool here, or connect any other client to the same URL: its calls appear at
-        once.
-      </p>
-    );
+    return <p class="empty">Nothing has been called yet. Calls of all clients appear here.</p>;
   }
-  return (
-    <p class="empty">
-      No call fits the filter. {filter.value === "" ? "Only lists, notifications and streams were sent so far." : ""}
-    </p>
-  );
+  return <p class="empty">No call fits the filter.</p>;
 }
 
 function Menu(): JSX.Element {
