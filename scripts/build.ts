@@ -1,8 +1,10 @@
 /** Compiles src/ to dist/, and adds the templates: the content of the published package. */
 import { rmSync } from "node:fs";
 import { packTemplates } from "./pack-templates.ts";
+import { buildPageApp } from "./page-app.ts";
 import { ROOT, runTool } from "./tools.ts";
 
 rmSync(`${ROOT}dist`, { recursive: true, force: true });
 process.exitCode = runTool("tsc", ["-p", "scripts/tsconfig.build.json"]);
 packTemplates();
+await buildPageApp(`${ROOT}dist/page-app`);

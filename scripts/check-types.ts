@@ -6,6 +6,7 @@ const PROGRAMS = [
   ["http, client: web standards, neither Node nor Workers", "scripts/rooms/tsconfig.web.json"],
   ["schema: web standards", "scripts/rooms/tsconfig.schema.json"],
   ["pages of tests: the DOM", "scripts/rooms/tsconfig.pages.json"],
+  ["page-app: the DOM", "scripts/rooms/tsconfig.page-app.json"],
   ["everything", "tsconfig.json"],
 ] as const;
 

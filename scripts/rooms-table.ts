@@ -17,6 +17,7 @@ const ORDERED: Readonly<Record<string, Layers>> = { core: CORE_ROOMS, client: CL
 
 /** The folders of the other large rooms, with their contents. */
 const FOLDERS: Readonly<Record<string, string>> = {
+  "http/page": "the page for browsers: how to connect, what the server offers, its style",
   "worker/access": "who may call and how often: `auth` (tokens), `dpop`, `rates`, `audit`",
   "worker/durable": "`durable()`, all parts that need objects; the entry",
   "worker/sessions": "sessions: ids, objects, the event log, the streams and their sockets",
@@ -30,6 +31,14 @@ const FOLDERS: Readonly<Record<string, string>> = {
   "worker/page":
     "the page for browsers: `http/page.ts` writes it, with the lines for curl, the Inspector and Claude Code; `mcp-edge dev` prints it as text",
   "worker/token-store": "an object that keeps the tokens of clients in Workers",
+  "page-app/api": "the routes of the recorder",
+  "page-app/state":
+    "signals: the connection, the lists of the server, calls, questions, tasks, the timeline, the route",
+  "page-app/forms": "forms from JSON Schema: fields, values, checks, completion",
+  "page-app/content": "results: content blocks, JSON as a tree, views of MCP Apps",
+  "page-app/timeline": "the recorded calls: the list, an opened entry with its lanes, faults, comparison",
+  "page-app/panels": "tools, prompts, resources, tasks, objects, questions and settings",
+  "page-app/parts": "components that several panels use: icons, dialogs, the shell",
   "recorder/assemble": "entries from exchanges, from the events of the tail, and from links between messages",
   "recorder/findings": "what is probably a fault in an entry, and where",
   "recorder/redact": "secrets, shapes of contents, names, addresses, statements",
@@ -136,5 +145,5 @@ function isKnown(folder: string): boolean {
 /** Returns the TypeScript files below src/, with slashes. */
 export function sourcePaths(): string[] {
   const names = readdirSync(`${ROOT}src`, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".ts")).map((name) => name.replaceAll("\\", "/"));
+  return names.filter((name) => /\.tsx?$/.test(name)).map((name) => name.replaceAll("\\", "/"));
 }

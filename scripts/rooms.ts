@@ -22,9 +22,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   schema: { holds: "raw JSON Schema as a tool schema", rooms: ["core"], packages: ["@cfworker/json-schema"] },
-  http: {
-    holds: "requests to responses: classification, refusals, Server-Sent Events",
+  look: {
+    holds: "the look of all pages: brand, style, HTML; and the response that carries a page",
     rooms: ["core"],
+    packages: [],
+  },
+  http: {
+    holds: "requests to responses: classification, refusals, Server-Sent Events, the page for browsers",
+    rooms: ["look", "core"],
     packages: [],
   },
   safe: {
@@ -46,17 +51,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   worker: {
     holds: "`edge()`: the Hono app, the Durable Object class and its roles, plugins",
-    rooms: ["http", "core"],
+    rooms: ["http", "look", "core"],
     packages: ["cloudflare:*", "hono", "hono/*"],
   },
   "authorization-server": {
     holds: "the authorization server, which is also a client of identity providers",
-    rooms: ["worker", "client", "safe", "http", "core"],
+    rooms: ["worker", "client", "safe", "http", "look", "core"],
     packages: ["cloudflare:*", "hono", "hono/*", "oauth4webapi"],
   },
   "authorization-server/dev": {
     holds: "an identity provider for local development; no other file may import it, so no deployment contains it",
-    rooms: ["authorization-server", "http", "core"],
+    rooms: ["authorization-server", "http", "look", "core"],
     packages: [],
   },
   recorder: {
@@ -64,6 +69,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "what `mcp-edge dev` records: entries from the wire and from workerd's tail, redaction, findings, recordings. Of core, only `basics` and `protocol`",
     rooms: ["core"],
     packages: [],
+  },
+  "page-app": {
+    holds: "the page of `mcp-edge dev`, an application for browsers; `npm run build` bundles it into `dist/page-app`",
+    rooms: ["client", "recorder", "look", "core"],
+    packages: ["preact", "preact/*", "@preact/signals"],
   },
   "recorder/worker": {
     holds: "`recorder()`: a Worker that records another one in production, and its object",
@@ -240,8 +250,9 @@ const COMMENT_OR_TEMPLATE = /\/\*[\s\S]*?\*\/|`(?:[^`\\]|\\[\s\S])*`/g;
 const STATEMENT =
   /^(?!(?:import|export|const|let|type|interface|function|async|class|abstract|declare|enum)\b)[\w$([].*$/gm;
 
-/** Describes the statements at the top level of a module that may change something outside of it. */
+/** Describes the statements at the top level of a module that may change something outside of it. The page's application is a program. */
 export function findEffects(file: string, source: string): string[] {
+  if (file.startsWith("page-app/")) return [];
   const statements = source.replaceAll(COMMENT_OR_TEMPLATE, "``").match(STATEMENT) ?? [];
   const refused = statements.filter((statement) => !EFFECTS[file]?.includes(statement));
   return refused.map((statement) => {
@@ -259,7 +270,7 @@ const LINES_MAX = 400;
 /** Returns every forbidden import, effect of loading a module, circle of imports, crowded folder and long file in a folder like src/. */
 export function findProblems(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
-  const files = names.filter((file) => file.endsWith(".ts") && !FILES_OF_ADD.test(file));
+  const files = names.filter((file) => /\.tsx?$/.test(file) && !FILES_OF_ADD.test(file));
   const texts = new Map(files.map((file) => [file, readFileSync(`${src}/${file}`, "utf8")]));
   const imports = [...texts].flatMap(([file, text]) => [
     ...importsOf(text).flatMap((specifier) => findProblem(file, specifier) ?? []),

@@ -121,11 +121,11 @@ class ServerPlugin {
   #path = "/";
 
   constructor(options: AuthorizationServerOptions) {
-    const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
+    const { clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
     const attached = () => this.#attached;
     const sealing = new Sealing((env, purpose, sealed) => this.#keys(env, purpose, sealed));
     const canRegister = options.registration === true;
-    const pages = signInPages({ ...options.pages, name });
+    const pages = signInPages(options, options.pages);
     this.#options = options;
     this.#server = {
       policy: createPolicy(options, admission({ allow: options.allow, scopes })),

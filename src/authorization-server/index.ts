@@ -4,6 +4,7 @@
  *
  * @module
  */
+export type { Brand } from "../look/brand.ts";
 export type { AuthPlugin } from "../worker/plugin.ts";
 export type { OfferedScope, Organisation, UserRule, Users } from "./admission.ts";
 export { authorizationServer } from "./authorization-server.ts";

@@ -8,6 +8,7 @@ import { quote } from "../core/basics/quote.ts";
 import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { checkFunction, KitError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { Brand } from "../look/brand.ts";
 import type { BearerOptions } from "../worker/access/auth/bearer-options.ts";
 import { checkUrl } from "../worker/access/auth/fetch-json.ts";
 import type { DpopOptions } from "../worker/access/dpop/index.ts";
@@ -21,7 +22,8 @@ import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
 
 /** Options of {@link authorizationServer}. */
 export interface AuthorizationServerOptions
-  extends Pick<BearerOptions, "resource" | "includes" | "needs" | "metadata"> {
+  extends Brand,
+    Pick<BearerOptions, "resource" | "includes" | "needs" | "metadata"> {
   /** The name of your service, as users know it. It is shown on the pages. */
   readonly name: string;
   /** The identity provider with which users sign in, or several from which they choose. */
@@ -47,8 +49,8 @@ export interface AuthorizationServerOptions
    * @default `name`, `email` if it is verified, and `identity`, the user's issuer and subject at the identity provider
    */
   readonly claims?: (user: SignedInUser) => JsonObject;
-  /** The logo, wording and links of the pages. @default English pages that show the name, without a logo or links */
-  readonly pages?: Omit<SignInPagesOptions, "name">;
+  /** The wording and links of the pages. @default English pages without links */
+  readonly pages?: SignInPagesOptions;
   /** Preregistered clients. All other clients need a metadata document, or `registration`. @default none */
   readonly clients?: readonly KnownClient[];
   /**
@@ -100,6 +102,8 @@ export interface AuthorizationServerOptions
 
 const OPTIONS: OptionTable<AuthorizationServerOptions> = {
   name: null,
+  logo: null,
+  accent: null,
   identity: null,
   allow: null,
   scopes: null,

@@ -22,6 +22,7 @@ export type { OriginRules } from "../http/origin.ts";
 export type { OwnReason, PartReason, Refusal, Refused, Reply, WireForm } from "../http/refusal.ts";
 export type { HttpLimits, ResponseTimes } from "../http/response-times.ts";
 export type { PlainRequest } from "../http/sessions.ts";
+export type { Brand } from "../look/brand.ts";
 export type { AuditRecord } from "./access/audit/audit-record.ts";
 export type { AuditOptions, AuditPlugin, UnusualUse, UnusualUseOptions } from "./access/audit/index.ts";
 export { audit } from "./access/audit/index.ts";

@@ -1,5 +1,7 @@
 /** Chromium without a window, for tests: one page, in which a test runs expressions. */
-import { type Browser, type CDPSession, launch, type Page } from "puppeteer-core";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, type CDPSession, type KeyInput, launch, type Page } from "puppeteer-core";
 import { findProgram } from "./programs.ts";
 
 /** The flag for a computer with a mouse. Without it, pages learn that there is none. */
@@ -69,8 +71,13 @@ export class Chromium implements AsyncDisposable {
   }
 
   /** Presses and releases a key, as a keyboard does. */
-  async press(key: "Tab" | "Enter" | " "): Promise<void> {
+  async press(key: KeyInput): Promise<void> {
     await this.#page.keyboard.press(key === " " ? "Space" : key);
+  }
+
+  /** Types text with the keyboard. */
+  async type(text: string): Promise<void> {
+    await this.#page.keyboard.type(text);
   }
 
   /** Clicks the middle of the element that a selector finds, with the mouse, as soon as it takes clicks. */
@@ -118,6 +125,26 @@ export class Chromium implements AsyncDisposable {
   async setMedia(features: Readonly<Record<string, string>>): Promise<void> {
     const list = Object.entries(features).map(([name, value]) => ({ name, value }));
     await this.#send("Emulation.setEmulatedMedia", { features: list });
+  }
+
+  /** Sets the size of the page, in CSS pixels. */
+  async resize(width: number, height: number, deviceScaleFactor = 1): Promise<void> {
+    await this.#page.setViewport({ width, height, deviceScaleFactor });
+  }
+
+  /** Returns what axe finds in the page: for each problem its rule and the elements. */
+  async findBarriers(): Promise<string[]> {
+    const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+    await this.run(`${source};undefined`);
+    const found = await this.run(
+      "axe.run(document, { iframes: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, any }) => html.slice(0, 200) + ' ' + any.map(({ message }) => message)).join(' | ')))",
+    );
+    return found as string[];
+  }
+
+  /** Returns a picture of the page, as PNG. */
+  async screenshot(fullPage = false): Promise<Uint8Array> {
+    return this.#page.screenshot({ fullPage });
   }
 
   /** Removes all cookies. */

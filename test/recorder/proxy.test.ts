@@ -7,6 +7,9 @@ import type { Entry } from "../../src/recorder/entry.ts";
 import { Recorder } from "../../src/recorder/recorder.ts";
 import { until } from "../../src/testing/until.ts";
 
+/** The route whose response does not end. */
+const EVENTS = "/__mcp-edge/api/events";
+
 interface Behind {
   readonly recorder: Recorder;
   readonly proxy: RecordingProxy;
@@ -43,7 +46,10 @@ async function start(answer: (socket: Socket) => void = () => undefined): Promis
   const proxy = new RecordingProxy({
     recorder,
     connect: () => connect({ host: "127.0.0.1", port: inside, allowHalfOpen: true }),
-    inside: (request, response) => response.end(`inside ${request.url}`),
+    inside: (request, response) => {
+      response.write(`inside ${request.url}`);
+      if (request.url !== EVENTS) response.end();
+    },
     hasTail: true,
   });
   const port = await proxy.listen(["127.0.0.1"], 0);
@@ -247,6 +253,18 @@ test("requests of the recorder's own routes never reach the server, in any order
   expect(order).toEqual(["Fine, thanks", "inside /__mcp-edge/api/info", "Fine, thanks", "inside /__mcp-edge/api/info"]);
   expect(behind.received()).not.toContain("__mcp-edge");
   expect(behind.recorder.summaries()).toHaveLength(2);
+});
+
+test("a stream of the recorder's own routes goes on when the server closes the idle connection behind the same client", async () => {
+  const behind = await start((socket) => socket.on("data", () => socket.write(RESPONSE)));
+  const client = await open(behind.port);
+  client.socket.write(REQUEST);
+  await until("the response", () => client.text().endsWith(RESULT));
+  client.socket.write(`GET ${EVENTS} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await until("the stream", () => client.text().includes(`inside ${EVENTS}`));
+  behind.sockets[0]?.end();
+  await until("an end", () => behind.sockets[0]?.destroyed === true || client.ended() !== undefined);
+  expect(client.ended()).toBeUndefined();
 });
 
 test("passes what is not HTTP, and heads that are too large, without recording it", async () => {

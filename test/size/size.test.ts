@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { DEPLOYED, deployedKib } from "../../scripts/deployed-size.ts";
+import { pageAppKib } from "../../scripts/page-app.ts";
 import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
 
 /**
@@ -15,7 +16,8 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/auth.ts": 43.1,
   "test/size/sessions.ts": 61.2,
   "test/size/durable.ts": 80.4,
-  "test/size/authorization-server.ts": 86.2,
+  "test/size/page.ts": 41.2,
+  "test/size/authorization-server.ts": 87.2,
   "test/size/client.ts": 16.4,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 29.3,
@@ -97,6 +99,17 @@ test("bearer() adds at most 8.3 KiB, and only to a program that imports it", asy
   expect((withIt?.gzip ?? 0) - (without?.gzip ?? 0)).toBeLessThanOrEqual(8.3 * 1024);
   expect([modulesOf(without), modulesOf(durable)]).toEqual([[], []]);
   expect(modulesOf(withIt)).toContain("src/worker/access/auth/jwt.ts");
+});
+
+test("page() is bundled only where it is imported, and so is the look of pages", async () => {
+  for (const program of ["stateless", "sessions", "durable", "auth"]) {
+    const { modules } = await sizeOf(`test/size/${program}.ts`);
+    expect(modules.filter((path) => /^src\/(look|http\/page|worker\/page)\b/.test(path))).toEqual([]);
+  }
+});
+
+test("the page of mcp-edge dev has at most 60 KiB with everything, as it is compressed", async () => {
+  expect(await pageAppKib()).toBeLessThanOrEqual(60);
 });
 
 test("a client in a browser loads rarely used code on demand", async () => {

@@ -47,30 +47,37 @@ function wordsOf(text: string, program: string): string[] {
 }
 
 describe("the page at the endpoint", () => {
-  test("shows the URL, the definitions and one line to paste for each client", async () => {
+  test("shows the URL, the definitions, a line to paste for each client, and links for hosts that have them", async () => {
     const response = await get("/mcp");
     expect(response.status).toBe(200);
     expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
     const text = await response.text();
-    expect(text).toContain(`<code>${worker.url("/mcp")}</code>`);
-    expect(text).toContain("2 tools, 0 prompts, 0 resources, 0 resource templates");
-    expect(text).toContain(`claude mcp add --transport http page ${worker.url("/mcp")}`);
-    expect(text).toContain('<html lang="en">');
-    expect(text).toContain("color-scheme:light dark");
+    const url = worker.url("/mcp");
+    expect(text).toContain(`<code>${url}</code>`);
+    expect(text).toContain("Tools <small>2</small>");
+    expect(text).toContain("<h3>one</h3>");
+    expect(text).toContain(`claude mcp add --transport http page ${url}`);
+    expect(text).toContain('<html lang="en" dir="auto">');
+    const [, config = ""] = /"cursor:[^"]*install\?name=page&#38;config=([^"]*)"/.exec(text) ?? [];
+    expect(JSON.parse(atob(decodeURIComponent(config)))).toEqual({ url });
+    const [, server = ""] = /"vscode:mcp\/install\?([^"]*)"/.exec(text) ?? [];
+    expect(JSON.parse(decodeURIComponent(server))).toEqual({ name: "page", type: "http", url });
   });
 
-  test("escapes names, and its policy allows only its own style", async () => {
+  test("escapes names, and its policy allows only its own style and script", async () => {
     const response = await get("/mcp");
     const text = await response.text();
     expect(text).not.toContain("<b>");
     expect(text).toContain("&#60;b&#62;&#34;Page&#34; &#38; more&#60;/b&#62;");
-    const [, style = ""] = /<style>(.*)<\/style>/s.exec(text) ?? [];
-    const hash = createHash("sha256").update(style).digest("base64");
+    const hashOf = (element: string) => {
+      const [, content = ""] = new RegExp(`<${element}>(.*)</${element}>`, "s").exec(text) ?? [];
+      return createHash("sha256").update(content).digest("base64");
+    };
     const policy = response.headers.get("Content-Security-Policy");
     expect(policy).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hashOf("style")}'; script-src 'sha256-${hashOf("script")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
-    expect(text).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|\bon\w+=/);
+    expect(text).not.toMatch(/<link|<img|\bsrc=|<a [^>]*\bon\w+=/);
     expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
   });
 
@@ -102,10 +109,16 @@ describe("the page at the endpoint", () => {
   test("is not shown to callers that auth refuses; other callers see the numbers of definitions that they may use", async () => {
     const refused = await get("/mcp", { "X-App": "auth" });
     expect(refused.status).toBe(401);
-    expect(await refused.text()).not.toContain("page");
+    const { host } = new URL(worker.origin);
+    const text = await refused.text();
+    expect(text).toContain(`<h1>${host}</h1>`);
+    expect(text).toContain("This MCP server is for signed-in users.");
+    expect(text).not.toMatch(/\bpage\b|\bone\b/);
+    const asText = await get("/mcp", { "X-App": "auth", Accept: "text/plain" });
+    expect([asText.status, asText.headers.get("Content-Type")]).toEqual([401, "application/json"]);
     expect((await get("/", { "X-App": "auth" })).status).toBe(404);
     const shown = await get("/mcp", { "X-App": "auth", Authorization: "Bearer ok" });
-    expect(await shown.text()).toContain("1 tool,");
+    expect(await shown.text()).toContain("Tools <small>1</small>");
     expect((await get("/", { "X-App": "auth", Authorization: "Bearer ok" })).status).toBe(200);
   });
 

@@ -7,8 +7,9 @@
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { isLoopback } from "../../http/origin.ts";
+import { html } from "../../look/html.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "../identity/provider.ts";
-import { html, respond } from "../pages/html.ts";
+import { respond } from "../pages/html.ts";
 
 /** A user of {@link developmentUsers}. */
 export interface DevelopmentUser extends Omit<SignedInUser, "issuer" | "subject"> {
@@ -90,8 +91,8 @@ function checkHost(url: string): void {
 function choice(users: readonly DevelopmentUser[], createUrl: (subject: string) => string): Response {
   const entries = users.map(
     ({ subject, name, email }) =>
-      html`<li><a href="${createUrl(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
+      html`<li><a class="button" href="${createUrl(subject)}">${name ?? subject} (${email ?? subject})</a></li>`,
   );
   const body = html`<h1>Choose a development user</h1><p>Only on this machine: everyone can sign in as everyone.</p><ul class="choice">${entries}</ul>`;
-  return respond({ language: "en", title: html`Development users`, body });
+  return respond({ language: "en", title: html`Development users`, brand: {}, body });
 }

@@ -3,9 +3,11 @@
  *
  * @module
  */
+
+import { type Html, html } from "../../look/html.ts";
 import { type Destination, findPublisher, isImitation, type ShownClient } from "./client.ts";
-import { fill, type Html, html, isolated } from "./html.ts";
-import { type Brand, clientName, type ShownScope, scopeList } from "./parts.ts";
+import { fill, isolated } from "./html.ts";
+import { clientName, type Shown, type ShownScope, scopeList } from "./parts.ts";
 
 /** The data of the consent page. */
 export interface ConsentData {
@@ -32,7 +34,7 @@ export interface ConsentData {
 }
 
 /** Creates the content of the page after its heading. */
-export function consentBody(data: ConsentData, { kind, host }: Destination, { name, texts }: Brand): Html {
+export function consentBody(data: ConsentData, { kind, host }: Destination, { name, texts }: Shown): Html {
   const { client, scopes, user, switchUrl, lookAlikeHost, action, request, code } = data;
   const shown = clientName(client, texts);
   const publisher = findPublisher(client.id);
@@ -45,5 +47,5 @@ export function consentBody(data: ConsentData, { kind, host }: Destination, { na
   ];
   const described = publisher && html`<dt>${texts.describedBy}</dt><dd>${publisher}</dd>`;
   const change = switchUrl && html` <a href="${switchUrl}">${texts.switchUser}</a>`;
-  return html`<div class="note">${warnings.map((warning) => warning && html`<p>${warning}</p>`)}</div><dl><dt>${texts.returnsTo}</dt><dd><strong class="host">${host}</strong></dd>${described}<dt>${texts.signedInAs}</dt><dd>${isolated(user)}${change}</dd></dl><h2>${texts.scopes}</h2>${scopeList(scopes, fill(texts.noScopes, { service: name }))}<form method="post" action="${action}"><input type="hidden" name="request" value="${request}"><input type="hidden" name="code" value="${code}"><button name="decision" value="deny">${texts.deny}</button><button name="decision" value="allow">${texts.allow}</button></form>`;
+  return html`<div class="note">${warnings.map((warning) => warning && html`<p>${warning}</p>`)}</div><dl><dt>${texts.returnsTo}</dt><dd><strong class="host">${host}</strong></dd>${described}<dt>${texts.signedInAs}</dt><dd>${isolated(user)}${change}</dd></dl><h2>${texts.scopes}</h2>${scopeList(scopes, fill(texts.noScopes, { service: name }))}<form method="post" action="${action}"><input type="hidden" name="request" value="${request}"><input type="hidden" name="code" value="${code}"><button name="decision" value="deny">${texts.deny}</button><button class="main" name="decision" value="allow">${texts.allow}</button></form>`;
 }

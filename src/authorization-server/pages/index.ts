@@ -7,25 +7,23 @@
 import { quote } from "../../core/basics/quote.ts";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
+import { type Brand, checkBrand, imageSource, isLink } from "../../look/brand.ts";
+import { Html, html } from "../../look/html.ts";
 import { type Destination, findDestination, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
-import { fill, Html, type HtmlPage, html, isolated, plain, respond } from "./html.ts";
+import { fill, type HtmlPage, isolated, plain, respond } from "./html.ts";
 import { type AllowedClient, clientName, listEntries } from "./parts.ts";
 import { type PageTexts, TEXTS } from "./texts.ts";
 
-/** The options of the pages for sign-in and consent. */
+/** The wording and links of the pages for sign-in and consent. */
 export interface SignInPagesOptions {
-  /** The name of your service, as users know it. */
-  readonly name: string;
-  /** Your logo: an `https:` URL, a path of this host that begins with "/", or a `data:image/` URL. @default none */
-  readonly logo?: string;
   /** Your wording. Texts that you omit are in English. @default English */
   readonly texts?: Partial<PageTexts>;
   /** Links at the end of each page, such as to your privacy policy. Each URL is an `https:` URL or a path. @default none */
   readonly links?: readonly { readonly text: string; readonly url: string }[];
 }
 
-const OPTIONS: OptionTable<SignInPagesOptions> = { name: null, logo: null, texts: null, links: null };
+const OPTIONS: OptionTable<SignInPagesOptions> = { texts: null, links: null };
 
 const TEXT_OPTIONS = Object.fromEntries(Object.keys(TEXTS).map((name) => [name, null]));
 
@@ -104,11 +102,16 @@ export interface SignInPages {
   error(error: PageError, data?: ErrorData): Response;
 }
 
-function checkPagesOptions(options: SignInPagesOptions): void {
+/** A brand with its name, which the pages require. */
+type NamedBrand = Brand & { readonly name: string };
+
+function checkPagesOptions(brand: Brand, options: SignInPagesOptions): void {
   checkOptions("authorizationServer(): pages: ", options, OPTIONS);
-  const { name, links = [] } = options;
+  const { name } = brand;
+  const { links = [] } = options;
   checkOptions("authorizationServer(): pages.texts: ", options.texts ?? {}, TEXT_OPTIONS);
   if (typeof name !== "string" || plain(name) === "") throw invalid("name", name, "write the name of your service");
+  checkBrand("authorizationServer(): ", brand);
   for (const { url } of links) if (!isLink(url)) throw invalid("pages.links", url, "write an https URL or a path");
 }
 
@@ -117,12 +120,12 @@ function checkPagesOptions(options: SignInPagesOptions): void {
  *
  * @throws {KitError} `options-invalid` naming the option.
  */
-export function signInPages(options: SignInPagesOptions): SignInPages {
-  checkPagesOptions(options);
-  const { name } = options;
+export function signInPages(brand: NamedBrand, options: SignInPagesOptions = {}): SignInPages {
+  checkPagesOptions(brand, options);
+  const { name } = brand;
   const texts: PageTexts = { ...TEXTS, ...options.texts };
-  const brand = { name, texts };
-  const show = createLayout(options, texts);
+  const shown = { name, texts };
+  const show = createLayout(brand, options, texts);
   const goOn = (href: string, { host }: Destination) =>
     html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
   const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
@@ -141,7 +144,8 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       const asked = { client: client && clientName(client, texts), host: html`<strong>${destination?.host}</strong>` };
       const why = client && destination ? html`<p>${fill(texts.signInFor, asked)}</p>` : undefined;
       const choices = providers.map(
-        ({ label, url }) => html`<li><a href="${url}">${fill(texts.continueWith, { provider: label })}</a></li>`,
+        ({ label, url }) =>
+          html`<li><a class="button" href="${url}">${fill(texts.continueWith, { provider: label })}</a></li>`,
       );
       const heading = fill(texts.signIn, { service: name });
       return show(heading, html`${why}<ul class="choice">${choices}</ul>`, { cookies });
@@ -151,12 +155,12 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
       const client = clientName(data.client, texts);
       const heading = fill(texts.consent, { client, service: name });
-      return show(heading, consentBody(data, destination, brand), { hasForms: true, cookies: data.cookies });
+      return show(heading, consentBody(data, destination, shown), { hasForms: true, cookies: data.cookies });
     },
     allowed: ({ user, clients, action, code, cookies }) => {
       const form = (field: string, value: string, label: Html) =>
         html`<form method="post" action="${action}"><input type="hidden" name="code" value="${code}"><button name="${field}" value="${value}">${label}</button></form>`;
-      const entries = listEntries(clients, brand, (id, label) => form("revoke", id, label));
+      const entries = listEntries(clients, shown, (id, label) => form("revoke", id, label));
       const body = html`<p>${texts.signedInAs} ${isolated(user)}</p>${entries}${form("sign-out", "1", fill(texts.signOut))}`;
       return show(fill(texts.allowed, { service: name }), body, { hasForms: true, cookies });
     },
@@ -175,35 +179,23 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
   };
 }
 
-/** Returns the function that creates a page with the logo and the links of the options. */
-function createLayout({ name, logo, links = [] }: SignInPagesOptions, { language }: PageTexts) {
-  const imageSource = logo === undefined ? undefined : toImageSource(logo);
+/** Returns the function that creates a page with the logo of the brand and the links of the options. */
+function createLayout(brand: NamedBrand, { links = [] }: SignInPagesOptions, { language }: PageTexts) {
+  const { name, logo } = brand;
   const header = logo === undefined ? undefined : html`<img src="${logo}" alt="${name}">`;
-  const footer = links.map(({ text, url }) => html` <a href="${url}">${text}</a>`);
+  const footer = links.map(({ text, url }) => html`<a href="${url}">${text}</a>`);
   return (heading: Html, body: Html, more: Partial<HtmlPage> = {}) =>
     respond({
       language,
       // Tags are removed from the title. The texts of the heading are escaped, so every "<" begins a tag.
       title: html`${name}: ${new Html(heading.toString().replace(/<[^>]*>/g, ""))}`,
-      imageSource,
+      brand,
+      imageSource: logo && imageSource(logo),
       ...more,
-      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<p>${footer}</p>` : undefined}`,
+      body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<footer>${footer}</footer>` : undefined}`,
     });
 }
 
 function invalid(option: string, value: unknown, what: string): KitError {
   return new KitError("options-invalid", `authorizationServer(): ${option} is ${quote(String(value))}; ${what}.`);
-}
-
-function isLink(url: unknown): boolean {
-  if (typeof url !== "string") return false;
-  return /^\/(?![/\\])/.test(url) || (url.startsWith("https://") && URL.canParse(url));
-}
-
-/** Returns the source of a logo for the Content Security Policy. */
-function toImageSource(logo: string): string {
-  if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/.test(logo)) return "data:";
-  if (!isLink(logo)) throw invalid("pages.logo", logo, "write an https URL, a path or a data:image/ URL");
-  if (logo.startsWith("/")) return "'self'";
-  return new URL(logo).origin;
 }

@@ -3,8 +3,10 @@
  *
  * @module
  */
+
+import { type Html, html } from "../../look/html.ts";
 import { findDestination, type ShownClient } from "./client.ts";
-import { fill, type Html, html, isolated, plain } from "./html.ts";
+import { fill, isolated, plain } from "./html.ts";
 import type { PageTexts } from "./texts.ts";
 
 /** A scope as the pages display it. */
@@ -29,8 +31,8 @@ export interface AllowedClient {
   readonly sinceMs: number;
 }
 
-/** The name and the wording that the author has chosen. */
-export interface Brand {
+/** The name of the service, and the wording of the author. */
+export interface Shown {
   readonly name: string;
   readonly texts: PageTexts;
 }
@@ -49,7 +51,7 @@ export function scopeList(scopes: readonly ShownScope[], none: Html): Html {
 /** Returns the list of allowed clients. @param form Returns the form with the button of an entry. */
 export function listEntries(
   clients: readonly AllowedClient[],
-  { texts, name: service }: Brand,
+  { texts, name: service }: Shown,
   form: (id: string, label: Html) => Html,
 ): Html {
   if (clients.length === 0) return html`<p>${texts.noneAllowed}</p>`;

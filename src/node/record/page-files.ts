@@ -1,34 +1,32 @@
 /**
- * The files of the page that the recorder shows.
+ * The files of the page that the recorder shows, with the headers that the build has written for them.
  *
  * @module
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A file with its type. */
+/** A file with its headers. */
 export interface PageFile {
-  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
 }
 
-/** The files by their paths in `/__mcp-edge/`. */
-const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
-  "": ["index.html", "text/html; charset=utf-8"],
-  "app.js": ["app.js", "text/javascript; charset=utf-8"],
-  "app.css": ["app.css", "text/css; charset=utf-8"],
-};
-
-/** Where the build puts them: beside this room in the package, or in `dist` of the repository. */
+/** Where the build puts the files: beside this room in the package, or in `dist` of the repository. */
 const FOLDERS = ["../../page-app", "../../../dist/page-app"].map((path) => join(import.meta.dirname, path));
+
+/** The file that has the headers of each file of the page. It is not served itself. */
+const HEADERS = "headers.json";
 
 /** Returns a file of the page. Undefined if there is none of this path. */
 export async function readPageFile(path: string): Promise<PageFile | undefined> {
-  const [name, type] = (Object.hasOwn(FILES, path) ? FILES[path] : undefined) ?? [];
-  if (name === undefined || type === undefined) return undefined;
+  const name = path === "" ? "index.html" : path;
   for (const folder of FOLDERS) {
-    const bytes = await readFile(join(folder, name)).catch(() => undefined);
-    if (bytes) return { type, bytes };
+    const listed = await readFile(join(folder, HEADERS), "utf8").catch(() => undefined);
+    if (listed === undefined) continue;
+    const all = new Map(Object.entries(JSON.parse(listed) as Record<string, PageFile["headers"]>));
+    const headers = all.get(name);
+    return headers && { headers, bytes: await readFile(join(folder, name)) };
   }
   return undefined;
 }

@@ -178,23 +178,9 @@ async function servePage(path: string, { method }: IncomingMessage, response: Se
     sendJson(response, 404, { problem: "There is no such file." });
     return;
   }
-  response.writeHead(200, { ...SAFE_HEADERS, "Content-Type": file.type, "Content-Security-Policy": PAGE_POLICY });
+  response.writeHead(200, { ...SAFE_HEADERS, ...file.headers });
   response.end(method === "HEAD" ? undefined : file.bytes);
 }
-
-/** Nothing is loaded from elsewhere. Images and media of results are data; views of apps are in frames of their own. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data: blob:",
-  "media-src data: blob:",
-  "frame-src blob: data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
 
 const SAFE_HEADERS = {
   "Cache-Control": "no-store",

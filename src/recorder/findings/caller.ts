@@ -82,7 +82,8 @@ export function findSessionForEach({ entry }: Examined): Finding[] {
 /** Says why a stream has ended without a result. */
 export function findCut({ entry }: Examined): Finding[] {
   if (entry.kind !== "request") return [];
-  if (entry.outcome === "cut-by-client") {
+  // A subscription has no result, and ends when its client closes it.
+  if (entry.outcome === "cut-by-client" && entry.facts.method !== "subscriptions/listen") {
     return [
       {
         what: "The client has closed the connection before the result",

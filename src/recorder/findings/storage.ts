@@ -89,8 +89,8 @@ export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
 }
 
 /** Objects of an endpoint store what the kit needs, not what a handler does. */
-function isOfAuthor({ isOfEndpoint }: LiveInvocation): boolean {
-  return !isOfEndpoint;
+function isOfAuthor({ isOfEndpoint, role }: LiveInvocation): boolean {
+  return !isOfEndpoint && role === undefined;
 }
 
 /** Calls of the kit to its own objects. */

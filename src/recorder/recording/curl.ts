@@ -8,9 +8,10 @@ import type { Entry } from "../entry.ts";
 import { REDACTED } from "../redact/secrets.ts";
 import { findProblem, hasState, requestOf } from "./replayable.ts";
 
-/** Headers that curl sets by itself, and those of one connection. */
+/** Headers that curl sets by itself, headers of one connection, and what browsers say about themselves. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   "accept-encoding",
+  "accept-language",
   "connection",
   "content-length",
   "host",
@@ -29,7 +30,7 @@ export function copyAsCurl(entry: Entry, origin: string): Copied {
   const { http } = entry;
   if (!http) return { problem: "This is no request over HTTP." };
   const headers = (entry.request?.headers ?? []).filter(
-    ([name]) => /^[\w-]+$/.test(name) && !LEFT_OUT.has(name.toLowerCase()),
+    ([name]) => /^[\w-]+$/.test(name) && !LEFT_OUT.has(name.toLowerCase()) && !/^sec-(ch|gpc|fetch-[md])/i.test(name),
   );
   const isPost = http.method === "POST";
   const body = messages.length === 1 ? messages[0] : messages;

@@ -151,7 +151,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "page-text-not-escaped",
     reason: "The name of a client could run a script on the consent page.",
-    file: "src/authorization-server/pages/html.ts",
+    file: "src/look/html.ts",
     find: "return value.replace(/[&<>\"']/g, (character) => `&#${character.charCodeAt(0)};`);",
     replace: "return value;",
     tests: ["test/worker/oauth/pages.test.ts"],
@@ -159,7 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "page-quote-not-escaped",
     reason: "A value of a client could end an attribute and add others.",
-    file: "src/authorization-server/pages/html.ts",
+    file: "src/look/html.ts",
     find: "/[&<>\"']/g, (character)",
     replace: "/[&<>']/g, (character)",
     tests: ["test/worker/oauth/pages.test.ts"],
@@ -167,7 +167,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: "page-in-a-frame",
     reason: "A foreign page could show the consent page in a frame and catch the click.",
-    file: "src/authorization-server/pages/html.ts",
+    file: "src/look/document.ts",
     find: "\"frame-ancestors 'none'\",",
     replace: '"frame-ancestors *",',
     tests: ["test/worker/oauth/pages.test.ts", "test/worker/oauth/pages-in-browser.test.ts"],

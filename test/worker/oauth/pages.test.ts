@@ -91,25 +91,17 @@ describe.each(EVERY)("the page %s", (_, create) => {
     expect(text).not.toMatch(/<script| on\w+=|javascript:| style=/i);
   });
 
-  test.each(["light", "dark"])("is shown without errors in %s mode, with readable colours", async (scheme) => {
+  test.each(["light", "dark"])("is shown without errors in %s mode, and axe finds no barrier", async (scheme) => {
     await browser.setMedia({ "prefers-color-scheme": scheme });
     const response = create(pages);
     response.headers.delete("Refresh");
-    const shown = await show<{ text: string; background: string; maxWidth: string }>(
+    const shown = await show<{ text: string; maxWidth: string }>(
       withoutRefresh(await response.text(), response),
-      `(() => {
-        const probe = document.createElement("p");
-        const { color } = getComputedStyle(document.body);
-        const canvas = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-        return { text: color, background: canvas, maxWidth: getComputedStyle(document.querySelector("main")).maxWidth };
-      })()`,
+      `({ text: getComputedStyle(document.body).color, maxWidth: getComputedStyle(document.querySelector("main")).maxWidth })`,
     );
-    // White text in dark mode, and black text in light mode. The width shows that the policy admits the style.
-    expect(shown).toEqual({
-      text: scheme === "dark" ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)",
-      background: scheme,
-      maxWidth: "512px",
-    });
+    // Light text in dark mode, and dark text in light mode. The width shows that the policy admits the style.
+    expect(shown).toEqual({ text: scheme === "dark" ? "rgb(238, 239, 242)" : "rgb(23, 24, 28)", maxWidth: "480px" });
+    expect(await browser.findBarriers()).toEqual([]);
     expect(violations()).toEqual([]);
   });
 
@@ -363,10 +355,14 @@ test.each([
 });
 
 describe("the author's options for pages", () => {
-  test("change wording, logo, language and links", async () => {
-    const own = signInPages({
+  test("change wording, logo, colour, language and links", async () => {
+    await browser.setMedia({ "prefers-color-scheme": "light" });
+    const brand = {
       name: "W\u00fcrfel & Co",
       logo: "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'/>",
+      accent: "#00ff80",
+    };
+    const own = signInPages(brand, {
       texts: { language: "de", consent: "Darf {client} {service} benutzen?", allow: "Erlauben <3" },
       links: [{ text: "Datenschutz", url: "https://example.com/privacy" }],
     });
@@ -378,7 +374,8 @@ describe("the author's options for pages", () => {
         heading: document.querySelector("h1").textContent, language: document.documentElement.lang,
         logo: [document.images[0].alt, document.images[0].naturalWidth].join(),
         allow: document.querySelector("[value=allow]").textContent, deny: document.querySelector("[value=deny]").textContent,
-        link: document.querySelector("p:last-child a").href,
+        link: document.querySelector("footer a").href,
+        accent: getComputedStyle(document.querySelector("[value=allow]")).backgroundColor,
       })`,
     );
     expect(found).toEqual({
@@ -388,7 +385,10 @@ describe("the author's options for pages", () => {
       allow: "Erlauben <3",
       deny: "Deny",
       link: "https://example.com/privacy",
+      // Darker than the colour of the author, so that white text on it is readable.
+      accent: "rgb(0, 127, 64)",
     });
+    expect(await browser.findBarriers()).toEqual([]);
     expect(violations()).toEqual([]);
   });
 
@@ -407,11 +407,14 @@ describe("the author's options for pages", () => {
     [{ logo: "//example.com/logo.png" }, /logo/],
     [{ logo: "javascript:alert(1)" }, /logo/],
     [{ logo: "data:text/html,x" }, /logo/],
-    [{ links: [{ text: "x", url: "javascript:alert(1)" }] }, /links is "javascript:alert\(1\)"/],
-    [{ texts: { alow: "x" } }, /texts has no option "alow"\. Did you mean "allow"/],
-    [{ title: "x" }, /has no option "title"/],
+    [{ accent: "red;} *{display:none" }, /accent is "red;/],
+    [{ links: [{ text: "x", url: "javascript:alert(1)" }] }, /pages\.links is "javascript:alert\(1\)"/],
+    [{ texts: { alow: "x" } }, /pages\.texts has no option "alow"\. Did you mean "allow"/],
+    [{ title: "x" }, /pages has no option "title"/],
   ])("%o are refused", (options, text) => {
-    const create = () => signInPages({ name: "Dice", ...options } as unknown as SignInPagesOptions);
+    const { links, texts, title, ...brand } = options as Record<string, unknown>;
+    const given = Object.entries({ links, texts, title }).filter(([, value]) => value !== undefined);
+    const create = () => signInPages({ name: "Dice", ...brand }, Object.fromEntries(given) as SignInPagesOptions);
     expect(create).toThrow(expect.objectContaining({ code: "options-invalid", message: expect.stringMatching(text) }));
   });
 });

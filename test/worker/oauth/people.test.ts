@@ -118,7 +118,7 @@ test.each(["light", "dark"])("a person signs in and allows a client with the mou
     expect(shown).toContain("ada@example.com");
     expect(shown).toContain("Read your notes");
     expect(await browser.run("getComputedStyle(document.body).color")).toBe(
-      scheme === "dark" ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)",
+      scheme === "dark" ? "rgb(238, 239, 242)" : "rgb(23, 24, 28)",
     );
     await choose("Allow");
   });

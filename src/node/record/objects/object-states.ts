@@ -140,7 +140,7 @@ export class ObjectReader {
         value: show(each.value),
       })),
       facts: stored && role !== undefined ? factsOf(role, stored) : [],
-      entries: [...(activity?.entries ?? [])].reverse(),
+      entries: [...new Set(activity?.entries)].reverse(),
     };
   }
 }

@@ -310,6 +310,11 @@ export class Passage {
     // The routes of the recorder are another server: that their connection ends is nothing to a client that waits for no response.
     const isOver = this.#hasClientEnded && this.#waiting.length === 0;
     if (leg.isInside && lost.length === 0 && !isComplete && !isOver) return;
+    // A server closes connections that are idle. That must not cut a response of the recorder's own routes.
+    if (lost.length === 0 && left.length > 0) {
+      leg.stream.end();
+      return;
+    }
     if (isLost && lost.length > 0) reset(this.#client);
     else this.#client.end();
   }

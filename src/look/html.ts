@@ -1,0 +1,33 @@
+/**
+ * HTML in which every inserted text is escaped.
+ *
+ * @module
+ */
+
+/** A piece of HTML. Only {@link html} creates it, so text cannot be taken for HTML. */
+export class Html {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** What can be inserted into HTML. Text is escaped; undefined inserts nothing. */
+export type Insertable = string | Html | undefined | readonly Insertable[];
+
+/** Creates HTML from a template. Attributes must have double quotes. */
+export function html(template: TemplateStringsArray, ...inserted: readonly Insertable[]): Html {
+  return new Html(template.map((part, index) => part + insert(inserted[index])).join(""));
+}
+
+function insert(value: Insertable): string {
+  if (value === undefined) return "";
+  if (value instanceof Html) return value.toString();
+  if (typeof value !== "string") return value.map(insert).join("");
+  return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,96 @@
+/**
+ * What is known about content without showing it.
+ *
+ * @module
+ */
+import type { CallToolResult, ReceivedContentBlock } from "../../client/index.ts";
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+
+/** Returns the size of bytes that are given as base64, for people. */
+export function sizeOf(base64: string): string {
+  const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** Returns the address of an image or a sound. Undefined unless the media type is one of a simple form. */
+export function sourceOf(type: string, base64: string): string | undefined {
+  return /^(image|audio)\/[\w.+-]+(;[\w=; -]+)?$/.test(type) && /^[\w+/=\s]*$/.test(base64)
+    ? `data:${type};base64,${base64}`
+    : undefined;
+}
+
+/** Returns the value of text that is a JSON object or array. */
+export function isLargeJson(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) || Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the content without text that only repeats the structured result as JSON, as tools do for older clients. */
+export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ReceivedContentBlock[] {
+  if (structuredContent === undefined) return content;
+  const own = JSON.stringify(structuredContent);
+  return content.filter((block) => block.type !== "text" || JSON.stringify(isLargeJson(block.text)) !== own);
+}
+
+/** One piece of a result as a model gets it. */
+export interface ModelPiece {
+  /** `text` is read as it is; the others are what hosts convert for their model, or leave out. */
+  readonly kind: "text" | "media" | "note";
+  readonly text: string;
+}
+
+/** Returns what a model gets of a result: content for it, as text where it is text. */
+export function toModelPieces({ content, isError, structuredContent }: CallToolResult): readonly ModelPiece[] {
+  const blocks = content.filter(({ annotations }: ReceivedContentBlock) => {
+    const audience = annotations?.audience;
+    return audience === undefined || audience.includes("assistant");
+  });
+  const hidden = content.length - blocks.length;
+  const pieces = blocks.map(toPiece);
+  return [
+    ...(isError === true ? [{ kind: "note", text: "The tool failed. The model reads why:" } as const] : []),
+    ...pieces,
+    ...(hidden > 0 ? [{ kind: "note", text: `${hidden} for the user only` } as const] : []),
+    ...(structuredContent !== undefined && pieces.length === 0
+      ? [
+          {
+            kind: "note",
+            text: "Nothing: most hosts pass only content to the model, and there is none.",
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function toPiece(block: ReceivedContentBlock): ModelPiece {
+  switch (block.type) {
+    case "text":
+      return { kind: "text", text: block.text };
+    case "image":
+    case "audio":
+      return { kind: "media", text: `${block.type}: ${block.mimeType}, ${sizeOf(block.data)}` };
+    case "resource":
+      return "text" in block.resource
+        ? { kind: "text", text: block.resource.text }
+        : { kind: "media", text: `file: ${block.resource.mimeType ?? "unknown type"}, ${sizeOf(block.resource.blob)}` };
+    case "resource_link":
+      return { kind: "text", text: `${block.name}: ${block.uri}` };
+    default:
+      return { kind: "note", text: "A block of a type that this page does not know" };
+  }
+}
+
+/** The number of characters that a token has on average in English. */
+const TOKEN_CHARACTERS = 4;
+
+/** Estimates the tokens of a text. */
+export function tokensOf(pieces: readonly ModelPiece[]): number {
+  const characters = pieces.reduce((sum, { kind, text }) => sum + (kind === "text" ? text.length : 0), 0);
+  return Math.ceil(characters / TOKEN_CHARACTERS);
+}

@@ -1,0 +1,96 @@
+/**
+ * The questions of the server that wait for the person.
+ *
+ * @module
+ */
+import { signal } from "@preact/signals";
+import {
+  type CreateMessageRequestParams,
+  type CreateMessageResult,
+  type ElicitAnswer,
+  type ElicitRequestFormParams,
+  type ElicitRequestURLParams,
+  McpError,
+  type QuestionContext,
+} from "../../client/index.ts";
+
+/** The code of the error that says that the user refused. */
+const REFUSED = -1;
+
+/** A question, with the functions that answer it. */
+export type Question = {
+  readonly id: number;
+  /** Refuses a request for sampling. */
+  refuse(): void;
+} & (
+  | { readonly kind: "form"; readonly params: ElicitRequestFormParams; answer(result: ElicitAnswer): void }
+  | {
+      readonly kind: "url";
+      readonly params: ElicitRequestURLParams;
+      /** Whether the person has agreed, and the server waits for the end of the visit. */
+      readonly isVisiting: boolean;
+      answer(result: Pick<ElicitAnswer, "action">): void;
+      /** Says that the visit has ended, if the server may not say so itself. */
+      readonly finish?: (() => void) | undefined;
+    }
+  | {
+      readonly kind: "sampling";
+      readonly params: CreateMessageRequestParams;
+      answer(result: CreateMessageResult): void;
+    }
+);
+
+type Unasked = {
+  [K in Question["kind"]]: Omit<Extract<Question, { kind: K }>, "id" | "answer" | "refuse">;
+}[Question["kind"]];
+
+/** The open questions, in the order in which they arrived. */
+export const questions = signal<readonly Question[]>([]);
+
+let lastId = 0;
+
+function remove(id: number): void {
+  questions.value = questions.value.filter((question) => question.id !== id);
+}
+
+/** Shows a question, and resolves with the answer. It disappears when the server withdraws it. */
+function ask<T>(question: Unasked, { signal: withdrawn }: QuestionContext): Promise<T> {
+  return new Promise((resolve, reject) => {
+    lastId += 1;
+    const id = lastId;
+    const settle = (end: () => void) => {
+      remove(id);
+      end();
+    };
+    const asked = {
+      ...question,
+      id,
+      answer: (result: T) => settle(() => resolve(result)),
+      refuse: () => settle(() => reject(new McpError(REFUSED, "The user refused."))),
+    };
+    withdrawn.addEventListener("abort", () => settle(() => reject(withdrawn.reason as Error)), { once: true });
+    questions.value = [...questions.value, asked as unknown as Question];
+  });
+}
+
+export const askForm = (params: ElicitRequestFormParams, context: QuestionContext): Promise<ElicitAnswer> =>
+  ask({ kind: "form", params }, context);
+
+export const askSampling = (
+  params: CreateMessageRequestParams,
+  context: QuestionContext,
+): Promise<CreateMessageResult> => ask({ kind: "sampling", params }, context);
+
+/** Asks whether to visit a page. If the server may not say when the visit has ended, the person does. */
+export async function askUrl(
+  params: ElicitRequestURLParams,
+  context: QuestionContext,
+): Promise<Pick<ElicitAnswer, "action">> {
+  const { finish } = context;
+  const result = await ask<Pick<ElicitAnswer, "action">>({ kind: "url", params, isVisiting: false }, context);
+  if (result.action === "accept" && finish) {
+    const visit = ask<unknown>({ kind: "url", params, isVisiting: true, finish }, context);
+    visit.then(finish, () => undefined);
+  }
+  return result;
+}

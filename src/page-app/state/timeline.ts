@@ -1,0 +1,115 @@
+/**
+ * The recorded calls, as the list shows them.
+ *
+ * @module
+ */
+import { computed, signal } from "@preact/signals";
+import type { Summary } from "../../recorder/entry.ts";
+import { getEntries, watch } from "../api/recorder-api.ts";
+import { matches } from "../timeline/filter.ts";
+import { type Call, messageOf } from "./calls.ts";
+import { CLIENT_NAME } from "./connection.ts";
+
+/** The entries by their ids, which only grow. */
+const byId = new Map<string, Summary>();
+/** The entries, the oldest first. */
+export const entries = signal<readonly Summary[]>([]);
+export const isLive = signal(false);
+export const problem = signal<string | undefined>(undefined);
+/** The words of the filter. */
+export const filter = signal("");
+/** Whether lists, pings and other requests that the page makes by itself are left out. */
+export const isBrief = signal(true);
+
+/** The entries that the filter admits, the newest first. */
+export const shown = computed<readonly Summary[]>(() => {
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const brief = isBrief.value;
+  const list = entries.value;
+  const found: Summary[] = [];
+  for (let at = list.length - 1; at >= 0; at -= 1) {
+    const entry = list[at] as Summary;
+    if (matches(entry, words, brief)) found.push(entry);
+  }
+  return found;
+});
+
+/** The clocks of the page and of the recorder are those of one machine, but a timer of the page may be rounded. */
+const CLOCK_MS = 50;
+
+/** Returns the entry of a call of this page. */
+export function findEntry({ key, startedAtMs }: Pick<Call, "key" | "startedAtMs">): Summary | undefined {
+  const [kind = "", ...rest] = key.split(":");
+  const [method, target] = [METHODS[kind], rest.join(":")];
+  const list = entries.value;
+  let found: Summary | undefined;
+  for (let at = list.length - 1; at >= 0; at -= 1) {
+    const entry = list[at] as Summary;
+    if (entry.startedAtMs < startedAtMs - CLOCK_MS) break;
+    if (entry.method === method && entry.target === target && entry.client?.name === CLIENT_NAME) found = entry;
+  }
+  return found;
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  tool: "tools/call",
+  prompt: "prompts/get",
+  resource: "resources/read",
+};
+
+let isScheduled = false;
+
+/** Shows what has arrived, at most once for each frame of the screen. */
+function schedule(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  requestAnimationFrame(() => {
+    isScheduled = false;
+    entries.value = [...byId.values()];
+  });
+}
+
+function take(summary: Summary): void {
+  const before = byId.get(summary.id);
+  if (before && before.seq > summary.seq) return;
+  byId.set(summary.id, summary);
+  schedule();
+}
+
+/** Reads all entries. Whatever was missed while the connection was broken is then there. */
+async function readAll(): Promise<void> {
+  try {
+    const list = await getEntries(0);
+    const ids = new Set(list.map(({ id }) => id));
+    for (const id of byId.keys()) if (!ids.has(id)) byId.delete(id);
+    for (const summary of list) take(summary);
+    problem.value = undefined;
+    schedule();
+  } catch (error) {
+    problem.value = messageOf(error);
+  }
+}
+
+/**
+ * Reads all entries, and follows the changes while the page is in view. A browser has six connections to a host for all its tabs, and
+ * each open stream takes one.
+ */
+export function follow(): void {
+  let stop: (() => void) | undefined;
+  const onState = (isOpen: boolean) => {
+    isLive.value = isOpen;
+    if (isOpen) void readAll();
+  };
+  const change = () => {
+    stop?.();
+    stop = document.hidden ? undefined : watch({ onSummary: take, onClear: forgetAll, onState });
+  };
+  document.addEventListener("visibilitychange", change);
+  change();
+}
+
+/** Removes the entries from view, after the recorder has removed them. */
+export function forgetAll(): void {
+  byId.clear();
+  schedule();
+}

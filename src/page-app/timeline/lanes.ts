@@ -1,0 +1,223 @@
+/**
+ * An entry as lanes over time, and as a list in the order of time.
+ *
+ * @module
+ */
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+import type { Entry, Invocation, RecordedMessage, Span } from "../../recorder/entry.ts";
+
+/** What something in an entry is. */
+export type EventKind = "message" | "work" | "storage" | "log" | "exception";
+
+/** Something that happened, with its place and its time. */
+export interface LaneEvent {
+  readonly id: string;
+  readonly kind: EventKind;
+  readonly lane: string;
+  /** Milliseconds since the beginning of the entry. */
+  readonly atMs: number;
+  /** Undefined for points in time, and for what still runs. */
+  readonly endMs: number | undefined;
+  /** In words. */
+  readonly text: string;
+  /** A few words more, such as the number of rows. */
+  readonly note: string;
+  readonly isBad: boolean;
+  /** All that is known, for those who open it. */
+  readonly detail: unknown;
+}
+
+/** One lane: the client, the Worker, an object, or storage. */
+export interface Lane {
+  readonly id: string;
+  readonly title: string;
+  readonly note: string;
+  readonly events: readonly LaneEvent[];
+}
+
+/** The lanes of an entry. */
+export interface Lanes {
+  /** The length of all lanes, in milliseconds. */
+  readonly totalMs: number;
+  readonly lanes: readonly Lane[];
+  /** All events in the order of time. */
+  readonly events: readonly LaneEvent[];
+}
+
+/** Returns the lanes of an entry. */
+export function toLanes(entry: Entry): Lanes {
+  const { startedAtMs: start } = entry;
+  const events = [
+    ...entry.messages.map((message, at) => messageEvent(message, at, start)),
+    ...entry.invocations.flatMap((invocation) => invocationEvents(invocation, start)),
+  ].toSorted((a, b) => a.atMs - b.atMs);
+  const end = Math.max(entry.ms ?? 0, ...events.map(({ atMs, endMs }) => endMs ?? atMs), 1);
+  const objects = new Map(
+    entry.invocations.filter(({ place }) => place === "object").map((each) => [laneOf(each), each]),
+  );
+  const lane = (id: string, title: string, note: string): Lane => ({
+    id,
+    title,
+    note,
+    events: events.filter((each) => each.lane === id),
+  });
+  const client = entry.client ? `${entry.client.name} ${entry.client.version}` : "";
+  const lanes = [
+    lane("client", "Client", client),
+    lane("worker", "Worker", ""),
+    ...[...objects].map(([id, each]) => lane(id, each.role ?? each.className ?? "Object", each.object ?? "")),
+    lane("storage", "Storage", ""),
+  ];
+  return { totalMs: end, lanes: lanes.filter((each) => each.events.length > 0 || each.id === "client"), events };
+}
+
+/** The lane of an invocation. Different objects have different lanes. */
+function laneOf({ place, className = "", object = "" }: Invocation): string {
+  return place === "worker" ? "worker" : `object ${className} ${object}`;
+}
+
+function messageEvent(recorded: RecordedMessage, at: number, start: number): LaneEvent {
+  const { atMs, from, message } = recorded;
+  const { text, isBad } = describeMessage(message);
+  return {
+    id: `message-${at}`,
+    kind: "message",
+    lane: "client",
+    atMs: atMs - start,
+    endMs: undefined,
+    text,
+    note: from === "client" ? "to the server" : "to the client",
+    isBad,
+    detail: message,
+  };
+}
+
+/** Describes a JSON-RPC message in a few words. */
+export function describeMessage(message: unknown): { readonly text: string; readonly isBad: boolean } {
+  if (Array.isArray(message)) return { text: `batch of ${message.length}`, isBad: false };
+  if (!isObject(message)) return { text: "not a message", isBad: true };
+  const { method, params, error, result } = message;
+  if (typeof method === "string") {
+    const { name, uri, progress } = isObject(params) ? params : {};
+    const target = name ?? uri ?? progress;
+    return { text: target === undefined ? method : `${method} ${String(target)}`, isBad: false };
+  }
+  if (isObject(error)) return { text: `error ${String(error.code)}: ${String(error.message)}`, isBad: true };
+  if (!isObject(result)) return { text: "result", isBad: false };
+  if (result.resultType === "input_required" || "inputRequests" in result)
+    return { text: "result that asks", isBad: false };
+  return result.isError === true
+    ? { text: "result of a tool that failed", isBad: true }
+    : { text: "result", isBad: false };
+}
+
+function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
+  const { id, spans, logs, exceptions } = invocation;
+  const lane = laneOf(invocation);
+  const isBad = invocation.outcome !== undefined && invocation.outcome !== "ok";
+  const own: LaneEvent = {
+    id,
+    kind: "work",
+    lane,
+    atMs: invocation.startedAtMs - start,
+    endMs: invocation.endedAtMs === undefined ? undefined : invocation.endedAtMs - start,
+    text: CAUSES[invocation.cause],
+    note: notesOf(invocation),
+    isBad: isBad || exceptions.length > 0,
+    detail: { ...invocation, spans: spans.length, logs: logs.length, exceptions: exceptions.length },
+  };
+  return [
+    own,
+    ...spans.map((span, at) => spanEvent(span, `${id}-span-${at}`, lane, start)),
+    ...logs.map(({ atMs, level, text }, at) =>
+      point(`${id}-log-${at}`, "log", lane, atMs - start, text, level, level === "error"),
+    ),
+    ...exceptions.map((each, at) => {
+      const text = `${each.name}: ${each.message}`;
+      return {
+        ...point(`${id}-exception-${at}`, "exception", lane, each.atMs - start, text, each.reference ?? "", true),
+        detail: each,
+      };
+    }),
+  ];
+}
+
+const CAUSES: Readonly<Record<Invocation["cause"], string>> = {
+  fetch: "serves a request",
+  jsrpc: "is called",
+  alarm: "wakes by its alarm",
+  websocket: "gets a message of a WebSocket",
+  scheduled: "runs on schedule",
+  other: "runs",
+};
+
+function notesOf({ method, woken, status, outcome, closeCode }: Invocation): string {
+  const notes = [
+    method,
+    woken === true && "was asleep",
+    status !== undefined && `status ${status}`,
+    outcome !== undefined && outcome !== "ok" && outcome,
+    closeCode !== undefined && `closed with ${closeCode}`,
+  ];
+  return notes.filter(Boolean).join(", ");
+}
+
+function point(
+  id: string,
+  kind: EventKind,
+  lane: string,
+  atMs: number,
+  text: string,
+  note: string,
+  isBad: boolean,
+): LaneEvent {
+  return { id, kind, lane, atMs, endMs: undefined, text, note, isBad, detail: undefined };
+}
+
+/** Spans of storage have a lane to themselves; requests to elsewhere are work of their place. */
+function spanEvent(span: Span, id: string, lane: string, start: number): LaneEvent {
+  const isStorage = span.rowsRead !== undefined || span.rowsWritten !== undefined || STORAGE.test(span.name);
+  const rows = [
+    span.rowsRead && `${span.rowsRead} read`,
+    span.rowsWritten && `${span.rowsWritten} written`,
+    span.dueAtMs !== undefined && `due ${new Date(span.dueAtMs).toISOString().slice(11, 19)}`,
+  ];
+  return {
+    id,
+    kind: isStorage ? "storage" : "work",
+    lane: isStorage ? "storage" : lane,
+    atMs: span.startedAtMs - start,
+    endMs: span.endedAtMs === undefined ? undefined : span.endedAtMs - start,
+    text: span.text ? `${span.name} ${span.text}` : span.name,
+    note: rows.filter(Boolean).join(", "),
+    isBad: false,
+    detail: span,
+  };
+}
+
+const STORAGE = /^(exec|kv_|get|put|delete|list|sync|transaction|.*Alarm|d1_)/;
+
+/** The rows of one table that an entry read and wrote. */
+export interface TableUse {
+  readonly table: string;
+  readonly statements: number;
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
+
+/** Adds up the statements by table, the costliest first. */
+export function tablesOf({ invocations }: Entry): readonly TableUse[] {
+  const used = new Map<string, { statements: number; rowsRead: number; rowsWritten: number }>();
+  for (const { table, rowsRead = 0, rowsWritten = 0, name } of invocations.flatMap(({ spans }) => spans)) {
+    if (table === undefined && rowsRead + rowsWritten === 0) continue;
+    const key = table ?? name;
+    const sum = used.get(key) ?? { statements: 0, rowsRead: 0, rowsWritten: 0 };
+    used.set(key, {
+      statements: sum.statements + 1,
+      rowsRead: sum.rowsRead + rowsRead,
+      rowsWritten: sum.rowsWritten + rowsWritten,
+    });
+  }
+  const list = [...used].map(([table, sum]) => ({ table, ...sum }));
+  return list.toSorted((a, b) => b.rowsWritten - a.rowsWritten || b.rowsRead - a.rowsRead);
+}

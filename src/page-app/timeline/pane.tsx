@@ -1,0 +1,95 @@
+/**
+ * The recorded calls beside the page: a filter, the list, and what can be done with all of them.
+ *
+ * @module
+ */
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { clear, importRecording, recordingUrl } from "../api/recorder-api.ts";
+import { announce } from "../parts/announce.tsx";
+import { CheckOf } from "../parts/check.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { messageOf } from "../state/calls.ts";
+import { entries, filter, forgetAll, isBrief, isLive, problem, shown } from "../state/timeline.ts";
+import { Faults } from "./faults.tsx";
+import { EntryList } from "./list.tsx";
+
+export function TimelinePane(): JSX.Element {
+  return (
+    <section class="timeline" aria-labelledby="timeline-title">
+      <header>
+        <h2 id="timeline-title">
+          Calls <small>{entries.value.length.toLocaleString("en")}</small>
+        </h2>
+        <span class={isLive.value ? "about" : "mistake"}>
+          {isLive.value ? "live" : "not connected to the recorder"}
+        </span>
+        <Menu />
+      </header>
+      <div class="search">
+        <Icon name="search" />
+        <input
+          id="filter"
+          type="search"
+          aria-label="Filter the calls"
+          placeholder="Filter: tool, client, outcome, session…"
+          value={filter.value}
+          onInput={({ currentTarget }) => {
+            filter.value = currentTarget.value;
+          }}
+        />
+      </div>
+      <CheckOf of={isBrief}>Hide lists, notifications and streams that went well</CheckOf>
+      {problem.value && <p class="mistake">{problem.value}</p>}
+      {shown.value.length === 0 ? <Empty /> : <EntryList />}
+    </section>
+  );
+}
+
+function Empty(): JSX.Element {
+  if (entries.value.length === 0) {
+    return <p class="empty">Nothing has been called yet. Calls of all clients appear here.</p>;
+  }
+  return <p class="empty">No call fits the filter.</p>;
+}
+
+function Menu(): JSX.Element {
+  const said = useSignal("");
+  const say = (text: string) => {
+    said.value = text;
+    announce(text);
+  };
+  const remove = () => clear().then(forgetAll, (error: unknown) => say(messageOf(error)));
+  const take = async (file: File | undefined) => {
+    if (!file) return;
+    try {
+      const { entries } = await importRecording(JSON.parse(await file.text()));
+      say(`${entries} entries were imported.`);
+    } catch (error) {
+      say(messageOf(error));
+    }
+  };
+  return (
+    <details class="menu">
+      <summary aria-label="More for all calls">•••</summary>
+      <div>
+        <a href={recordingUrl} download="recording.json">
+          Export a recording
+        </a>
+        <label>
+          Import a recording
+          <input
+            type="file"
+            accept="application/json,.json"
+            onChange={({ currentTarget }) => void take(currentTarget.files?.[0])}
+          />
+        </label>
+        <button type="button" class="quiet" onClick={() => void remove()}>
+          Remove all calls
+        </button>
+        <Faults />
+        {said.value && <p class="about">{said.value}</p>}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,75 @@
+// @module-tag long
+/** The page of `mcp-edge dev` in light and dark mode, on wide and narrow screens. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { richEntry, sampleEntry } from "../harness/sample-entries.ts";
+import { OpenedPage } from "./opened-page.ts";
+
+let page: OpenedPage;
+beforeAll(async () => {
+  page = await OpenedPage.start("src/reference/index.ts");
+  page.recorder.removeAll();
+  for (let number = 1; number <= 12; number += 1) page.recorder.put(sampleEntry(100_000 + number));
+  page.recorder.put(richEntry("200000"));
+}, 300_000);
+afterAll(async () => {
+  await page?.[Symbol.asyncDispose]();
+});
+
+const CALL = "form.schema button.main";
+
+/** What the page shows, and how a person gets there. */
+const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<void>])[] = [
+  ["the start", "", () => page.sees("An error that helps", ".cards")],
+  [
+    "a question",
+    "#/tool/book_table",
+    async () => {
+      await page.press("Call", CALL);
+      await page.sees("for how many?", ".asked");
+    },
+  ],
+  [
+    "a result",
+    "#/tool/ship_parcel",
+    async () => {
+      await page.press("Call", CALL);
+      await page.sees("The tool failed", ".call");
+    },
+  ],
+  [
+    "a confirmation",
+    "#/tool/reset_visitors",
+    async () => {
+      await page.press("Call", CALL);
+      await page.sees("This tool may delete", "dialog");
+    },
+  ],
+  ["a resource", `#/resource/${encodeURIComponent("tour://visitors")}`, () => page.sees("visits:", ".call")],
+  ["a prompt", "#/prompt/explain-code", () => page.sees("language", "label")],
+  ["a recorded call", "#/call/200000", () => page.sees("In order", ".events")],
+  ["the objects", "#/objects", () => page.sees("There is no object yet.")],
+  ["the settings", "#/settings", () => page.sees("Connected with")],
+  ["the tasks", "#/tasks", () => page.sees("Tasks", ".open h1")],
+];
+
+describe.each(["light", "dark"])("in %s mode", (mode) => {
+  test.each(VIEWS)("axe finds no barrier in %s, and nothing scrolls sideways", async (_, hash, go) => {
+    await page.browser.setMedia({ "prefers-color-scheme": mode, "prefers-reduced-motion": "reduce" });
+    await page.browser.resize(1400, 900);
+    await page.open(hash);
+    await go();
+    for (const [width, pane] of [
+      [1400, "Details"],
+      [900, "Details"],
+      [360, "Details"],
+      [360, "Server"],
+      [360, "Calls"],
+    ] as const) {
+      await page.browser.resize(width, 740);
+      const press = `[...document.querySelectorAll('.tabs button')].find((each) => each.innerText === '${pane}')?.click()`;
+      if (width === 360) await page.browser.run(press);
+      expect([width, pane, await page.browser.findBarriers()]).toEqual([width, pane, []]);
+      expect(await page.browser.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,289 @@
+// @module-tag long
+/** The recorded calls in the page of `mcp-edge dev`: the list, an opened call, faults, comparison, files. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ObjectState } from "../../src/recorder/api.ts";
+import { richEntry, sampleEntry } from "../harness/sample-entries.ts";
+import { OpenedPage } from "./opened-page.ts";
+
+let page: OpenedPage;
+beforeAll(async () => {
+  page = await OpenedPage.start("src/reference/index.ts");
+}, 300_000);
+afterAll(async () => {
+  await page?.[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  expect(page.problems).toEqual([]);
+});
+
+/** Ids that the calls of the page itself do not get. */
+const at = (number: number) => 100_000 + number;
+const rows = () => page.texts(".row");
+const isAbove = (text: string) =>
+  `[...document.querySelectorAll('.row')][0]?.innerText.includes(${JSON.stringify(text)})`;
+
+async function openList(): Promise<void> {
+  page.recorder.removeAll();
+  await page.open("");
+  for (let number = 1; number <= 40; number += 1) page.recorder.put({ ...sampleEntry(number), id: String(at(number)) });
+  page.recorder.put(richEntry(String(at(41))));
+  await page.browser.waitFor(isAbove("search_shipments"));
+}
+
+describe("the list", () => {
+  test("shows calls of every client at once, with their outcome in words", async () => {
+    await openList();
+    page.recorder.put({ ...sampleEntry(8), id: String(at(50)), outcome: "running" });
+    await page.browser.waitFor(isAbove("track_shipment"));
+    expect((await rows())[0]).toMatch(/^Running:\s+track_shipment tools\/call/);
+    page.recorder.put({ ...sampleEntry(8), id: String(at(50)), outcome: "cut-by-server" });
+    await page.browser.waitFor(isAbove("Cut by the server"));
+    // What this page calls appears in the same way.
+    await page.show("#/tool/add");
+    await page.fill("a", "1");
+    await page.fill("b", "1");
+    await page.press("Call", "form.schema button.main");
+    await page.sees("add tools/call", ".row");
+    await page.sees("this page", ".row");
+    await page.press("What happened inside", ".call a");
+    await page.sees("tools/call add", ".events");
+  });
+
+  test("is filtered by words, and hides housekeeping until it is wanted", async () => {
+    await openList();
+    expect((await rows()).filter((row) => row.includes("tools/list"))).toEqual([]);
+    await page.fill("Hide lists, notifications and streams that went well", false);
+    await page.sees("tools/list", ".row");
+    await page.fillSelector("#filter", "exception codex");
+    await page.browser.waitFor(
+      "[...document.querySelectorAll('.row')].every((row) => row.innerText.includes('cancel_pickup') && row.innerText.includes('codex'))",
+    );
+    await page.fillSelector("#filter", "nothing of the kind");
+    await page.sees("No call fits the filter.");
+  });
+
+  test("is used with the keyboard: c goes there, arrows open one call after the other", async () => {
+    await openList();
+    await page.browser.run("document.body.focus()");
+    await page.browser.press("c");
+    await page.browser.waitFor("document.activeElement.matches('.entries')");
+    await page.browser.press("ArrowDown");
+    await page.browser.waitFor(`location.hash === '#/call/${at(41)}'`);
+    await page.browser.press("ArrowDown");
+    await page.browser.waitFor(`location.hash === '#/call/${at(40)}'`);
+    expect(await page.browser.run("document.activeElement.getAttribute('aria-activedescendant')")).toBe(
+      `entry-${at(40)}`,
+    );
+    await page.browser.press("End");
+    await page.browser.waitFor(`document.querySelector('#entry-${at(1)}')?.getAttribute('aria-selected') === 'true'`);
+    const isInView = `(() => { const row = document.querySelector('#entry-${at(1)}').getBoundingClientRect(); const list = document.querySelector('.entries').getBoundingClientRect(); return row.bottom <= list.bottom + 1; })()`;
+    await page.browser.waitFor(isInView);
+  });
+
+  test("with 10,000 calls, each key in the filter is painted, and only the rows in view are drawn", async () => {
+    page.recorder.removeAll();
+    for (let number = 1; number <= 10_000; number += 1)
+      page.recorder.put({ ...sampleEntry(number), id: String(at(number)) });
+    await page.open("");
+    await page.browser.waitFor(
+      "document.querySelector('.timeline h2 small').textContent === '10,000' || document.querySelectorAll('.row').length > 5",
+    );
+    await page.browser.run("document.querySelector('#filter').focus()");
+    expect(await page.browser.run("document.querySelectorAll('.row').length")).toBeLessThan(60);
+    // The time from each key until the frame that follows it is painted.
+    await page.browser.run(`
+      window.painted = [];
+      document.querySelector('#filter').addEventListener('input', () => {
+        const begin = performance.now();
+        requestAnimationFrame(() => { const channel = new MessageChannel(); channel.port1.onmessage = () => window.painted.push(performance.now() - begin); channel.port2.postMessage(0); });
+      }, true);
+    `);
+    for (const key of "export") await page.browser.type(key);
+    await page.browser.waitFor("window.painted.length === 6");
+    await page.browser.waitFor(
+      "[...document.querySelectorAll('.row')].every((row) => row.innerText.includes('export_ledger'))",
+    );
+    const painted = (await page.browser.run("window.painted")) as number[];
+    expect(painted).toHaveLength(6);
+    // Scrolling to the end draws the last rows.
+    await page.fillSelector("#filter", "");
+    await page.browser.run("document.querySelector('.entries').scrollTop = 1e9");
+    await page.browser.waitFor(`document.querySelector('#entry-${at(1)}') !== null`);
+  });
+});
+
+describe("an opened call", () => {
+  test("shows findings, lanes, everything in order, rows by table, figures and headers", async () => {
+    await openList();
+    await page.show(`#/call/${at(41)}`);
+    await page.sees("24 statements of one form ran in one invocation.", ".finding");
+    expect(await page.texts(".lane > span")).toEqual([
+      "",
+      "Client mcp-edge page 0.1.0",
+      "Worker",
+      "session 51bd07e3",
+      "hub c04d11fe",
+      "Storage",
+    ]);
+    await page.sees("TypeError: Cannot read properties of undefined", ".events");
+    await page.sees("$4.63", ".figures");
+    expect((await page.texts("tbody tr")).map((row) => row.split("\t"))).toContainEqual(["parcels", "24", "24", "0"]);
+    await page.press("Headers of the request (3)", "summary");
+    await page.sees("<token, 812 characters>", ".headers");
+    await page.press("notifications/progress 0", ".events summary").catch(() => undefined);
+    await page.press("Storage", ".switch button");
+    await page.browser.waitFor(
+      "![...document.querySelectorAll('.events li')].some((row) => row.innerText.includes('SELECT'))",
+    );
+  });
+
+  test("opens what is chosen in the drawing", async () => {
+    await openList();
+    await page.show(`#/call/${at(41)}`);
+    await page.browser.waitFor("document.querySelector('.lane.hub, .event.is-work') !== null");
+    await page.browser.run("document.querySelector('.event.is-work').click()");
+    await page.browser.waitFor(
+      "document.activeElement.matches('summary.line') && document.activeElement.parentElement.open",
+    );
+  });
+
+  test("is read again while it changes", async () => {
+    await openList();
+    const entry = { ...richEntry(String(at(60))), outcome: "running" as const };
+    page.recorder.put(entry);
+    await page.show(`#/call/${at(60)}`);
+    await page.sees("Running", ".tags");
+    await page.press("Cut this stream", "button");
+    await page.sees("Done: cut.");
+    page.recorder.put({ ...entry, outcome: "cut-on-purpose" });
+    await page.sees("Cut on purpose", ".tags");
+    expect(page.recorder.posted.at(-1)).toEqual({
+      path: "faults",
+      body: { kind: "cut", entry: String(at(60)) },
+      isFromPage: true,
+    });
+  });
+
+  test("is copied as curl and as a test, and compared with another", async () => {
+    await openList();
+    await page.show(`#/call/${at(41)}`);
+    await page.sees("Copy as curl");
+    await page.browser.run(
+      "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })",
+    );
+    await page.press("Copy as curl", "button");
+    await page.browser.waitFor(`window.copied === 'curl of ${at(41)}'`);
+    await page.press("Copy as test", "button");
+    await page.browser.waitFor(`window.copied === 'test of ${at(41)}'`);
+    page.recorder.comparison = { pairs: [], differences: [{ where: "counts.rowsRead", left: 27, right: 0 }] };
+    await page.press("Compare with…", "button");
+    await page.show(`#/call/${at(40)}`);
+    await page.press(`Compare with #${at(41)}`, "a");
+    await page.sees("counts.rowsRead", "table");
+    expect(page.recorder.posted.at(-1)?.body).toEqual({ a: String(at(41)), b: String(at(40)) });
+  });
+
+  test("that does not exist says so", async () => {
+    await page.open("#/call/999999");
+    await page.sees("There is no entry 999999.", ".mistake");
+    page.browser.errors.length = 0;
+  });
+});
+
+const OBJECT: ObjectState = {
+  id: "51bd07e3".padEnd(64, "0"),
+  className: "McpObject",
+  role: "session",
+  name: "session:1",
+  awake: false,
+  lastInvokedAtMs: Date.UTC(2026, 0, 1),
+  alarmAtMs: Date.UTC(2030, 0, 1),
+  bytes: 20_480,
+  tables: [{ name: "streams", rows: 1, columns: ["id", "state"], first: [[1, "<text, 3 characters>"]] }],
+  keys: [{ key: "level", bytes: 4, value: "info" }],
+  facts: [["streams", "1"]],
+  entries: ["100041"],
+};
+
+describe("objects and faults", () => {
+  test("objects show what they store, and when they wake next", async () => {
+    page.recorder.objects = [OBJECT];
+    page.recorder.hasFaults = true;
+    await page.open("#/objects");
+    await page.sees("asleep", ".call");
+    await page.sees("20,480 bytes", ".call");
+    await page.press("streams: 1 row", ".call summary");
+    await page.sees("<text, 3 characters>", ".call td");
+    await page.press("Evict", ".call button");
+    await page.sees("Done: evict.", ".call");
+    expect(page.recorder.posted.at(-1)?.body).toEqual({ kind: "evict", object: OBJECT.id });
+  });
+
+  test("faults that need a flag say so without it", async () => {
+    page.recorder.hasFaults = false;
+    await page.open("#/objects");
+    await page.sees("Reset and alarms need mcp-edge dev --faults", ".call");
+    expect(
+      await page.browser.run(
+        "[...document.querySelectorAll('.call .actions button')].filter(({ disabled }) => disabled).map(({ innerText }) => innerText)",
+      ),
+    ).toEqual(["Reset", "Run its alarm"]);
+    await page.press("More for all calls", "summary");
+    await page.press("Kill workerd", "button");
+    await page.sees("Done: kill.", ".menu");
+    await page.press("Hold answers for 5 s", "button");
+    await page.sees("Done: delay.", ".menu");
+    expect(page.recorder.posted.slice(-2).map(({ body }) => body)).toEqual([
+      { kind: "kill" },
+      { kind: "delay", ms: 5_000 },
+    ]);
+    expect(page.recorder.posted.every(({ isFromPage }) => isFromPage)).toBe(true);
+  });
+
+  test("a recording is exported, imported and removed", async () => {
+    await openList();
+    await page.press("More for all calls", "summary");
+    expect(await page.browser.run("document.querySelector('.menu a').getAttribute('href')")).toBe(
+      `${page.recorder.origin}/__mcp-edge/api/recording`,
+    );
+    await page.browser.run(`(() => {
+      const files = new DataTransfer();
+      files.items.add(new File([JSON.stringify({ entries: [1, 2] })], 'recording.json'));
+      const input = document.querySelector('.menu input[type=file]');
+      input.files = files.files;
+      input.dispatchEvent(new Event('change', { bubbles: true }));
+    })()`);
+    await page.sees("2 entries were imported.", ".menu");
+    await page.press("Remove all calls", "button");
+    await page.sees("Nothing has been called yet.");
+  });
+});
+
+test("texts of servers and clients are shown as text", async () => {
+  const attack = `<img src="x" onerror="window.hacked = 1"><script>window.hacked = 1</script>`;
+  const rich = richEntry(String(at(70)));
+  page.recorder.removeAll();
+  await page.open("");
+  page.recorder.put({
+    ...rich,
+    target: attack,
+    outcomeText: attack,
+    client: { name: attack, version: "1" },
+    messages: [{ atMs: rich.startedAtMs, from: "server", message: { result: { content: attack, isError: true } } }],
+    findings: [{ what: attack, where: attack, why: attack }],
+  });
+  await page.show(`#/call/${at(70)}`);
+  await page.sees(attack, "h1");
+  await page.press("0.0 ms", ".events summary");
+  await page.sees(attack, ".events");
+  await page.sees(attack, ".row");
+  expect(await page.browser.run("[document.images.length, window.hacked ?? null]")).toEqual([0, null]);
+});
+
+test("says so while the recorder cannot be reached", async () => {
+  await page.open("");
+  page.recorder.dropStreams();
+  await page.sees("not connected to the recorder", ".timeline");
+  await page.sees("live", ".timeline");
+  page.browser.errors.length = 0;
+});
