@@ -2,6 +2,7 @@
 import { MUTANTS as AUTHORIZATION_SERVER } from "./lists/authorization-server.ts";
 import { MUTANTS as LIMITS } from "./lists/limits.ts";
 import { MUTANTS as PROTOCOL } from "./lists/protocol.ts";
+import { MUTANTS as RECORDER } from "./lists/recorder.ts";
 import { MUTANTS as REPLAY } from "./lists/replay.ts";
 import { MUTANTS as SEALING } from "./lists/sealing.ts";
 import { MUTANTS as SIGNING_IN } from "./lists/signing-in.ts";
@@ -14,6 +15,7 @@ export const LISTS: Readonly<Record<string, readonly Mutant[]>> = {
   "authorization-server": AUTHORIZATION_SERVER,
   limits: LIMITS,
   protocol: PROTOCOL,
+  recorder: RECORDER,
   replay: REPLAY,
   sealing: SEALING,
   "signing-in": SIGNING_IN,

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { Recorder } from "../../src/recorder/recorder.ts";
+import { KnownSecrets } from "../../src/recorder/redact/secrets.ts";
 import { findSecrets, listTools, recordPlanted } from "./planted-secrets.ts";
 
 /** 28 secrets in each. */
@@ -39,4 +40,13 @@ test("with contents, no token is shown, wherever the server repeats it", () => {
     expect(findSecrets(shownBy(recorder), tokens)).toEqual([]);
   }
   expect(planted).toBeGreaterThan(4_000);
+});
+
+test.each([
+  ["an authorization header in text", "Authorization: Bearer abcdef123456", "Authorization: [redacted]"],
+  ["an API key of a well-known service", "use sk-abcdefghijklmnop now", "use [redacted] now"],
+  ["a JSON Web Token", "the token eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.abc ends", "the token [redacted] ends"],
+  ["a private key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY----- end", "[redacted] end"],
+])("%s is replaced where it appears first", (_, text, shown) => {
+  expect(new KnownSecrets().redact(text)).toBe(shown);
 });
