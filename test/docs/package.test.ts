@@ -93,7 +93,7 @@ function check(imported: readonly string[], options: object): ReturnType<typeof 
 }
 
 /** The entries of code that runs in Workers only. */
-const FOR_WORKERS = /^\.\/(worker|authorization-server)/;
+const FOR_WORKERS = /^\.\/(worker|authorization-server|recorder)/;
 
 test("entries without Workers type-check in a project that has only the types of Node", () => {
   for (const name of ["@types/node", "undici-types"]) link(name);

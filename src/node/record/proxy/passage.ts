@@ -308,7 +308,8 @@ export class Passage {
     const left = this.#inFlight.filter((each) => each.leg !== leg);
     this.#inFlight.splice(0, this.#inFlight.length, ...left);
     // The routes of the recorder are another server: that their connection ends is nothing to a client that waits for no response.
-    if (leg.isInside && lost.length === 0 && !isComplete) return;
+    const isOver = this.#hasClientEnded && this.#waiting.length === 0;
+    if (leg.isInside && lost.length === 0 && !isComplete && !isOver) return;
     // A server closes connections that are idle. That must not cut a response of the recorder's own routes.
     if (lost.length === 0 && left.length > 0) {
       leg.stream.end();
