@@ -260,7 +260,7 @@ describe("objects and faults", () => {
 });
 
 test("texts of servers and clients are shown as text", async () => {
-  const attack = `<img src="x" onerror="window.hacked = 1"><script>window.hacked = 1</script>`;
+  const attack = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>";
   const rich = richEntry(String(at(70)));
   page.recorder.removeAll();
   await page.open("");

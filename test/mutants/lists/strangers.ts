@@ -325,4 +325,13 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["test/skills/add-skills.test.ts"],
     title: "resources/directory/read of",
   },
+  {
+    id: "page-shows-any-data-url",
+    reason: "A server could make the page of mcp-edge dev open a document of its choice as an image.",
+    file: "src/page-app/content/content-facts.ts",
+    find: "/^(image|audio)\\/[\\w.+-]+(;[\\w=; -]+)?$/.test(type) && ",
+    replace: "",
+    tests: ["test/page-app/texts.test.ts"],
+    title: "is shown as an image or a sound only if",
+  },
 ];
