@@ -85,9 +85,14 @@ async function bundlePageApp(): Promise<Record<string, string>> {
   return {
     "app.js": await shorten(textOf(script)),
     "app.css": textOf(style),
-    "index.html": readFileSync(join(source, "index.html"), "utf8"),
-    "view.html": readFileSync(join(source, "view.html"), "utf8"),
+    "index.html": readDocument(join(source, "index.html")),
+    "view.html": readDocument(join(source, "view.html")),
   };
+}
+
+/** Reads a document without the spaces around its lines. */
+function readDocument(path: string): string {
+  return readFileSync(path, "utf8").replaceAll(/\n\s*/g, "\n");
 }
 
 function textOf({ outputFiles = [] }: BuildResult): string {

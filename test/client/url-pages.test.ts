@@ -82,11 +82,11 @@ test("the time limit of a call without progress does not include the visit, and 
     },
   });
   const controller = new AbortController();
-  const options = { timeoutMs: 200, signal: controller.signal };
+  const options = { timeoutMs: 2_000, signal: controller.signal };
   const called = client.callTool("sync", { key: crypto.randomUUID() }, options);
   const refused = expect(called).rejects.toThrow("The user left.");
   await until("both pages are shown", () => contexts.length === 2);
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
   controller.abort(new Error("The user left."));
   await refused;
   expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, true]);

@@ -49,7 +49,7 @@ test("an object can hibernate while a person thinks, although its handler has a 
   ] as const;
   await answer(tool, await asked(streams[2], 1));
   const questions = await Promise.all(streams.map((stream, index) => asked(stream, index === 2 ? 2 : 1)));
-  await new Promise((resolve) => setTimeout(resolve, 13_000));
+  await new Promise((resolve) => setTimeout(resolve, 18_000));
   expect(await worker.evict("McpObject")).toBe(0);
   await Promise.all(sessions.map((session, index) => answer(session, questions[index] as Members)));
   expect(await Promise.all(streams.map(resultOf))).toMatchObject([

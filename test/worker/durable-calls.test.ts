@@ -120,7 +120,7 @@ test("an object hibernates while a person thinks, and the answer reaches the cal
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
-  await new Promise((resolve) => setTimeout(resolve, 13_000));
+  await new Promise((resolve) => setTimeout(resolve, 18_000));
   expect(await worker.evict("McpObject")).toBe(0);
   await answer(session, question);
   await stream.end();

@@ -82,7 +82,7 @@ function toPiece(block: ReceivedContentBlock): ModelPiece {
     case "resource_link":
       return { kind: "text", text: `${block.name}: ${block.uri}` };
     default:
-      return { kind: "note", text: "A block of a type that this page does not know" };
+      return { kind: "note", text: "A block of an unknown type" };
   }
 }
 

@@ -47,18 +47,13 @@ export function Confirmation(): JSX.Element | null {
   const { value } = pending;
   if (!value) return null;
   const { tool, args, decide } = value;
-  const isDeclared = tool.annotations?.destructiveHint === true;
   const agree = (form: HTMLFormElement) => {
     if (new FormData(form).has("trusted")) trusted.add(tool.name);
     decide(true);
   };
   return (
     <Dialog title={`Call ${tool.title ?? tool.name}?`} onClose={() => decide(false)}>
-      <p>
-        {isDeclared
-          ? "This tool may delete or overwrite something."
-          : "It may delete or overwrite something: it does not say otherwise."}
-      </p>
+      <p>This tool may delete or overwrite something.</p>
       {Object.keys(args).length > 0 && <JsonTree value={args} open={3} />}
       <form
         method="dialog"

@@ -27,11 +27,7 @@ export function ObjectsPanel(): JSX.Element {
     changes.value += 1;
   };
   return (
-    <PanelFrame
-      title="Objects"
-      about="The Durable Objects of this run. Looking at them does not wake them."
-      problem={problem}
-    >
+    <PanelFrame title="Objects" about="Looking at Durable Objects does not wake them." problem={problem}>
       {value === undefined && !problem && <p class="about">Reading the state…</p>}
       {value?.length === 0 && <p class="empty">There is no object yet.</p>}
       {value?.map((object) => (

@@ -65,9 +65,7 @@ function find<T>(list: List<T>, isIt: (item: T) => boolean, show: (item: T) => J
   const item = list.items?.find(isIt);
   if (item) return show(item);
   if (status.value.is === "failed") return <Start />;
-  const why = list.items
-    ? "The server does not list this to a client with this version and these capabilities."
-    : "Reading the list…";
+  const why = list.items ? "The server does not list this with these settings." : "Reading the list…";
   return <PanelFrame title={key} about={why} />;
 }
 

@@ -32,7 +32,7 @@ const CAPABILITIES: readonly (readonly [name: keyof Capabilities, title: string,
 export function SettingsPanel(): JSX.Element {
   const { version, can, logLevel } = settings.value;
   return (
-    <PanelFrame title="Connection" about="The page is a client like any other. Each change connects again.">
+    <PanelFrame title="Connection" about="Each change connects again.">
       <State />
       <div class="schema">
         <Select

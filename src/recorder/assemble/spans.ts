@@ -53,6 +53,14 @@ export function countOpened(entry: LiveEntry, name: string): void {
   if (entry.isControl && name === `${STORAGE}deleteAlarm`) entry.counts.alarmsRun += 1;
 }
 
+/** The table in which miniflare stores the name of an object. */
+export const NAME_TABLE = "__miniflare_do_name";
+
+/** Whether a span is a statement that miniflare adds to an object. Cloudflare neither runs nor bills it. */
+export function isLocalStatement({ "db.query.text": sql }: Readonly<Record<string, AttributeValue>>): boolean {
+  return typeof sql === "string" && sql.includes(NAME_TABLE);
+}
+
 /** A span and the attributes that were reported for it. `span` is the visible one, if it is stored. */
 interface Described {
   readonly name: string;

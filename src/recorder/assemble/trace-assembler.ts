@@ -14,7 +14,7 @@ import type { LiveEntry } from "./live-entry.ts";
 import { LiveInvocation, type LiveSpan } from "./live-invocation.ts";
 import { readLog, toException } from "./logs.ts";
 import { CONTROL_METHOD, ROLE_METHOD, roleOfUrl } from "./roles.ts";
-import { applyAttributes, countOpened, isHidden, toSpanName } from "./spans.ts";
+import { applyAttributes, countOpened, isHidden, isLocalStatement, toSpanName } from "./spans.ts";
 
 /** An invocation, its entry, and the spans of its trace. */
 interface Running {
@@ -186,6 +186,11 @@ export class TraceAssembler {
   #applyAttributes(running: Running, spanId: string, values: Readonly<Record<string, AttributeValue>>): void {
     const { invocation, entry } = running;
     const name = invocation.names.get(spanId) ?? "";
+    if (name === LOCAL_STATEMENT) return;
+    if (isLocalStatement(values)) {
+      leaveOut(running, spanId);
+      return;
+    }
     const method = values["jsrpc.method"];
     // The call that began an invocation is reported as a span of it.
     if (typeof method === "string" && invocation.onset.isObject && invocation.onset.cause === "jsrpc") {
@@ -243,6 +248,21 @@ function countOnset(entry: LiveEntry, { isObject, cause, socket }: OnsetEvent, w
   if (socket === "message") entry.counts.messages += 1;
   if (cause === "alarm") entry.counts.alarmsRun += 1;
   if (woken) entry.counts.wakeUps += 1;
+}
+
+/** The name of a span that is left out, with its later attributes. */
+const LOCAL_STATEMENT = "statement of miniflare";
+
+/** Removes a span from what is shown. */
+function leaveOut({ invocation, entry }: Running, spanId: string): void {
+  const span = invocation.open.get(spanId);
+  const at = span ? invocation.spans.lastIndexOf(span) : -1;
+  if (at !== -1) {
+    invocation.spans.splice(at, 1);
+    entry.spans -= 1;
+  }
+  invocation.open.set(spanId, undefined);
+  invocation.names.set(spanId, LOCAL_STATEMENT);
 }
 
 function closeSpan(invocation: LiveInvocation, id: string, atMs: number): void {

@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
+import { NAME_TABLE } from "../../../recorder/assemble/spans.ts";
 
 /** What a database contains. Values are as they are stored; they are redacted before they are shown. */
 export interface StoredObject {
@@ -27,8 +28,7 @@ const [TABLES_MAX, ROWS_MAX, KEYS_MAX, VALUE_BYTES_MAX] = [20, 20, 50, 64 * 1024
 /** The maximum number of characters of a text, and of bytes, of a row. */
 const CELL_MAX = 2_000;
 
-/** Tables of the platform, and of the tools that run it on this machine. */
-const NAME_TABLE = "__miniflare_do_name";
+/** The platform's table of keys and values. */
 const KEY_TABLE = "_cf_KV";
 
 /** Reads a database that is open. */
