@@ -7,7 +7,7 @@ import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** The decisions of the author, with all defaults filled in. */
+/** The author's policy, with all defaults filled in. */
 export interface Policy {
   /** The lifetime of an access token, in milliseconds. */
   readonly accessTokenMs: number;

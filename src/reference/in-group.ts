@@ -1,5 +1,5 @@
 /**
- * Groups of definitions, which pages list after the others and fold.
+ * Groups of definitions. Pages list them after the other definitions, folded.
  *
  * @module
  */

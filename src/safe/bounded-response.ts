@@ -8,7 +8,7 @@ import { RefusedError } from "./refused.ts";
 /** The limits of a response. */
 export interface ResponseLimits {
   readonly bytesMax: number;
-  /** Aborts the request: the combination of `timeout` and the signal of the caller. */
+  /** The signal that aborts the request. Combines `timeout` with the signal of the caller. */
   readonly signal: AbortSignal;
   /** Aborts the request when its time limit is exceeded. */
   readonly timeout: AbortSignal;

@@ -61,7 +61,7 @@ describe("a host", () => {
     await expect(host.callTool("remote__nothing")).rejects.toThrow('No server has a tool "remote__nothing"');
   });
 
-  test("does not affect other servers when a server cannot be opened, and reports the reason", async () => {
+  test("reports why a server cannot be opened, and keeps the other servers working", async () => {
     const failed: string[] = [];
     const host = await open(
       {

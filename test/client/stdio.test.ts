@@ -15,7 +15,7 @@ import { LEGACY, ME, MODERN } from "./places.ts";
 const TOOLS = toolNamesOf(createStdioServer());
 const SERVER = join(import.meta.dirname, "fixtures/stdio.ts");
 /** A time for readTimeoutMs in which a server surely starts. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 8_000;
 const clients: Client[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();

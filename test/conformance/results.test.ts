@@ -139,7 +139,7 @@ describe("schemas", () => {
     new McpServer({ name: "s", version: "1" }).tool("t", { input: jsonSchema(schema) }, () => "");
 
   test.each(["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema#", "urn:own", ""])(
-    "the dialect %j is refused when a tool is defined, naming the dialect",
+    "defining a tool with the dialect %j throws an error that names the dialect",
     ($schema) => {
       expect(define({ $schema, type: "object" })).toThrow(KitError);
     },

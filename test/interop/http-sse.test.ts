@@ -86,7 +86,7 @@ afterEach(() => {
 });
 
 describe("at the path of Streamable HTTP", () => {
-  test.each(RELEASES)("SDK %s connects over SSE, lists and calls", async (_, name) => {
+  test.each(RELEASES)("SDK %s connects over SSE, lists the tools and calls one", async (_, name) => {
     const { newClient, SSEClientTransport } = await load(name);
     const client = newClient();
     await client.connect(new SSEClientTransport(url));
@@ -96,7 +96,7 @@ describe("at the path of Streamable HTTP", () => {
     await client.close();
   });
 
-  test("client 2.4 connects over SSE, lists and calls", async () => {
+  test("client 2.4 connects over SSE, lists the tools and calls one", async () => {
     const { Client, SSEClientTransport } = await import("@modelcontextprotocol/client");
     const client = new Client(ME);
     await client.connect(new SSEClientTransport(url));

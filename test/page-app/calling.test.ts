@@ -53,7 +53,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     expect(await page.browser.run("document.querySelector('#tool_add-b').value")).toBe("1.5");
   });
 
-  test("answers a question in the middle of a call, with its defaults and titles", async () => {
+  test("answers a question in the middle of a call, in a form with the question's titles and defaults", async () => {
     await open("#/tool/book_table");
     await page.press("Call", CALL);
     await page.sees("A table at Trattoria Faggio for how many?", ".asked");

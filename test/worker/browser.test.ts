@@ -73,7 +73,7 @@ describe("a page of an allowed origin", { timeout: 90_000 }, () => {
 });
 
 describe("a page of another origin", { timeout: 90_000 }, () => {
-  test("reaches no handler and reads no response, in whatever way it sends a request", async () => {
+  test("reaches no handler and reads no response, however it sends a request", async () => {
     const before = await runs();
     expect(await run("evil.example", "attack")).toEqual({
       post: "failed",

@@ -335,7 +335,7 @@ describe.each(RELEASES)("the released client %s", (_, connect, comesBack) => {
     expect(gone().length).toBeLessThanOrEqual(HASTY.maxRetries);
   });
 
-  test("polls a call whose handler ends the connection if the release supports it, and gets its result", async () => {
+  test("gets the result by polling after the handler has ended the connection, if the release supports it", async () => {
     const client = await connected(connect);
     const args = { key: newKey() };
     const call = new Call(client, "poll", args);

@@ -344,7 +344,7 @@ describe("a principal with the maximum number of unfinished tasks", () => {
     await release(other);
   });
 
-  test("can start another task when one has ended, in whatever way", async () => {
+  test("can start another task when one has ended, however it ended", async () => {
     const user = newUser();
     const client = clientOf(user);
     const own = await OwnTaskClient.open(url(), { token: user });

@@ -37,7 +37,7 @@ export interface Shown {
   readonly texts: PageTexts;
 }
 
-/** Returns the name of a client, which cannot change the display of the text around it. */
+/** Returns the name of a client, sanitized so that it cannot change how the text around it is displayed. */
 export function clientName({ name = "" }: ShownClient, texts: PageTexts): Html {
   return plain(name) === "" ? html`${texts.nameless}` : isolated(name);
 }

@@ -223,7 +223,10 @@ export class ServerConnection implements ClientConnection {
     if (cause) throw new ClientError("closed", `${method} was not sent. ${cause.message}`, { cause });
   }
 
-  /** Resolves when no session is being opened and no era is being detected. The server would refuse messages before that. */
+  /**
+   * Resolves once no session is being opened and no era is being detected. The server would refuse messages that are sent
+   * earlier.
+   */
   async #whenSettled(): Promise<void> {
     await (this.#reopening ?? this.#assumed?.detection)?.catch(() => undefined);
   }

@@ -13,7 +13,7 @@ import { authenticationFor, ServerSignIn, type Settings } from "./renewal.ts";
 import { createTokenFetch, omitEmpty, toFailure } from "./token-request.ts";
 import type { TokenRecord } from "./tokens.ts";
 
-/** Whether there were no tokens, whether the tokens were only removed from the store, or whether they were also revoked. */
+/** The outcome: there were no tokens, they were only removed from the store, or they were also revoked. */
 export type RevocationOutcome = "no-tokens" | "removed" | "revoked";
 
 /**

@@ -58,7 +58,7 @@ export class Answering {
   readonly #parts: AnsweringParts;
   readonly #handlers = new ConcurrencyLimit(CONNECTION_MAX);
   readonly #sending = new ConcurrencyLimit(CONNECTION_MAX);
-  /** The limit of the questions that belong to no call. */
+  /** The limit on questions that do not belong to a call. */
   readonly #withoutCall = new ConcurrencyLimit(CONNECTION_MAX);
   /** The limits of the questions of each call. */
   readonly #calls = new WeakMap<object, ConcurrencyLimit>();

@@ -46,7 +46,7 @@ export class McpError extends Error {
   }
 }
 
-/** Thrown when a limit is reached at the moment. The HTTP status of the modern response is 429. */
+/** Thrown when a limit is currently reached. The HTTP status of the modern response is 429. */
 export class BusyError extends McpError {
   /** @param what The current number and the limit. */
   constructor(what: string) {

@@ -12,8 +12,9 @@ import type { JsonObject } from "./jsonrpc.ts";
 import type { Era } from "./spoken-versions.ts";
 
 /**
- * What a request can name. A `reference` is a prompt, a resource or a resource template. A `subscription` is named by
- * the URI of its resource; it is not a `resource`, so that a caller that must no longer read the resource can end it.
+ * What a request can name. A `reference` is a prompt, a resource or a resource template. A `subscription` is named by the URI
+ * of its resource, but it is a separate kind, so that a caller that may no longer read the resource can still end the
+ * subscription.
  */
 export type TargetKind = "tool" | "prompt" | "resource" | "reference" | "subscription" | "task";
 

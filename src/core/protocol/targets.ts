@@ -34,7 +34,7 @@ export function listTargets({ method, params }: JsonObject): readonly Target[] {
   return namesIn(params[member]).map((name) => ({ kind, name }));
 }
 
-/** Returns the names in a member of params: a string, a reference, or the resources to listen to. */
+/** Returns the names in a member of params, which is a string, a reference, or the list of resources to listen to. */
 function namesIn(value: unknown): readonly string[] {
   const { name, uri, resourceSubscriptions: uris } = isObject(value) ? value : { name: value };
   return [name, uri, ...(Array.isArray(uris) ? uris : [])].filter((each) => typeof each === "string");

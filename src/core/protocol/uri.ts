@@ -10,7 +10,7 @@
 const MALFORMED = /%(?![\da-f]{2})/i;
 /** The characters that mean the same whether they are escaped or not (RFC 3986, section 2.3). */
 const UNRESERVED = /[\w.~-]/;
-/** The unreserved characters, and the reserved characters that only separate parts of one segment or query. */
+/** The unreserved characters, plus the reserved characters that are delimiters only within a path segment or the query. */
 const WITHIN_SEGMENT = /[\w.~:@!$&'()*+,;=[\]-]/;
 
 /**

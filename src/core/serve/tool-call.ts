@@ -62,9 +62,9 @@ async function runTool(tool: CompiledTool, args: unknown, context: RequestContex
 }
 
 /**
- * Returns the result of a failure. For a ToolError, it is the author's result; otherwise it names the kind of failure
- * and a correlation id, with which `onError` gets the exception. A ToolError with invalid content is treated like any
- * other exception.
+ * Returns the result for a failure. For a ToolError, it is the author's result. Otherwise it names the kind of failure and a
+ * correlation id, which `onError` receives with the exception. A ToolError with invalid content is treated like any other
+ * exception.
  */
 function toFailure(error: unknown, tool: CompiledTool, context: RequestContext): JsonObject {
   let failure = error;

@@ -31,8 +31,8 @@ const TEXT =
 export const STYLE: Hashed = { text: TEXT, hash: "Wxooaxm1tt7QxDN4heAapuNODgbDgGOc5Fj9nM0mpGc=" };
 
 /**
- * Shows the buttons that copy, which do nothing without this script. Where the clipboard cannot be used, the text is selected
- * instead, so that the keyboard can copy it.
+ * Shows the copy buttons, which do nothing without this script. If the clipboard is unavailable, selects the text instead, so
+ * that the user can copy it with the keyboard.
  */
 const CODE =
   'for(const b of document.querySelectorAll(".copy button")){b.hidden=false;b.onclick=async()=>{const t=b.nextSibling,s=document.querySelector("[role=status]");' +

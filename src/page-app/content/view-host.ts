@@ -33,7 +33,7 @@ export interface ViewCall {
 
 /** Requests of a view that are passed on to the server as they are. */
 const PASSED = /^(tools|prompts|resources)\/(list|templates\/list|read)$/;
-/** The number of lines that are kept of what a view did. */
+/** The number of lines of a view's activity log that are kept. */
 const DONE_KEPT = 100;
 /** The largest height of a frame, in CSS pixels. */
 const HEIGHT_MAX = 1_200;

@@ -76,7 +76,7 @@ function take(summary: Summary): void {
   schedule();
 }
 
-/** Reads all entries. Whatever was missed while the connection was broken is then there. */
+/** Reads all entries, including those that were missed while the connection was broken. */
 async function readAll(): Promise<void> {
   try {
     const list = await getEntries(0);

@@ -32,7 +32,7 @@ export class LiveInvocation {
   outcome: string | undefined;
   status: number | undefined;
   method: string | undefined;
-  /** Whether it is of the class of an endpoint, and its role. */
+  /** Whether the object belongs to the class of an endpoint, and if so, its role. */
   isOfEndpoint = false;
   role: string | undefined;
   readonly spans: LiveSpan[] = [];

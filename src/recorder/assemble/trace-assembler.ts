@@ -192,7 +192,7 @@ export class TraceAssembler {
       return;
     }
     const method = values["jsrpc.method"];
-    // The call that began an invocation is reported as a span of it.
+    // workerd reports the call that began an invocation as a span of that invocation.
     if (typeof method === "string" && invocation.onset.isObject && invocation.onset.cause === "jsrpc") {
       invocation.method ??= method;
       if (method === ROLE_METHOD) invocation.isOfEndpoint = true;

@@ -12,7 +12,7 @@ export interface Thresholds {
   readonly rowsOfStatement: number;
   /** Progress notifications of one call. */
   readonly progress: number;
-  /** How often one question is asked. */
+  /** How many times one question may be asked before it is reported. */
   readonly equalQuestions: number;
   /** How long a request to another server may take, if that is most of the call. */
   readonly upstreamMs: number;

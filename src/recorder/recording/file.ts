@@ -35,7 +35,7 @@ export function toRecording(entries: Iterable<Entry>, info: RecorderInfo, nowMs:
 /**
  * Reads a recording.
  *
- * @throws {Error} a sentence that says what is wrong with it.
+ * @throws {Error} with a message that says what is wrong with the recording.
  */
 export function parseRecording(file: unknown): readonly Entry[] {
   if (!isObject(file) || file.format !== FORMAT) throw new Error("This file is no recording of mcp-edge.");

@@ -22,7 +22,10 @@ import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, ReconnectingSocket } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
-/** Bytes that the client reads between two reports to the object. Each report wakes the object. A fraction of its window. */
+/**
+ * How many bytes the client reads between two reports to the object. This is a fraction of the window, so that the stream
+ * does not stall, but not a small one, because each report wakes the object.
+ */
 const REPORTED = 256 * 1024;
 
 /** The maximum delay, in milliseconds, of a receipt for the events that a client without resumption has received. */

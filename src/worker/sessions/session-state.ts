@@ -95,7 +95,10 @@ export class SessionState {
     return this.#state;
   }
 
-  /** Merges into the stored state. The caller is stored without its principal, for hooks that run without a request. */
+  /**
+   * Merges into the stored state. Stores the caller, without its principal, so that hooks that run outside a request can see
+   * it.
+   */
   put(state: StoredState, caller: Caller): void {
     this.#state = { ...this.get(), ...state, caller: { ...caller, principal: undefined } };
     this.#kv.put(this.#key, this.#state);

@@ -132,7 +132,7 @@ function createEvents(receiver: EventReceiver, giveUp: () => void): EventSourceP
     maxBufferSize: BODY_BYTES_MAX,
     onEvent: ({ id, data }) => {
       const json = data === "" ? undefined : parseJson(data);
-      // Events that begin a stream have only an id. `endpoint` of 2024-11-05 contains a path.
+      // The event that begins a stream has only an id. The `endpoint` event of 2024-11-05 carries a path, not JSON.
       if (json === undefined) {
         if (id !== undefined) receiver.event(id);
       } else receiver.message(json, data.length, id);

@@ -13,7 +13,7 @@ import { EXCHANGE_HEADER } from "../../../recorder/tail/tail-event.ts";
 import { isLoopback } from "../loopback.ts";
 import { headerOf } from "./http-reader.ts";
 import { ObservedExchange } from "./observed-exchange.ts";
-import { Passage, type PassageOptions, type PassingRequest } from "./passage.ts";
+import { type PassageOptions, type PassingRequest, ProxiedConnection } from "./proxied-connection.ts";
 
 /** What the proxy needs. */
 export interface ProxyOptions {
@@ -36,7 +36,7 @@ export interface ProxyOptions {
 export class RecordingProxy {
   readonly #options: ProxyOptions;
   readonly #servers: Server[] = [];
-  readonly #passages = new Set<Passage>();
+  readonly #passages = new Set<ProxiedConnection>();
   readonly #inside;
   /** Random, so that no client can guess the id of an exchange. */
   readonly #prefix = randomBytes(12).toString("hex");
@@ -108,7 +108,10 @@ export class RecordingProxy {
   }
 
   #open(client: Socket): void {
-    const passage = new Passage(client, { ...this.#insideOptions, observe: (request) => this.#observe(request) });
+    const passage = new ProxiedConnection(client, {
+      ...this.#insideOptions,
+      observe: (request) => this.#observe(request),
+    });
     this.#passages.add(passage);
     client.once("close", () => this.#passages.delete(passage));
   }

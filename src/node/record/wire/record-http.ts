@@ -6,7 +6,7 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { RECORDER_PATH } from "../../../recorder/api.ts";
-import type { PassingRequest } from "../proxy/passage.ts";
+import type { PassingRequest } from "../proxy/proxied-connection.ts";
 import { RecordingProxy } from "../proxy/recording-proxy.ts";
 import { createRoutes } from "../routes.ts";
 import { type WireOptions, WireRecording } from "./recording.ts";

@@ -65,7 +65,7 @@ const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** Milliseconds in which the connection of a client that has closed it completely is reset when something is written. */
 const RESET_WITHIN_MS = 100;
 
-export class Passage {
+export class ProxiedConnection {
   readonly #client: Socket;
   readonly #options: PassageOptions;
   readonly #requests = new HttpReader(framingOfRequest);
