@@ -19,8 +19,8 @@ import {
 } from "./http-reader.ts";
 import type { ObservedExchange } from "./observed-exchange.ts";
 
-/** What a passage does with the requests of its client. */
-export interface PassageOptions {
+/** What a connection does with the requests of its client. */
+export interface ProxiedConnectionOptions {
   /** Connects to the server. */
   readonly connect: () => Socket;
   /** Connects to the routes of the recorder itself. @param client The socket of the client, whose address matters. */
@@ -67,7 +67,7 @@ const RESET_WITHIN_MS = 100;
 
 export class ProxiedConnection {
   readonly #client: Socket;
-  readonly #options: PassageOptions;
+  readonly #options: ProxiedConnectionOptions;
   readonly #requests = new HttpReader(framingOfRequest);
   readonly #inFlight: InFlight[] = [];
   readonly #streams = new Set<Duplex>();
@@ -84,7 +84,7 @@ export class ProxiedConnection {
   #hasClientEnded = false;
   #isClientLost = false;
 
-  constructor(client: Socket, options: PassageOptions) {
+  constructor(client: Socket, options: ProxiedConnectionOptions) {
     this.#client = client;
     this.#options = options;
     client.setNoDelay(true);

@@ -13,7 +13,7 @@ import { EXCHANGE_HEADER } from "../../../recorder/tail/tail-event.ts";
 import { isLoopback } from "../loopback.ts";
 import { headerOf } from "./http-reader.ts";
 import { ObservedExchange } from "./observed-exchange.ts";
-import { type PassageOptions, type PassingRequest, ProxiedConnection } from "./proxied-connection.ts";
+import { type PassingRequest, ProxiedConnection, type ProxiedConnectionOptions } from "./proxied-connection.ts";
 
 /** What the proxy needs. */
 export interface ProxyOptions {
@@ -36,11 +36,11 @@ export interface ProxyOptions {
 export class RecordingProxy {
   readonly #options: ProxyOptions;
   readonly #servers: Server[] = [];
-  readonly #passages = new Set<ProxiedConnection>();
+  readonly #connections = new Set<ProxiedConnection>();
   readonly #inside;
   /** Random, so that no client can guess the id of an exchange. */
   readonly #prefix = randomBytes(12).toString("hex");
-  readonly #insideOptions: Omit<PassageOptions, "observe">;
+  readonly #insideOptions: Omit<ProxiedConnectionOptions, "observe">;
   #exchanges = 0;
   #isReady = false;
   /** Milliseconds by which answers of clients to questions are delayed. */
@@ -80,16 +80,16 @@ export class RecordingProxy {
 
   /** Cuts the connection on which an entry is running. Returns false if there is none. */
   cut(entryId: string): boolean {
-    for (const passage of this.#passages) {
-      if (!passage.exchanges.some(({ wire }) => wire.entry.id === entryId)) continue;
-      passage.cut();
+    for (const connection of this.#connections) {
+      if (!connection.exchanges.some(({ wire }) => wire.entry.id === entryId)) continue;
+      connection.cut();
       return true;
     }
     return false;
   }
 
   async close(): Promise<void> {
-    for (const passage of this.#passages) passage.close();
+    for (const connection of this.#connections) connection.close();
     await Promise.all(this.#servers.map((server) => new Promise((resolve) => server.close(resolve))));
     this.#inside.closeAllConnections();
   }
@@ -108,12 +108,12 @@ export class RecordingProxy {
   }
 
   #open(client: Socket): void {
-    const passage = new ProxiedConnection(client, {
+    const connection = new ProxiedConnection(client, {
       ...this.#insideOptions,
       observe: (request) => this.#observe(request),
     });
-    this.#passages.add(passage);
-    client.once("close", () => this.#passages.delete(passage));
+    this.#connections.add(connection);
+    client.once("close", () => this.#connections.delete(connection));
   }
 
   #observe(request: PassingRequest): { readonly exchange: ObservedExchange; readonly bytes: Buffer } {
