@@ -185,7 +185,7 @@ describe("handlers", () => {
   test("3: a step that is not deterministic, with both questions in the error", async () => {
     await answer("dice", 4);
     const { what, entry } = await findingOf(recorded, /^KitError: In a repeated run, the handler asked/);
-    expect(what).toMatch(/asked for "elicitation-\w+", and not again for "elicitation-\w+", which was answered/);
+    expect(what).toMatch(/asked "elicitation-\w+", but not "elicitation-\w+" again, which was answered/);
     const codes = entry.invocations.flatMap(({ exceptions }) => exceptions.map(({ code }) => code));
     expect(codes).toContain("replay-diverged");
   });

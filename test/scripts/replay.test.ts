@@ -10,7 +10,7 @@ const SCRIPT = join(import.meta.dirname, "../../scripts/long.ts");
 const run = (...args: string[]) => promisify(execFile)(NODE, [SCRIPT, "replay", ...args]);
 
 test("npm run long -- replay runs handlers in each place and prints counts and seeds", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const places = "rounds,connection,asked,stdio,sessions,tasks,sessions-near,tasks-near";
   const { stdout } = await run("--place", places, "--runs", "8", "--seed", "7");
