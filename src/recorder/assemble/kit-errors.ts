@@ -15,7 +15,7 @@ export interface KnownError {
 
 const KNOWN: readonly (readonly [text: RegExp, error: KnownError])[] = [
   [
-    /^In a repeated run, the handler .*Given the same answers, it must ask the same questions/s,
+    /^In a repeated run, the handler .*With the same answers, it must ask the same questions/s,
     { code: "replay-diverged", text: "In a repeated run, the handler asked other questions than before." },
   ],
   [

@@ -75,14 +75,23 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
   if (isRoot && answeredAtMs !== undefined) {
     const later = spans.filter(({ startedAtMs }) => startedAtMs > answeredAtMs);
     const lines = logs.filter(({ atMs }) => atMs > answeredAtMs + TOLERANCE_MS);
-    return [...new Set([...openAtAnswer, ...later])]
+    return [...new Set([...openAtAnswer.filter(hasEnd), ...later])]
       .filter(isWork)
       .map(describeSpan)
       .concat(lines.map(() => "a log line"));
   }
   // In a session, the handler runs in its object, which also stores what it sends.
   if (role !== "session") return [];
-  return spans.filter((span) => isOfHandler(span) && endOf(span, nowMs) > sentAtMs + TOLERANCE_MS).map(describeSpan);
+  return spans
+    .filter(
+      (span) => isOfHandler(span) && (hasEnd(span) ? endOf(span, nowMs) : span.startedAtMs) > sentAtMs + TOLERANCE_MS,
+    )
+    .map(describeSpan);
+}
+
+/** Whether the end of a span shows when its work was done. workerd ends the call of an object only when its caller ends. */
+function hasEnd({ name }: LiveSpan): boolean {
+  return name !== "object";
 }
 
 /** Clocks of workerd stand still while code runs, and messages take a moment. */
