@@ -10,7 +10,7 @@ import { watchOutput } from "./terminal/output.ts";
 watchOutput();
 
 const [command, ...rest] = process.argv.slice(2);
-// `dev` passes every option except --path to wrangler, including --help.
+// `dev` passes the options that it does not know to wrangler.
 const code = command === "dev" ? await runDev(rest) : await run(process.argv.slice(2));
 // Anything that is still open, such as an idle connection, must not keep the process alive.
 process.stdout.write("", () => process.exit(code));

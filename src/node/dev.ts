@@ -54,6 +54,19 @@ const FLAGS: ReadonlySet<string> = new Set(["--no-record", "--verbose", "--conte
 /** Arguments with which wrangler prints something and ends. */
 const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 
+/** What this command adds to `wrangler dev`. It is printed before the help of wrangler. */
+const HELP = `mcp-edge dev runs wrangler dev, prints the URL of the endpoint, and records each call.
+
+OPTIONS OF mcp-edge
+      --path       The path of the endpoint  [default: "/mcp"]
+      --contents   Also show arguments, results and log lines as they are. Tokens and secrets stay hidden.
+      --verbose    Also print wrangler's lines about requests
+      --faults     Allow faults that need a part in the Worker: moving the clock, resetting objects
+      --no-record  Do not record calls
+
+All other options are passed to wrangler dev:
+`;
+
 /**
  * Runs `wrangler dev` for the project in the current folder until it ends. Its output is shown, and its keyboard shortcuts work.
  *
@@ -64,6 +77,7 @@ const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 export async function dev(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
   const { path, wrangler } = options;
+  if (wrangler.some((arg) => arg === "--help" || arg === "-h")) console.log(HELP);
   if (Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN) {
     console.error(
       `mcp-edge: this is Node ${process.versions.node}, but wrangler requires Node ${WRANGLER_NODE_MIN} or newer. Run: npm install --save-dev node@24`,

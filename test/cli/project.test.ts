@@ -135,6 +135,12 @@ test("dev passes its arguments to wrangler, prints the page of --path, and ends 
   expect(stderr).toContain("wrangler dev has ended. It cannot reload every change");
 });
 
+test.each(["--help", "-h"])("dev %s describes its own options before those of wrangler", (option) => {
+  const { stdout } = runIn(projectWithWrangler("help"), "dev", option);
+  for (const name of ["--path", "--contents", "--verbose", "--faults", "--no-record"]) expect(stdout).toContain(name);
+  expect(stdout.indexOf("--no-record")).toBeLessThan(stdout.indexOf(`arguments: dev ${option}`));
+});
+
 test("dev prints the URL if the server has no page", () => {
   const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);

@@ -67,6 +67,26 @@ describe("storage", () => {
     expect(what).not.toContain("'");
   });
 
+  test.each([
+    ["2026-07-28", /^the Worker$/],
+    ["2025-11-25", /^McpObject [\da-f]{8}, session$/],
+  ])(
+    "1: a call of an object for each of 200 items, and no finding about its awaited calls (%s)",
+    async (version, place) => {
+      const caller = version === "2026-07-28" ? client : await LegacyClient.open(recorded.url("/mcp"));
+      await (await caller.call("calls")).text();
+      const { where, entry } = await findingOf(
+        recorded,
+        /^200 times the same: a call of an object, nameOf/,
+        (each) => each.version === version,
+      );
+      expect(where).toMatch(place);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const findings = recorded.recorder.entry(entry.id)?.findings.map(({ what }) => what);
+      expect(findings).toEqual([expect.stringMatching(/^200 times the same/)]);
+    },
+  );
+
   test("9: a statement that reads all rows", async () => {
     await (await client.call("search")).text();
     const { where } = await findingOf(recorded, /^One statement has read 1[56]\d\d rows: exec SELECT \* FROM item/);
@@ -195,7 +215,7 @@ describe("handlers", () => {
     const [reference] = /[\da-f]{8}-[\da-f-]{27}/.exec(text) ?? [];
     const { where, what } = await findingOf(recorded, /^RangeError: the index 7 is out of range/);
     expect(what).toContain(`(reference ${reference})`);
-    expect(where).toMatch(/^at /);
+    expect(where).toMatch(/^at Object\.handler \(.+:\d+:\d+\)$/);
   });
 
   test("8: a result that does not fit its schema", async () => {

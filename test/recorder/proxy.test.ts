@@ -194,6 +194,27 @@ test("a server that ends or resets a connection has cut the exchange, and the cl
   }
 });
 
+test("a stream that has ended early is a finding, until the client resumes it", async () => {
+  const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+  const behind = await start((socket) => {
+    socket.once("data", (data) => {
+      socket.end(data.includes("GET /mcp") ? `${head}data: ${RESULT}\n\n` : `${head}id: first\ndata:\n\n`);
+    });
+  });
+  const client = await open(behind.port);
+  client.socket.write(REQUEST);
+  await until("the end", () => client.ended() !== undefined);
+  const { id, outcome } = await only(behind);
+  const findings = () => behind.recorder.entry(id)?.findings.map(({ what }) => what);
+  await until("the finding", () => findings()?.length === 1);
+  expect([outcome, findings()]).toEqual(["cut-by-server", ["The response has ended without a result"]]);
+  const again = await open(behind.port);
+  again.socket.write("GET /mcp HTTP/1.1\r\nHost: example\r\nLast-Event-ID: first\r\n\r\n");
+  await until("the end", () => again.ended() !== undefined);
+  expect((await only(behind)).related).toEqual([{ id, why: "resumes" }]);
+  await until("no finding", () => findings()?.length === 0);
+});
+
 test("passes the bytes of an upgraded connection in both directions", async () => {
   const behind = await start((socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: odd\r\n\r\nhello"));

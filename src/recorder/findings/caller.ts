@@ -95,6 +95,8 @@ export function findCut({ entry }: Examined): Finding[] {
   // A session tells its client that a call was interrupted.
   const isInterrupted = entry.outcome === "error" && entry.outcomeText?.includes("interrupted") === true;
   if (entry.outcome !== "cut-by-server" && !isInterrupted) return [];
+  // The client has continued the stream on another connection.
+  if (!isInterrupted && entry.related.some(({ why }) => why === "resumes")) return [];
   const broken = entry.invocations.find(({ onset, outcome }) => {
     return onset.isObject && ((outcome !== undefined && outcome !== "ok") || onset.closeCode === 1006);
   });

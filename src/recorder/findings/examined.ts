@@ -34,6 +34,22 @@ export function describeSpan({ name, text }: LiveSpan): string {
   return text === undefined ? name : `${name} ${text}`;
 }
 
+/**
+ * Whether a span is work of the author's code. Storage in objects of an endpoint belongs to the kit, and so do calls of the kit to these
+ * objects.
+ */
+export function isOfAuthor(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
+  return !isCallOfKit(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
+}
+
+/** Spans of an object's own storage. */
+const OBJECT_STORAGE = /^(?:exec|kv_\w+|get\w*|put|delete\w*|setAlarm|list)$/;
+
+/** Whether a span is a call of the kit to its own objects. A call whose method is not reported yet may be one too. */
+function isCallOfKit({ name, text = "" }: LiveSpan): boolean {
+  return name === "object" && (text === "" || text === "callRole" || text.includes("https://object/"));
+}
+
 /** The time at which a span ended, or now. */
 export function endOf(span: LiveSpan, nowMs: number): number {
   return span.endedAtMs ?? nowMs;

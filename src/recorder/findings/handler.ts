@@ -31,9 +31,15 @@ export function findExceptions({ entry }: Examined): Finding[] {
   );
 }
 
+/** Lines of a stack that are in a package or in the runtime. */
+const NOT_OF_AUTHOR = /node_modules|mcp-edge\/(?:dist|src)\/|\(<anonymous>\)|\bnode:/;
+
 function toFinding(exception: RecordedException, invocation: LiveInvocation): Finding {
   const { name, message, code, reference, stack } = exception;
-  const place = stack?.split("\n").find((line) => !/mcp-edge|node_modules/.test(line)) ?? stack?.split("\n")[0];
+  const places = stack?.split("\n") ?? [];
+  const own = places.find((line) => !NOT_OF_AUTHOR.test(line));
+  // An error that the kit itself creates has no place in the author's code.
+  const place = own ?? (code === undefined ? places[0] : undefined);
   const why =
     code === undefined
       ? "The handler has thrown. The client received a reference only, and not the message."
@@ -62,7 +68,7 @@ export function findProgressFlood({ entry, thresholds }: Examined): Finding[] {
 /** Finds a question that is asked again and again, in one call or in its rounds. */
 export function findRepeatedQuestions(examined: Examined): Finding[] {
   const { entry, thresholds } = examined;
-  const questions = [...questionsOf(entry.questions), ...earlierQuestions(examined)];
+  const questions = [...entry.questions, ...earlierQuestions(examined)];
   const counts = new Map<string, { readonly method: string; count: number }>();
   for (const { key, method } of questions) {
     const known = counts.get(key) ?? { method, count: 0 };
@@ -76,10 +82,6 @@ export function findRepeatedQuestions(examined: Examined): Finding[] {
       where: entry.facts.target ?? entry.facts.method ?? "",
       why: "The handler asks in a loop, whatever the answer is. Accept an answer, or end with an error that says what is wrong with it.",
     }));
-}
-
-function questionsOf(questions: readonly { readonly key: string; readonly method: string }[]) {
-  return questions;
 }
 
 /** The questions of earlier rounds: in 2026-07-28, each is an exchange of its own. */

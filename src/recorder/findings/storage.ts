@@ -3,19 +3,19 @@
  *
  * @module
  */
-import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
+import type { LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
-import { describeSpan, type Examined, placeOf } from "./examined.ts";
+import { describeSpan, type Examined, isOfAuthor, placeOf } from "./examined.ts";
 
 /** Spans that ask a store, or an object. */
-const ASKS = /^(?:exec|kv_get|get|d1_\w+|kv_get|r2_get|object|fetch)$/;
+const ASKS = /^(?:exec|kv_get|get|d1_\w+|r2_get|object|fetch)$/;
 
 /** Finds equal statements, reads and calls in one invocation: one for each item of a list. */
 export function findStatementsForEach({ entry, thresholds }: Examined): Finding[] {
-  return entry.invocations.filter(isOfAuthor).flatMap((invocation) => {
+  return entry.invocations.flatMap((invocation) => {
     const groups = new Map<string, { count: number; rows: number; readonly span: LiveSpan }>();
     for (const span of invocation.spans) {
-      if (!ASKS.test(span.name) || isOfKit(span)) continue;
+      if (!ASKS.test(span.name) || !isOfAuthor(span, invocation)) continue;
       const key = keyOf(span);
       const group = groups.get(key) ?? { count: 0, rows: 0, span };
       group.count += 1;
@@ -67,14 +67,14 @@ export function findUnboundedReads({ entry, thresholds }: Examined): Finding[] {
 const SAME_MAX = 10;
 
 /** Spans that change a store. */
-const WRITES = /^(?:kv_put|kv_delete|put|delete|deleteAll|r2_put|r2_delete|kv_put|queue_send\w*)$/;
+const WRITES = /^(?:kv_put|kv_delete|put|delete|deleteAll|r2_put|r2_delete|queue_send\w*)$/;
 
 /** Finds writes of a tool that says it only reads. */
 export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
   if (entry.facts.method !== "tools/call" || !tool?.isReadOnly) return [];
-  const written = entry.invocations.filter(isOfAuthor).flatMap((invocation) => {
+  const written = entry.invocations.flatMap((invocation) => {
     return invocation.spans
-      .filter((span) => !isOfKit(span) && ((span.rowsWritten ?? 0) > 0 || WRITES.test(span.name)))
+      .filter((span) => isOfAuthor(span, invocation) && ((span.rowsWritten ?? 0) > 0 || WRITES.test(span.name)))
       .map((span) => ({ invocation, span }));
   });
   const [first] = written;
@@ -86,14 +86,4 @@ export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
       why: "Hosts call such a tool without asking their users. Remove the hint, or the write.",
     },
   ];
-}
-
-/** Objects of an endpoint store what the kit needs, not what a handler does. */
-function isOfAuthor({ isOfEndpoint, role }: LiveInvocation): boolean {
-  return !isOfEndpoint && role === undefined;
-}
-
-/** Calls of the kit to its own objects. */
-function isOfKit({ name, text = "" }: LiveSpan): boolean {
-  return name === "object" && (text === "callRole" || text.includes("https://object/"));
 }

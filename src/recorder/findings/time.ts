@@ -6,7 +6,7 @@
 import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
-import { describeSpan, type Examined, endOf, findRoot, placeOf } from "./examined.ts";
+import { describeSpan, type Examined, endOf, findRoot, isOfAuthor, placeOf } from "./examined.ts";
 
 /** Spans of requests to other servers. */
 const REQUESTS = /^(?:fetch|ai_\w+)$/;
@@ -63,7 +63,7 @@ export function findLostWork({ entry, nowMs }: Examined): Finding[] {
       {
         what: `Work went on after the result was sent: ${first}${late.length > 1 ? `, and ${late.length - 1} more` : ""}`,
         where: placeOf(invocation),
-        why: "An await is missing. The platform ends such work at any time, and its errors reach nobody. Await it, or pass it to ctx.waitUntil.",
+        why: "An await is missing. The platform may end such work at any time, and its errors are not reported. Await it, or pass it to ctx.waitUntil.",
       },
     ];
   });
@@ -76,7 +76,7 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
     const later = spans.filter(({ startedAtMs }) => startedAtMs > answeredAtMs);
     const lines = logs.filter(({ atMs }) => atMs > answeredAtMs + TOLERANCE_MS);
     return [...new Set([...openAtAnswer.filter(hasEnd), ...later])]
-      .filter(isWork)
+      .filter((span) => isOfAuthor(span, invocation))
       .map(describeSpan)
       .concat(lines.map(() => "a log line"));
   }
@@ -84,7 +84,9 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
   if (role !== "session") return [];
   return spans
     .filter(
-      (span) => isOfHandler(span) && (hasEnd(span) ? endOf(span, nowMs) : span.startedAtMs) > sentAtMs + TOLERANCE_MS,
+      (span) =>
+        isOfAuthor(span, invocation) &&
+        (hasEnd(span) ? endOf(span, nowMs) : span.startedAtMs) > sentAtMs + TOLERANCE_MS,
     )
     .map(describeSpan);
 }
@@ -96,16 +98,6 @@ function hasEnd({ name }: LiveSpan): boolean {
 
 /** Clocks of workerd stand still while code runs, and messages take a moment. */
 const TOLERANCE_MS = 50;
-
-/** The kit ends its own calls to its objects after the answer, such as the release of a place. */
-function isWork({ name, text = "" }: LiveSpan): boolean {
-  return !(name === "object" && (text === "" || text === "callRole" || text.includes("https://object/")));
-}
-
-/** In a session, statements and keys are those of the kit. */
-function isOfHandler(span: LiveSpan): boolean {
-  return isWork(span) && !/^(?:exec|kv_\w+|get\w*|put|delete\w*|setAlarm|deleteAlarm)$/.test(span.name);
-}
 
 function isAnswer(message: unknown): boolean {
   return typeof message === "object" && message !== null && "id" in message && !("method" in message);

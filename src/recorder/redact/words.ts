@@ -4,8 +4,12 @@
  * @module
  */
 
-/** A piece of a name: words in one or several humps, with a number at the end, or a short number. */
-const PIECE = /^(?:(?:[A-Z]?[a-z]{2,14}){1,4}[A-Z]?\d{0,3}|[A-Z]{1,10}\d{0,3}|[A-Z][a-z]|[a-z]\d{0,3}|\d{1,8})$/;
+/**
+ * A piece of a name: words in one or several humps, with a number at the end, or a short number. Of words with two letters, only common
+ * ones count in a hump, because other pairs of letters may be random.
+ */
+const PIECE =
+  /^(?:(?:[A-Z]?[a-z]{2,14}|At|By|Id|In|Is|Of|On|To|Up){1,4}[A-Z]?\d{0,3}|[A-Z]{1,10}\d{0,3}|[A-Z][a-z]|[a-z]\d{0,3}|\d{1,8})$/;
 
 /** Characters between the pieces of a name. */
 const BETWEEN = /[-_./: ~+()&,']+/;
