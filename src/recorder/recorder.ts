@@ -206,6 +206,10 @@ export class Recorder {
       mapStack: options.mapStack ?? ((stack) => stack),
       find: (id) => this.#store.get(id),
       touch: (entry) => this.#changed(entry),
+      related: (entry) => {
+        this.#examiner.changed(entry);
+        this.#changed(entry);
+      },
       grow: (entry, characters) => this.#store.grow(entry, characters),
       entryOfTrace: (onset, atMs) => this.#entryOfTrace(onset, atMs),
       markAsControl: (entry) => {

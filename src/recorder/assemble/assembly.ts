@@ -28,6 +28,8 @@ export interface Assembly {
   find(id: string): LiveEntry | undefined;
   /** Reports that an entry has changed. */
   touch(entry: LiveEntry): void;
+  /** Reports that another entry belongs to an entry, so that its findings may change. */
+  related(entry: LiveEntry): void;
   /** Adds to the size of an entry, in characters. */
   grow(entry: LiveEntry, characters: number): void;
   /** Returns the entry to which a new trace belongs. Undefined if it is not recorded. */

@@ -299,7 +299,7 @@ export class WireExchange {
     if (!other) return undefined;
     this.entry.addRelated(id, why);
     other.addRelated(this.entry.id, why);
-    this.#assembly.touch(other);
+    this.#assembly.related(other);
     return other;
   }
 
