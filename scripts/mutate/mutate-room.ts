@@ -8,8 +8,8 @@ import { testsNear } from "../near.ts";
 import { ROOT } from "../tools.ts";
 import { ROOMS, type Room } from "./rooms.ts";
 
-/** What starts a process, so that a mutant in this process is not noticed there. */
-const OTHER_PROCESSES = ["test/cli/run.ts", "test/cli/pty.ts", "test/node/child.ts"];
+/** What starts a process, or bundles the room, so that a mutant in this process is not noticed there. */
+const OTHER_PROCESSES = ["test/cli/run.ts", "test/cli/pty.ts", "test/node/child.ts", "src/node/check-config.ts"];
 /** What starts workerd. The tests of the client run the client in this process, and only its servers there. */
 const WORKERD = "test/harness/workerd.ts";
 
