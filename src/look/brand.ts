@@ -1,5 +1,5 @@
 /**
- * The name, the logo and the colour of the author, for everything that people see.
+ * The author's name, logo and colour, for everything that users see.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { quote } from "../core/basics/quote.ts";
 import { KitError } from "../core/protocol/errors.ts";
 
 /**
- * How your service presents itself to people. Write it once, and pass it to `page()` and to `authorizationServer()`:
+ * How your service presents itself to users. Define it once, and pass it to `page()` and `authorizationServer()`:
  *
  * ```ts
  * const brand = { name: "Notes", logo: "/logo.svg", accent: "#0f766e" };
@@ -15,18 +15,18 @@ import { KitError } from "../core/protocol/errors.ts";
  * ```
  */
 export interface Brand {
-  /** The name of your service, as users know it. */
+  /** The name of your service, as it is shown to users. */
   readonly name?: string;
   /** Your logo: an `https:` URL, a path of this host that begins with "/", or a `data:image/` URL. @default none */
   readonly logo?: string;
   /**
-   * Your colour, for buttons and links, as `#rrggbb`. The pages darken it in light mode and lighten it in dark mode as far as
-   * needed to be readable. @default blue
+   * Your colour for buttons and links, as `#rrggbb`. The pages darken it in light mode and lighten it in dark mode until it is
+   * readable. @default blue
    */
   readonly accent?: string;
 }
 
-/** @throws {KitError} `options-invalid` naming the option. @param where The text before its name, such as `page(): `. */
+/** @throws {KitError} `options-invalid` naming the option. @param where The prefix of the error message, such as `page(): `. */
 export function checkBrand(where: string, { logo, accent }: Brand): void {
   const invalid = (option: string, value: unknown, what: string) =>
     new KitError("options-invalid", `${where}${option} is ${quote(String(value))}; ${what}.`);
@@ -36,28 +36,28 @@ export function checkBrand(where: string, { logo, accent }: Brand): void {
     throw invalid("accent", accent, "write a colour as #rrggbb");
 }
 
-/** Whether a value is an `https:` URL or a path of this host. */
+/** Returns whether a value is an `https:` URL or a path of this host. */
 export function isLink(url: unknown): boolean {
   if (typeof url !== "string") return false;
   return /^\/(?![/\\])/.test(url) || (url.startsWith("https://") && URL.canParse(url));
 }
 
-/** Returns the source of an image for the policy of a page. Undefined if the image must not be shown. */
+/** Returns the source of an image for the Content-Security-Policy of a page. Undefined if the image must not be shown. */
 export function imageSource(image: string): string | undefined {
   if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/.test(image)) return "data:";
   if (!isLink(image)) return undefined;
   return image.startsWith("/") ? "'self'" : new URL(image).origin;
 }
 
-/** The least contrasting backgrounds of the pages, light and dark, as the sum of the luminance and 0.05. */
+/** The backgrounds of the pages with the lowest contrast, light and dark, as luminance + 0.05. */
 const BACKGROUNDS = [0.96, 0.062] as const;
 
-/** Returns the style that applies the colour of the author. */
+/** Returns the style that applies the author's colour. */
 export function accentStyle(accent: string): string {
   return `:root{--accent:light-dark(${BACKGROUNDS.map((background) => readable(accent, background))})}`;
 }
 
-/** Returns a colour with as much black or white as it takes for a contrast of 4.5. */
+/** Mixes a colour with black or white until its contrast ratio is at least 4.5. */
 function readable(accent: string, background: number): string {
   const goal = background > 0.5 ? 0 : 255;
   const channels = [1, 3, 5].map((at) => Number.parseInt(accent.slice(at, at + 2), 16));
@@ -68,7 +68,7 @@ function readable(accent: string, background: number): string {
   }
 }
 
-/** The relative luminance of a colour. */
+/** Returns the relative luminance of a colour. */
 function luminance(channels: readonly number[]): number {
   const [red = 0, green = 0, blue = 0] = channels.map((channel) => (channel / 255) ** 2.2);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;

@@ -1,5 +1,5 @@
 /**
- * The response that carries a page.
+ * Creates the responses that contain pages.
  *
  * @module
  */
@@ -12,15 +12,15 @@ export interface Document {
   readonly language: string;
   readonly title: Html;
   readonly body: Html;
-  /** Elements for the head. */
+  /** Additional elements of the head. */
   readonly head?: Html | undefined;
-  /** The style with its SHA-256 hash, so that the policy allows this style only. */
+  /** The style with its SHA-256 hash, so that the policy allows only this style. */
   readonly style: Hashed;
-  /** The script with its SHA-256 hash. Without it, the policy admits none. */
+  /** The script with its SHA-256 hash. Without it, the policy allows no scripts. */
   readonly script?: Hashed | undefined;
   /** The brand, whose colour is applied. */
   readonly brand: Pick<Brand, "accent">;
-  /** The sources of images for the policy. Without it, the page can load no image. */
+  /** The image sources of the policy. Without it, the page cannot load images. */
   readonly imageSource?: string | undefined;
   /** Whether the page has forms. */
   readonly hasForms?: boolean | undefined;
@@ -28,15 +28,15 @@ export interface Document {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Text of a style or script, with its SHA-256 hash as base64. */
+/** The text of a style or script, and its SHA-256 hash in base64. */
 export interface Hashed {
   readonly text: string;
   readonly hash: string;
 }
 
 /**
- * Creates the response. The policy admits no frame around the page, no base URL, and forms to this origin only. The style with the
- * colour of the author has a nonce, because its hash would have to be computed for each colour.
+ * Creates the response. The policy forbids framing the page and setting a base URL, and allows forms only to this origin. The style
+ * with the author's colour has a nonce, because its hash would have to be computed for each colour.
  */
 export function respond(document: Document): Response {
   const { status = 200, language, title, body, head, style, script, imageSource, hasForms, headers } = document;

@@ -1,10 +1,10 @@
 /**
- * HTML in which every inserted text is escaped.
+ * HTML templates that escape inserted text.
  *
  * @module
  */
 
-/** A piece of HTML. Only {@link html} creates it, so text cannot be taken for HTML. */
+/** A fragment of HTML. It is created by {@link html}, so text cannot be mistaken for HTML. */
 export class Html {
   readonly #text: string;
 
@@ -17,7 +17,7 @@ export class Html {
   }
 }
 
-/** What can be inserted into HTML. Text is escaped; undefined inserts nothing. */
+/** A value that can be inserted into HTML. Text is escaped; undefined inserts nothing. */
 export type Insertable = string | Html | undefined | readonly Insertable[];
 
 /** Creates HTML from a template. Attributes must have double quotes. */

@@ -1,13 +1,13 @@
 /**
- * The style that all pages share: colours, type, links, code and buttons.
+ * The style that all pages share: colours, typography, links, code and buttons.
  *
- * `light-dark()` follows the reader's mode. In forced colours, the browser replaces all colours and keeps the borders, which every
- * control has. A browser without `light-dark()` (before 2024) shows its own colours, and everything stays readable.
+ * `light-dark()` follows the reader's colour scheme. With forced colours, the browser replaces all colours but keeps the borders,
+ * which every control has. A browser without `light-dark()` (before 2024) uses its default colours, and the pages remain readable.
  *
  * @module
  */
 
-/** The tokens, which the styles of single pages use too. `--accent` is replaced by the colour of the author. */
+/** The design tokens, which the styles of individual pages also use. The author's colour replaces `--accent`. */
 const TOKENS =
   ":root{color-scheme:light dark;--back:light-dark(#fff,#0e0f12);--side:light-dark(#f7f7f8,#16181c);" +
   "--line:light-dark(#e3e4e8,#2a2d34);--edge:light-dark(#cdd0d7,#444853);" +
@@ -15,7 +15,7 @@ const TOKENS =
   "--mono:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;--round:.5rem;" +
   "font:1rem/1.5 system-ui,sans-serif;color:var(--text);background:var(--back);overflow-wrap:anywhere}";
 
-/** The style of every page. */
+/** The base style of all pages. */
 export const BASE: string =
   `${TOKENS}*{box-sizing:border-box}body{margin:0}` +
   "h1,h2,h3{line-height:1.25;letter-spacing:-.015em;font-weight:600;text-wrap:balance}h1{font-size:1.75rem}h2{font-size:1.125rem}" +

@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { DevRecording } from "./record/dev/record-dev.ts";
 
-/** The options of `mcp-edge dev`, and the arguments for wrangler. */
+/** The parsed arguments of `mcp-edge dev`. */
 interface DevOptions {
   /** The path of the endpoint. */
   readonly path: string;
@@ -16,10 +16,11 @@ interface DevOptions {
   readonly record: boolean;
   /** Whether wrangler's lines about requests are printed too. */
   readonly verbose: boolean;
-  /** Whether arguments, results and log lines are recorded as they are. */
+  /** Whether arguments, results and log lines are recorded without redaction. */
   readonly contents: boolean;
-  /** Whether faults can be caused that need a part in the Worker. */
+  /** Whether faults that require code in the Worker can be injected. */
   readonly faults: boolean;
+  /** The arguments for wrangler. */
   readonly wrangler: readonly string[];
 }
 
@@ -51,17 +52,17 @@ function readOptions(args: readonly string[]): DevOptions {
 /** The options without a value. */
 const FLAGS: ReadonlySet<string> = new Set(["--no-record", "--verbose", "--contents", "--faults"]);
 
-/** Arguments with which wrangler prints something and ends. */
+/** Arguments with which wrangler only prints information and exits. */
 const ENDS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 
-/** What this command adds to `wrangler dev`. It is printed before the help of wrangler. */
+/** The help of this command. It is printed before the help of wrangler. */
 const HELP = `mcp-edge dev runs wrangler dev, prints the URL of the endpoint, and records each call.
 
 OPTIONS OF mcp-edge
       --path       The path of the endpoint  [default: "/mcp"]
-      --contents   Also show arguments, results and log lines as they are. Tokens and secrets stay hidden.
+      --contents   Record arguments, results and log lines without redaction. Tokens and secrets stay hidden.
       --verbose    Also print wrangler's lines about requests
-      --faults     Allow faults that need a part in the Worker: moving the clock, resetting objects
+      --faults     Add code to the Worker that can advance the clock, run alarms and reset objects
       --no-record  Do not record calls
 
 All other options are passed to wrangler dev:
@@ -70,7 +71,7 @@ All other options are passed to wrangler dev:
 /**
  * Runs `wrangler dev` for the project in the current folder until it ends. Its output is shown, and its keyboard shortcuts work.
  *
- * @param args Arguments for `wrangler dev`, and those of this command: `--path` if the endpoint is not at `/mcp`, `--no-record`,
+ * @param args Arguments for `wrangler dev`, and options of this command: `--path` if the endpoint is not at `/mcp`, `--no-record`,
  *   `--verbose`, `--contents` and `--faults`.
  * @returns The exit code.
  */
@@ -92,7 +93,7 @@ export async function dev(args: readonly string[]): Promise<number> {
   const recording = await prepareRecording(options, program);
   if (recording === "failed") return 1;
   const { nodeArguments = [], wranglerArguments = wrangler } = recording ?? {};
-  // On the IPC channel, wrangler reports that it is ready, and on which port.
+  // On the IPC channel, wrangler reports when it is ready, and its port.
   const child = spawn(process.execPath, [...nodeArguments, program, "dev", ...wranglerArguments], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
@@ -122,7 +123,7 @@ export async function dev(args: readonly string[]): Promise<number> {
   return code;
 }
 
-/** Prepares the recording, unless it is turned off or not possible. */
+/** Prepares the recording. Returns undefined if it is disabled or not possible. */
 async function prepareRecording(options: DevOptions, program: string): Promise<DevRecording | "failed" | undefined> {
   if (!options.record) return undefined;
   const { recordDev } = await import("./record/dev/record-dev.ts");
@@ -135,7 +136,7 @@ async function prepareRecording(options: DevOptions, program: string): Promise<D
 /** Forwards signals to wrangler. */
 function forwardSignals(child: ChildProcess): { readonly isStopped: boolean } {
   const state = { isStopped: false };
-  // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
+  // Ctrl-C in a terminal also reaches wrangler. All other signals reach only this process.
   const forward = (signal: NodeJS.Signals) => {
     state.isStopped = true;
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
@@ -185,10 +186,10 @@ function findScheme(args: readonly string[]): "http" | "https" {
     : "http";
 }
 
-/** Prints the page of the endpoint, or its URL if it has no page. If the server does not work, prints the reason instead. */
+/** Prints the endpoint's page, or its URL if it has no page. If the server does not work, prints the reason instead. */
 async function introduce(url: string, recording: DevRecording | undefined): Promise<void> {
   const headers = recording ? { "User-Agent": recording.userAgent } : {};
-  const { page, needsToken, problem } = await look(url, headers);
+  const { page, needsToken, problem } = await probe(url, headers);
   const rule = "─".repeat(20);
   if (problem !== undefined) {
     console.error(`${rule}\nThe MCP server at ${url} is not working. ${problem}\n${rule}`);
@@ -198,7 +199,7 @@ async function introduce(url: string, recording: DevRecording | undefined): Prom
     ? "The endpoint requires a token, so its contents are not shown here."
     : "Add page() to the option use of edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
-  const recorded = recording ? `What each call does: ${recording.page}\n` : "";
+  const recorded = recording ? `Recorded calls: ${recording.page}\n` : "";
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${recorded}${rule}`);
   if (page !== undefined || needsToken) return;
   const offered = await listTools(url, headers);
@@ -227,8 +228,8 @@ async function listTools(url: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-/** What the response of the endpoint to a request for its page reveals. */
-interface Look {
+/** The result of a request for the endpoint's page. */
+interface Probe {
   /** The page as text; undefined if the server has no page or refuses the request. */
   readonly page?: string | undefined;
   /** Whether the server refused the request because it authenticates callers. */
@@ -237,7 +238,7 @@ interface Look {
   readonly problem?: string;
 }
 
-async function look(url: string, headers: Readonly<Record<string, string>>): Promise<Look> {
+async function probe(url: string, headers: Readonly<Record<string, string>>): Promise<Probe> {
   try {
     const response = await fetch(url, { headers: { Accept: "text/plain", ...headers } });
     const text = await response.text();

@@ -9,10 +9,10 @@
  * all members of the environment are strings.
  */
 export type EnvOptions<Env, Options extends { readonly env?: Env }> =
-  // `any` needs nothing.
+  // `any` does not require an environment.
   0 extends 1 & Env
     ? [options?: Options]
-    : // The members that no environment variable can be, such as a Durable Object namespace.
+    : // The members that cannot be environment variables, such as Durable Object namespaces.
       [{ [Name in keyof Env]-?: Env[Name] extends string | undefined ? never : Name }[keyof Env]] extends [never]
       ? [options?: Options]
       : [options: Options & { readonly env: Env }];

@@ -246,8 +246,8 @@ export class StdioClientTransport implements Transport {
   #onExit(code: number | null, signal: string | null): Error {
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     const output = this.#lastOutput.trim();
-    const said = output === "" ? "" : ` Its last output on stderr: ${output}`;
-    const reason = new Error(`The server process ended ${how}.${said}`);
+    const lastOutput = output === "" ? "" : ` Its last output on stderr: ${output}`;
+    const reason = new Error(`The server process ended ${how}.${lastOutput}`);
     if (!this.#isClosed) this.onerror?.(reason);
     this.#finish();
     return reason;

@@ -1,2 +1,2 @@
-/** What elements in JSX become. `scripts/page-app.ts` adds it to every file that has some. */
+/** The JSX factory. `scripts/page-app.ts` imports it into every file that contains JSX. */
 export { Fragment, h } from "preact";

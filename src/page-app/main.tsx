@@ -1,5 +1,5 @@
 /**
- * The page of `mcp-edge dev`: calls everything that the server offers, and shows what each call did.
+ * The page of `mcp-edge dev`. It calls tools, prompts and resources of the server, and shows a trace of each call.
  *
  * @module
  */

@@ -5,13 +5,13 @@
  */
 import type { Entry } from "./entry.ts";
 
-/** The path of the page, and the beginning of all routes of the recorder. */
+/** The path of the page, and the prefix of all routes of the recorder. */
 export const RECORDER_PATH = "/__mcp-edge/";
 
-/** The header that a request must have that changes something, so that no form of another site can send it. */
+/** The header that every state-changing request must have, so that a form on another site cannot send one. */
 export const DEV_HEADER = "Mcp-Edge-Dev";
 
-/** `GET info`. */
+/** The response to `GET info`. */
 export interface RecorderInfo {
   /** What is recorded: a Worker in `mcp-edge dev`, or the messages of any server in `mcp-edge record`. */
   readonly mode: "dev" | "record";
@@ -19,38 +19,38 @@ export interface RecorderInfo {
   readonly endpoint: { readonly url: string; readonly path: string };
   /** The name and version of the server, once a response has contained them. */
   readonly server?: { readonly name: string; readonly version: string };
-  /** Whether arguments, results and log lines are recorded as they are. */
+  /** Whether arguments, results and log lines are recorded without redaction. */
   readonly contents: boolean;
-  /** Whether the faults that need `--faults` can be caused. */
+  /** Whether the faults that require `--faults` can be injected. */
   readonly faults: boolean;
   /** The version of mcp-edge. */
   readonly version: string;
 }
 
-/** An object as it is now. `GET objects` returns all of them as an array. */
+/** The current state of an object. `GET objects` returns an array with all objects. */
 export interface ObjectState {
   /** 64 hexadecimal digits. */
   readonly id: string;
   readonly className: string;
-  /** The role of an object of an endpoint. Undefined for other classes, and if it is not known. */
+  /** The role of an object of an endpoint. Undefined for other classes, and while it is unknown. */
   readonly role?: string;
-  /** The name that its id was created from, redacted. Undefined for unique ids. */
+  /** The name from which its id was created, redacted. Undefined for unique ids. */
   readonly name?: string;
   /** Whether it is in memory. Inferred from its last invocation. */
   readonly awake: boolean;
-  /** When it was last invoked. Undefined if it was not invoked since the start. */
+  /** When it was last invoked. Undefined if it has not been invoked since the recorder started. */
   readonly lastInvokedAtMs?: number;
   /** When its next alarm is due. */
   readonly alarmAtMs?: number;
-  /** The size of its database. */
+  /** The size of its database, in bytes. */
   readonly bytes: number;
-  /** The tables with their numbers of rows, and the first rows. */
+  /** The tables, each with its number of rows and its first rows. */
   readonly tables: readonly StoredTable[];
-  /** The stored keys, with values of the same form as arguments in entries. */
+  /** The stored keys. Their values are redacted like the arguments in entries. */
   readonly keys: readonly StoredKey[];
-  /** What the role of the object makes of it, such as `["streams", "2"]` or `["status", "working"]`. */
+  /** Facts that depend on the role of the object, such as `["streams", "2"]` or `["status", "working"]`. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** The entries that invoked it, the newest first. */
+  /** The ids of the entries that invoked it, newest first. */
   readonly entries: readonly string[];
 }
 
@@ -63,20 +63,20 @@ export interface StoredTable {
   readonly first: readonly (readonly unknown[])[];
 }
 
-/** A key of an object. */
+/** A key in the key-value storage of an object. */
 export interface StoredKey {
   readonly key: string;
   readonly bytes: number;
   readonly value: unknown;
 }
 
-/** The faults that can be caused. */
+/** The faults that can be injected. */
 export type FaultKind = "cut" | "abort" | "evict" | "kill" | "clock" | "alarm" | "delay";
 
-/** The faults that need `mcp-edge dev --faults`. */
+/** The faults that require `mcp-edge dev --faults`. */
 export const FAULTS_WITH_FLAG: readonly FaultKind[] = ["abort", "clock", "alarm"];
 
-/** `POST faults`. */
+/** The body of `POST faults`. */
 export interface FaultRequest {
   readonly kind: FaultKind;
   /** For `cut`: the id of a running entry. */
@@ -84,16 +84,16 @@ export interface FaultRequest {
   /** For `abort`, `evict` and `alarm`: the id of an object, 64 hexadecimal digits. */
   readonly object?: string;
   /**
-   * For `clock`: by how many milliseconds it moves ahead. For `delay`: how long each answer of a client to a question of the
-   * server is held, in milliseconds; 0 ends it.
+   * For `clock`: how far to advance the clock, in milliseconds. For `delay`: how long to hold back each answer of a client to a
+   * question of the server, in milliseconds; 0 ends the delay.
    */
   readonly ms?: number;
 }
 
-/** What came of a fault. */
+/** The result of injecting a fault. */
 export interface FaultResult {
   readonly done: boolean;
-  /** A sentence. */
+  /** A sentence for the user. */
   readonly text: string;
 }
 
@@ -106,36 +106,36 @@ export interface RecordingFile {
   readonly entries: readonly Entry[];
 }
 
-/** `POST recording`: what was imported. The entries get new ids. */
+/** The response to `POST recording`. Imported entries get new ids. */
 export interface ImportResult {
   readonly entries: number;
   readonly firstId?: string;
   readonly lastId?: string;
 }
 
-/** `POST compare`: the ids of two entries, or lists of ids of two recordings. */
+/** The body of `POST compare`: the ids of two entries, or two lists of ids. */
 export interface CompareRequest {
   readonly a: string | readonly string[];
   readonly b: string | readonly string[];
 }
 
-/** One difference of two entries. */
+/** One difference between two entries. */
 export interface Difference {
-  /** The entries, or undefined if only one side has it. */
+  /** The ids of the entries. One is undefined if only the other side has the entry. */
   readonly a?: string;
   readonly b?: string;
-  /** Where: `outcome`, `counts.rowsRead`, `messages[2].result.content[0].text`. */
+  /** The path of the differing value: `outcome`, `counts.rowsRead`, `messages[2].result.content[0].text`. */
   readonly where: string;
   readonly left: unknown;
   readonly right: unknown;
 }
 
-/** What `POST compare` returns. */
+/** The response to `POST compare`. */
 export interface Comparison {
   /** The pairs that were compared. */
   readonly pairs: readonly (readonly [a: string | undefined, b: string | undefined])[];
   readonly differences: readonly Difference[];
 }
 
-/** `GET entries/<id>/curl` and `GET entries/<id>/test` return this, or 409 with `problem`. */
+/** The response to `GET entries/<id>/curl` and `GET entries/<id>/test`. It has status 409 if it contains `problem`. */
 export type Copied = { readonly text: string } | { readonly problem: string };

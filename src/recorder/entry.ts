@@ -1,11 +1,10 @@
 /**
- * What the recorder shows of one exchange. Everything here is JSON, and nothing here contains a secret: values are redacted before
- * they get this form.
+ * The recorded form of one exchange, as JSON. It contains no secrets, because values are redacted before they are stored.
  *
  * @module
  */
 
-/** What was exchanged. `alarm` and `scheduled` are work of the Worker that no exchange caused. */
+/** The kind of an entry. `alarm` and `scheduled` are work of the Worker that was not caused by an exchange. */
 export type EntryKind =
   | "request"
   | "notification"
@@ -30,33 +29,33 @@ export type EntryOutcome =
   | "cut-on-purpose"
   | "timeout";
 
-/** Something about an entry that a list points out. */
+/** A property of an entry that the list highlights. */
 export type Mark = "progress" | "question" | "replay" | "resumed" | "log" | "exception" | "slow" | "suspicious";
 
-/** What Cloudflare bills for an exchange, apart from the request to the Worker itself. */
+/** The usage that Cloudflare bills for an exchange, apart from the request to the Worker itself. */
 export interface Counts {
-  /** Calls and upgrades to Durable Objects. */
+  /** RPC calls, fetches and WebSocket upgrades to Durable Objects. */
   readonly objectRequests: number;
-  /** WebSocket messages into objects, which are billed as a twentieth of a request each. */
+  /** WebSocket messages to objects, each of which is billed as a twentieth of a request. */
   readonly messages: number;
   readonly rowsRead: number;
-  /** Rows written by SQL, by each write under a key, and by each setting of an alarm. */
+  /** Rows written by SQL. Each write of a key and each `setAlarm()` counts as one row. */
   readonly rowsWritten: number;
   readonly alarmsSet: number;
   readonly alarmsRun: number;
-  /** Objects that were not in memory before. Inferred from the time since their last invocation. */
+  /** Invocations of objects that were not in memory. Inferred from the time since their last invocation. */
   readonly wakeUps: number;
 }
 
-/** What a list shows of one recorded exchange. */
+/** The members of an entry that lists show. */
 export interface Summary {
-  /** An increasing number, as text. */
+  /** An increasing number, as a string. */
   readonly id: string;
   /** Changes each time the entry changes. */
   readonly seq: number;
   /** When it began, in milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** Milliseconds until the last byte. Undefined while it runs. */
+  /** The time until the last byte, in milliseconds. Undefined while the exchange is running. */
   readonly ms?: number;
   readonly kind: EntryKind;
   readonly http?: { readonly method: string; readonly path: string; readonly status?: number };
@@ -66,14 +65,14 @@ export interface Summary {
   readonly era?: "legacy" | "modern";
   /** The method of the first message, such as `tools/call`. */
   readonly method?: string;
-  /** What the method names: a tool, a prompt or a URI. */
+  /** The target of the method: the name of a tool or prompt, or a URI. */
   readonly target?: string;
   /** The first 8 hexadecimal digits of a hash of the caller's issuer and subject, or of the token. */
   readonly principal?: string;
   /** The first 8 hexadecimal digits of a hash of the session id. */
   readonly session?: string;
   readonly outcome: EntryOutcome;
-  /** One line: code and reason, or status. */
+  /** One line that describes the outcome: code and reason, or status. */
   readonly outcomeText?: string;
   readonly counts: Counts;
   /** The price of a million of these exchanges, in US dollars. */
@@ -96,11 +95,11 @@ export interface Related {
   readonly why: "answer" | "resumes" | "task" | "round" | "same-call";
 }
 
-/** Something in an entry that is probably a fault. */
+/** A probable fault in an entry. */
 export interface Finding {
   /** What was found, as a sentence. */
   readonly what: string;
-  /** The place: an object, a statement, a host, a header, or a line of the source. */
+  /** The location: an object, a statement, a host, a header, or a line of the source. */
   readonly where: string;
   /** Why it matters, and what to do. */
   readonly why: string;
@@ -108,7 +107,7 @@ export interface Finding {
 
 /** A part of an invocation, such as one SQL statement. */
 export interface Span {
-  /** As workerd names it, without `durable_object_storage_`: `exec`, `kv_get`, `setAlarm`, `fetch`, `d1_all`. */
+  /** The name that workerd gives it, without `durable_object_storage_`: `exec`, `kv_get`, `setAlarm`, `fetch`, `d1_all`. */
   readonly name: string;
   readonly startedAtMs: number;
   readonly endedAtMs?: number;
@@ -122,14 +121,14 @@ export interface Span {
   readonly databaseBytes?: number;
 }
 
-/** A line that was written with `console`. */
+/** A line that was logged with `console`. */
 export interface LogLine {
   readonly atMs: number;
   readonly level: string;
   readonly text: string;
 }
 
-/** An exception that was not caught, or that was logged. */
+/** An exception that was uncaught or logged. */
 export interface RecordedException {
   readonly atMs: number;
   readonly name: string;
@@ -144,7 +143,7 @@ export interface RecordedException {
 /** One invocation of the Worker or of an object. */
 export interface Invocation {
   readonly id: string;
-  /** The invocation that caused it. */
+  /** The id of the invocation that caused it. */
   readonly parent?: string;
   readonly place: "worker" | "object";
   /** The class of the object. */
@@ -154,16 +153,16 @@ export interface Invocation {
   /** The role of an object of an endpoint, such as `session`. */
   readonly role?: string;
   readonly cause: "fetch" | "jsrpc" | "alarm" | "websocket" | "scheduled" | "other";
-  /** The method of the class that was called. */
+  /** The RPC method that was called. */
   readonly method?: string;
-  /** Whether the object was not in memory before. Inferred. */
+  /** Whether the object was not in memory before. Inferred from the time since its last invocation. */
   readonly woken?: boolean;
   /** The code with which a WebSocket was closed. */
   readonly closeCode?: number;
   readonly startedAtMs: number;
-  /** When it had answered and no work was left. */
+  /** When it had returned its response and all its work was done. */
   readonly endedAtMs?: number;
-  /** When it answered. Work may go on. */
+  /** When it returned its response. Work may continue after that. */
   readonly answeredAtMs?: number;
   readonly outcome?: string;
   readonly status?: number;
@@ -174,16 +173,16 @@ export interface Invocation {
 
 /** One recorded exchange. */
 export interface Entry extends Summary {
-  /** Headers and body of the request, redacted. The body is absent if it consists of the messages. */
+  /** Headers and body of the request, redacted. The body is absent if its JSON-RPC messages are in `messages`. */
   readonly request?: { readonly headers: readonly Header[]; readonly body?: unknown };
   readonly response?: { readonly headers: readonly Header[] };
   readonly messages: readonly RecordedMessage[];
   readonly invocations: readonly Invocation[];
   readonly related: readonly Related[];
   readonly findings: readonly Finding[];
-  /** What was left out because an entry is bounded. */
+  /** The numbers of messages, spans and log lines that were omitted because the size of an entry is limited. */
   readonly omitted?: { readonly messages: number; readonly spans: number; readonly logs: number };
 }
 
-/** A header with its name as it was sent. */
+/** A header. Its name is spelled as it was sent. */
 export type Header = readonly [name: string, value: string];

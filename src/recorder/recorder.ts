@@ -1,5 +1,5 @@
 /**
- * The recorder: makes entries of what a proxy sees on the wire and of what the tail Worker reports, and keeps them.
+ * The recorder. It assembles entries from the exchanges that a proxy observes and the events of the tail Worker, and stores them.
  *
  * @module
  */
@@ -20,41 +20,39 @@ import { Redactor } from "./redact/redactor.ts";
 import { EntryStore, type StoreLimits } from "./store.ts";
 import type { OnsetEvent, TailEvent } from "./tail/tail-event.ts";
 
-/** What a recorder needs of its runtime. */
 export interface RecorderOptions {
-  /** Whether arguments, results and log lines are recorded as they are. */
+  /** Whether arguments, results and log lines are recorded without redaction. */
   readonly contents: boolean;
   /** The path of the endpoint. */
   readonly endpointPath: string;
   /** Returns a keyed hash of at least 16 hexadecimal digits. */
   readonly hash: (text: string) => string;
-  /** The name of the Worker, if it is one of several in the same process. */
+  /** The name of the Worker, if several run in the same process. */
   readonly workerName?: string;
-  /** Returns a stack with places in the source. @default the stack as it is */
+  /** Returns a stack with positions in the source. @default returns the stack unchanged */
   readonly mapStack?: (stack: string) => string;
   readonly limits?: Partial<StoreLimits>;
   /**
-   * Whether a proxy adds the ids of exchanges to requests. Without one, anyone could send such an id, or call a path of the
-   * recorder, in order not to be recorded. @default true
+   * Whether a proxy adds exchange ids to requests. Without a proxy, exchange ids and the paths of the recorder are not trusted,
+   * because a client could use them to avoid being recorded. @default true
    */
   readonly isProxied?: boolean;
-  /** The id of the last entry of an earlier recorder, which this one continues. @default 0 */
+  /** The id of the last entry of an earlier recorder, whose numbering this recorder continues. @default 0 */
   readonly lastId?: number;
-  /** What is taken for a fault. @default THRESHOLDS */
+  /** The thresholds of findings. @default THRESHOLDS */
   readonly thresholds?: Partial<Thresholds>;
-  /** Returns the place at which a value does not fit a JSON Schema. @default nothing is checked */
+  /** Returns the JSON Pointer of a value that violates a JSON Schema. @default results are not checked */
   readonly checkOutput?: (schema: unknown, value: unknown) => string | undefined;
 }
 
-/** How an exchange is recorded. */
 export interface BeginOptions {
-  /** The id that the request carries to the Worker. */
+  /** The id that the proxy adds to the request to the Worker. */
   readonly exchangeId?: string;
-  /** Whether it is read, for what it says about the server, but not shown. */
+  /** Whether the exchange is read, because it describes the server, but is not shown. */
   readonly isHidden?: boolean;
 }
 
-/** Is called when entries have changed. */
+/** Called when an entry has changed. */
 export type ChangeListener = (entry: LiveEntry) => void;
 
 /** Records exchanges. */
@@ -69,7 +67,7 @@ export class Recorder {
   readonly #examiner: Examiner;
   readonly #links = new Links();
   readonly #listeners = new Set<ChangeListener>();
-  /** Exchanges by the id that the proxy adds to their requests. */
+  /** The entries of exchanges, by the id that the proxy adds to the request. */
   readonly #exchanges: BoundedMap<LiveEntry> = new BoundedMap(LINKS_MAX);
 
   constructor(options: RecorderOptions) {
@@ -105,35 +103,35 @@ export class Recorder {
     return new WireExchange(entry, request, this.#assembly);
   }
 
-  /** Reads a batch of the tail Worker. */
+  /** Reads a batch of events of the tail Worker. */
   takeTail(events: readonly TailEvent[]): void {
     for (const event of events) this.#traces.take(event);
   }
 
-  /** Ends all invocations, because the process that ran them has ended. */
+  /** Ends all running invocations, because workerd has exited. */
   runtimeEnded(atMs: number): void {
     this.#traces.endAll(atMs, "killed");
   }
 
-  /** An object has left the memory, because it was evicted or aborted. */
+  /** Marks an object as not in memory, because it was evicted or aborted. */
   objectLeft(objectId: string): void {
     const activity = this.#traces.objects.get(objectId);
     if (activity) Object.assign(activity, { open: 0, lastAtMs: 0 });
   }
 
-  /** Returns the summaries of entries that have changed since a number, the oldest entries first. */
+  /** Returns the summaries of entries with a `seq` above a number, oldest first. */
   summaries(after = 0): Summary[] {
     return [...this.#store.all()].filter(({ seq }) => seq > after).map((entry) => this.summarize(entry));
   }
 
-  /** Returns the summary of an entry, without secrets that became known later. */
+  /** Returns the summary of an entry. Secrets that became known after it was recorded are redacted too. */
   summarize(entry: LiveEntry): Summary {
     const summary = entry.toSummary();
     const { target, outcomeText } = summary;
     return {
       ...summary,
-      ...(target === undefined ? {} : { target: this.redactor.again(target) }),
-      ...(outcomeText === undefined ? {} : { outcomeText: this.redactor.again(outcomeText) }),
+      ...(target === undefined ? {} : { target: this.redactor.redactAgain(target) }),
+      ...(outcomeText === undefined ? {} : { outcomeText: this.redactor.redactAgain(outcomeText) }),
     };
   }
 
@@ -142,31 +140,31 @@ export class Recorder {
     return found && this.#show(found);
   }
 
-  /** All entries, the oldest first. */
+  /** Returns all entries, oldest first. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#store.all()) yield this.#show(entry);
   }
 
   #show(entry: LiveEntry): Entry {
-    return this.redactor.again(entry.toEntry((objectId) => this.roles.get(objectId)));
+    return this.redactor.redactAgain(entry.toEntry((objectId) => this.roles.get(objectId)));
   }
 
-  /** What is known of the activity of an object. */
+  /** Returns the recent activity of an object. */
   activityOf(objectId: string): ObjectActivity | undefined {
     return this.#traces.objects.get(objectId);
   }
 
-  /** Whether the tail has reported the end of the Worker's work for an entry. */
+  /** Returns whether the tail Worker has reported the end of the Worker's invocation for an entry. */
   isSettled(entry: LiveEntry): boolean {
     return this.#traces.isSettled(entry);
   }
 
-  /** Looks for findings now, and not a moment later. */
+  /** Updates the findings immediately. Otherwise, they are updated after a short delay. */
   examine(nowMs: number): void {
     this.#examiner.examine(nowMs);
   }
 
-  /** Adds entries of a file. They get new ids. Returns the ids. */
+  /** Adds the entries of a file. Returns their new ids. */
   import(entries: readonly Entry[]): string[] {
     const ids = new Map(entries.map(({ id }) => [id, this.#store.nextId()]));
     for (const entry of entries) {
@@ -183,13 +181,13 @@ export class Recorder {
     return [...ids.values()];
   }
 
-  /** Removes all entries. Exchanges that are running are recorded again from their next event on. */
+  /** Removes all entries. Running exchanges are recorded again from their next event. */
   clear(): void {
     this.#store.clear();
     this.#links.clear();
   }
 
-  /** Calls a function for each change of an entry. Returns the function that ends it. */
+  /** Calls a function on each change of an entry. Returns a function that removes the listener. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -232,7 +230,7 @@ export class Recorder {
   #entryOfTrace(onset: OnsetEvent, atMs: number): LiveEntry | undefined {
     const { exchange, cause, method, url } = onset;
     if (exchange !== undefined && this.#isProxied) {
-      // If the client has sent the header too, the values are joined.
+      // If the client sent the header too, the values are joined.
       const ids = exchange.split(/,\s*/).map((id) => this.#exchanges.get(id));
       return ids.find((found) => found !== undefined);
     }
@@ -249,7 +247,7 @@ export class Recorder {
     return entry;
   }
 
-  /** Returns what the headers of a modern request say about its message, which no proxy has seen. */
+  /** Returns the facts in the headers of a modern request. Without a proxy, its message is unknown. */
   #toFacts(message: OnsetEvent["message"]): LiveEntry["facts"] {
     if (!message) return {};
     const { method, name, version } = message;
@@ -262,7 +260,7 @@ export class Recorder {
     };
   }
 
-  /** An entry without an exchange ends with its last invocation. */
+  /** Ends an entry without an exchange when its last invocation ends. */
   #invocationEnded(entry: LiveEntry, { onset, outcome, endedAtMs, status }: LiveInvocation): void {
     if (entry.id !== "") this.#examiner.changed(entry);
     if (this.#isOfExchange(entry)) return;

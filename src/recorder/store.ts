@@ -1,12 +1,12 @@
 /**
- * The entries of a recording: bounded, in the order in which they began.
+ * The entries of a recording, in the order in which they began. Their number and size are limited.
  *
  * @module
  */
 import type { LiveEntry } from "./assemble/live-entry.ts";
 import { CHARACTERS_MAX, ENTRIES_MAX } from "./limits.ts";
 
-/** The bounds of a store. */
+/** The limits of a store. */
 export interface StoreLimits {
   readonly entriesMax: number;
   readonly charactersMax: number;
@@ -20,7 +20,7 @@ export class EntryStore {
   #lastId: number;
   #lastSeq = 0;
 
-  /** @param removed Called with each entry that is removed. @param lastId The id after which those of the entries begin. */
+  /** @param removed Called with each removed entry. @param lastId The id that precedes the id of the first entry. */
   constructor(removed: (entry: LiveEntry) => void, limits: Partial<StoreLimits> = {}, lastId: number = 0) {
     this.#lastId = lastId;
     this.#removed = removed;
@@ -53,12 +53,12 @@ export class EntryStore {
     return this.#entries.get(id);
   }
 
-  /** All entries, the oldest first. */
+  /** Returns all entries, oldest first. */
   all(): IterableIterator<LiveEntry> {
     return this.#entries.values();
   }
 
-  /** Gives an entry a new number of its change. */
+  /** Gives a changed entry a new `seq`. */
   touch(entry: LiveEntry): void {
     this.#lastSeq += 1;
     entry.seq = this.#lastSeq;
@@ -81,7 +81,7 @@ export class EntryStore {
     for (const entry of [...this.#entries.values()]) this.remove(entry);
   }
 
-  /** Removes the oldest entries, but never the newest. */
+  /** Evicts the oldest entries while the store exceeds its limits. The newest entry is always kept. */
   #bound(): void {
     const { entriesMax, charactersMax } = this.#limits;
     for (const entry of this.#entries.values()) {

@@ -45,7 +45,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await open("#/tool/add");
     await page.press("JSON", ".switch button");
     await page.fill("Arguments as JSON", '{ "a": 1, "b": 1.5 }');
-    await page.press("Arguments that are sent");
+    await page.press("Arguments to send");
     await page.sees("b: 1.5", ".aside");
     await page.press("Call", CALL);
     await page.sees('{"sum":2.5}', ".model");
@@ -81,7 +81,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.fill("colour", "red");
     await page.press("Call", CALL);
     await page.sees("Suggest one name for a red boat.", ".asked");
-    await page.fill("Answer of the model", "Ruby");
+    await page.fill("Model response", "Ruby");
     await page.press("Send", ".asked button");
     await page.sees("The boat is called Ruby.", ".call");
   });
@@ -116,7 +116,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     };
     await pay();
     await page.sees("receipt:", ".sides");
-    await page.fill("With the key of the last call", true);
+    await page.fill("With the last idempotency key", true);
     await pay();
     const receipts = () => page.texts(".model pre");
     await page.press("Result", ".call summary");
@@ -142,7 +142,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     expect(await page.texts(".call")).toEqual([]);
     await page.press("Call", CALL);
     await page.fill("Do not ask again for this tool", true);
-    await page.press("Call it", "dialog button");
+    await page.press("Call", "dialog button");
     await page.sees("No visitors.", ".call");
     await page.press("Call", CALL);
     await expect.poll(() => page.texts(".call"), { timeout: 15_000 }).toHaveLength(2);
@@ -177,13 +177,13 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
   test("shows images, sounds, resources and links of a result", async () => {
     await open("#/tool/test_multiple_content_types");
     await page.press("Call", CALL);
-    await page.press("Call it", "dialog button");
+    await page.press("Call", "dialog button");
     await page.sees("Multiple content types test:", ".block");
     expect(await page.browser.run("document.querySelector('.block img').naturalWidth")).toBe(1);
     await page.sees("test://mixed-content-resource", ".contents");
     await page.show("#/tool/test_audio_content");
     await page.press("Call", CALL);
-    await page.press("Call it", "dialog button");
+    await page.press("Call", "dialog button");
     await page.browser.waitFor("document.querySelector('.block audio')?.src.startsWith('data:audio/wav;base64,')");
   });
 
@@ -191,7 +191,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     const can = { form: true, url: true, sampling: false, roots: true, tasks: true, views: true };
     await open("#/tool/test_input_required_result_capabilities", { can });
     await page.press("Call", CALL);
-    await page.press("Call it", "dialog button");
+    await page.press("Call", "dialog button");
     await page.sees("What is your name?", ".asked");
     expect(await page.texts(".asked")).toHaveLength(1);
     await page.fill("Name", "Ada");
@@ -225,7 +225,7 @@ test("shows a view in a frame, passes it the call, and lets it call tools and te
     page.browser.runInFrame("document.getElementById('faces').getAttribute('aria-label')").catch(() => null);
   await expect.poll(faces, { timeout: 15_000 }).toMatch(/^[1-6], [1-6], [1-6]$/);
   await page.browser.runInFrame("document.getElementById('again').click()");
-  await page.press("What the view did", "summary");
+  await page.press("View activity", "summary");
   await page.sees("called roll_dice", ".view");
   expect(await page.browser.runInFrame("self.origin")).toBe("null");
   expect(await page.browser.run("document.querySelector('iframe').getBoundingClientRect().height < 150")).toBe(true);

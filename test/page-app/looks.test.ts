@@ -47,7 +47,7 @@ const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<v
   ["a resource", `#/resource/${encodeURIComponent("tour://visitors")}`, () => page.sees("visits:", ".call")],
   ["a prompt", "#/prompt/explain-code", () => page.sees("language", "label")],
   ["a recorded call", "#/call/200000", () => page.sees("In order", ".events")],
-  ["the objects", "#/objects", () => page.sees("There is no object yet.")],
+  ["the objects", "#/objects", () => page.sees("No objects yet.")],
   ["the settings", "#/settings", () => page.sees("Connected with")],
   ["the tasks", "#/tasks", () => page.sees("Tasks", ".open h1")],
 ];

@@ -36,7 +36,7 @@ const CALL = "form.schema button.main";
 
 /** Opens the entry of the last call of this page. */
 async function openEntry(target: string): Promise<Entry> {
-  await page.press("What happened inside", ".call a");
+  await page.press("View trace", ".call a");
   await page.sees(target, "h1");
   const hash = (await page.browser.run("location.hash")) as string;
   const id = hash.slice("#/call/".length);
@@ -78,7 +78,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.press("Answer", ".asked button");
     await page.sees("A table for 2", ".call");
     await openEntry("book_table");
-    await page.sees(isLegacy ? "elicitation/create" : "result that asks", ".events");
+    await page.sees(isLegacy ? "elicitation/create" : "input required", ".events");
     const [related = ""] = await page.texts(".tags a");
     await page.press(related, ".tags a");
     await page.sees(isLegacy ? "(answers)" : "(", ".tags");
@@ -89,9 +89,9 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.fill("seconds", "30");
     await page.press("Call", CALL);
     await page.sees("Heating the drum", ".progress");
-    await page.press("What happened inside", ".call a");
+    await page.press("View trace", ".call a");
     await page.sees("notifications/progress", ".events");
-    await page.press("Cut this stream", "button");
+    await page.press("Cut the stream", "button");
     await page.sees("Cut on purpose", ".tags");
   });
 
@@ -149,12 +149,12 @@ describe("objects and faults", () => {
 
   test("the clock is moved, answers are held, and workerd is killed and starts again", async () => {
     await page.open("#/tool/add");
-    await page.press("More for all calls", "summary");
+    await page.press("More actions", "summary");
     await page.press("Clock: 1 hour ahead", ".menu button");
     await page.sees("The clock is 3600000 ms ahead", ".menu .about");
-    await page.press("Hold answers for 5 s", ".menu button");
+    await page.press("Delay answers by 5 s", ".menu button");
     await page.sees("5", ".menu .about");
-    await page.press("Hold no answers", ".menu button");
+    await page.press("Stop delaying", ".menu button");
     await page.press("Kill workerd", ".menu button");
     await page.browser.waitFor("/started|killed|again/.test(document.querySelector('.menu .group .about')?.innerText)");
     await page.open("#/tool/add");
@@ -182,7 +182,7 @@ test("a recording is exported and imported, and two calls are compared", async (
   const file = await dev.api<RecordingFile>("recording");
   const pair = file.entries.filter(({ target }) => target === "add").slice(-2);
   expect(pair).toHaveLength(2);
-  await page.press("More for all calls", "summary");
+  await page.press("More actions", "summary");
   await page.browser.run(`(() => {
     const files = new DataTransfer();
     files.items.add(new File([${JSON.stringify(JSON.stringify({ ...file, entries: pair }))}], 'recording.json'));

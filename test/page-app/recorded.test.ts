@@ -45,21 +45,21 @@ describe("the list", () => {
     await page.press("Call", "form.schema button.main");
     await page.sees("add tools/call", ".row");
     await page.sees("this page", ".row");
-    await page.press("What happened inside", ".call a");
+    await page.press("View trace", ".call a");
     await page.sees("tools/call add", ".events");
   });
 
   test("is filtered by words, and hides housekeeping until it is wanted", async () => {
     await openList();
     expect((await rows()).filter((row) => row.includes("tools/list"))).toEqual([]);
-    await page.fill("Hide lists, notifications and streams that went well", false);
+    await page.fill("Hide successful lists, notifications and streams", false);
     await page.sees("tools/list", ".row");
     await page.fillSelector("#filter", "exception codex");
     await page.browser.waitFor(
       "[...document.querySelectorAll('.row')].every((row) => row.innerText.includes('cancel_pickup') && row.innerText.includes('codex'))",
     );
     await page.fillSelector("#filter", "nothing of the kind");
-    await page.sees("No call fits the filter.");
+    await page.sees("No calls match the filter.");
   });
 
   test("is used with the keyboard: c goes there, arrows open one call after the other", async () => {
@@ -128,7 +128,7 @@ describe("an opened call", () => {
     await page.sees("TypeError: Cannot read properties of undefined", ".events");
     await page.sees("$4.63", ".figures");
     expect((await page.texts("tbody tr")).map((row) => row.split("\t"))).toContainEqual(["parcels", "24", "24", "0"]);
-    await page.press("Headers of the request (3)", "summary");
+    await page.press("Request headers (3)", "summary");
     await page.sees("<token, 812 characters>", ".headers");
     await page.press("notifications/progress 0", ".events summary").catch(() => undefined);
     await page.press("Storage", ".switch button");
@@ -153,7 +153,7 @@ describe("an opened call", () => {
     page.recorder.put(entry);
     await page.show(`#/call/${at(60)}`);
     await page.sees("Running", ".tags");
-    await page.press("Cut this stream", "button");
+    await page.press("Cut the stream", "button");
     await page.sees("Done: cut.");
     page.recorder.put({ ...entry, outcome: "cut-on-purpose" });
     await page.sees("Cut on purpose", ".tags");
@@ -228,10 +228,10 @@ describe("objects and faults", () => {
         "[...document.querySelectorAll('.call .actions button')].filter(({ disabled }) => disabled).map(({ innerText }) => innerText)",
       ),
     ).toEqual(["Reset", "Run its alarm"]);
-    await page.press("More for all calls", "summary");
+    await page.press("More actions", "summary");
     await page.press("Kill workerd", "button");
     await page.sees("Done: kill.", ".menu");
-    await page.press("Hold answers for 5 s", "button");
+    await page.press("Delay answers by 5 s", "button");
     await page.sees("Done: delay.", ".menu");
     expect(page.recorder.posted.slice(-2).map(({ body }) => body)).toEqual([
       { kind: "kill" },
@@ -242,7 +242,7 @@ describe("objects and faults", () => {
 
   test("a recording is exported, imported and removed", async () => {
     await openList();
-    await page.press("More for all calls", "summary");
+    await page.press("More actions", "summary");
     expect(await page.browser.run("document.querySelector('.menu a').getAttribute('href')")).toBe(
       `${page.recorder.origin}/__mcp-edge/api/recording`,
     );
@@ -255,7 +255,7 @@ describe("objects and faults", () => {
     })()`);
     await page.sees("2 entries were imported.", ".menu");
     await page.press("Remove all calls", "button");
-    await page.sees("Nothing has been called yet.");
+    await page.sees("No calls yet.");
   });
 });
 

@@ -81,7 +81,7 @@ describe("content", () => {
       isError: true,
     });
     expect(pieces.map(({ text }) => text)).toEqual([
-      "The tool failed. The model reads why:",
+      "The tool failed. The model sees:",
       "12345678",
       "image: image/png, 3 bytes",
       "inside",
@@ -243,8 +243,8 @@ describe("recorded calls", () => {
     [{ method: "tools/call", params: { name: "add" } }, "tools/call add", false],
     [{ method: "ping" }, "ping", false],
     [{ id: 1, result: { content: [] } }, "result", false],
-    [{ id: 1, result: { isError: true } }, "result of a tool that failed", true],
-    [{ id: 1, result: { resultType: "input_required" } }, "result that asks", false],
+    [{ id: 1, result: { isError: true } }, "failed tool result", true],
+    [{ id: 1, result: { resultType: "input_required" } }, "input required", false],
     [{ id: 1, error: { code: -32602, message: "No" } }, "error -32602: No", true],
     [[{}, {}], "batch of 2", false],
     ["x", "not a message", true],

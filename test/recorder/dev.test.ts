@@ -46,7 +46,7 @@ describe("mcp-edge dev", () => {
   test("says where wrangler would listen, and does not list its own look at the server", async () => {
     const output = strip(dev.output);
     expect(output).toContain(`Ready on ${dev.origin}`);
-    expect(output).toContain(`What each call does: ${dev.origin}/__mcp-edge/`);
+    expect(output).toContain(`Recorded calls: ${dev.origin}/__mcp-edge/`);
     const summaries = await dev.api<{ client?: { name: string } }[]>("entries");
     expect(summaries.filter(({ client }) => client?.name === "mcp-edge dev")).toEqual([]);
   });

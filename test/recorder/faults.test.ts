@@ -62,7 +62,7 @@ describe("storage", () => {
 
   test("1: a statement for each of 200 items", async () => {
     await (await client.call("names")).text();
-    const { where, what } = await findingOf(recorded, /^200 times the same: exec SELECT name FROM item WHERE id = \?/);
+    const { where, what } = await findingOf(recorded, /^Repeated 200 times: exec SELECT name FROM item WHERE id = \?/);
     expect(where).toMatch(/^Store [\da-f]{8}$/);
     expect(what).not.toContain("'");
   });
@@ -77,25 +77,25 @@ describe("storage", () => {
       await (await caller.call("calls")).text();
       const { where, entry } = await findingOf(
         recorded,
-        /^200 times the same: a call of an object, nameOf/,
+        /^Repeated 200 times: a call to an object, nameOf/,
         (each) => each.version === version,
       );
       expect(where).toMatch(place);
       await new Promise((resolve) => setTimeout(resolve, 200));
       const findings = recorded.recorder.entry(entry.id)?.findings.map(({ what }) => what);
-      expect(findings).toEqual([expect.stringMatching(/^200 times the same/)]);
+      expect(findings).toEqual([expect.stringMatching(/^Repeated 200 times/)]);
     },
   );
 
   test("9: a statement that reads all rows", async () => {
     await (await client.call("search")).text();
-    const { where } = await findingOf(recorded, /^One statement has read 1[56]\d\d rows: exec SELECT \* FROM item/);
+    const { where } = await findingOf(recorded, /^One statement read 1[56]\d\d rows: exec SELECT \* FROM item/);
     expect(where).toMatch(/^table item, Store [\da-f]{8}$/);
   });
 
   test("7: a tool that claims readOnlyHint and writes", async () => {
     await (await client.call("count")).text();
-    const { where } = await findingOf(recorded, /^The tool claims readOnlyHint, and writes: exec INSERT INTO item/);
+    const { where } = await findingOf(recorded, /^The tool has readOnlyHint but writes data: exec INSERT INTO item/);
     expect(where).toMatch(/^Store [\da-f]{8}$/);
   });
 });
@@ -120,7 +120,7 @@ describe("time", () => {
     await (await client.call("lost")).text();
     const { where } = await findingOf(
       recorded,
-      /^Work went on after the result was sent: fetch GET https:\/\/slow\.example\/audit/,
+      /^Work continued after the result was sent: fetch GET https:\/\/slow\.example\/audit/,
     );
     expect(where).toBe("the Worker");
   });
@@ -130,7 +130,7 @@ describe("time", () => {
     await (await session.call("lost")).text();
     const { where } = await findingOf(
       recorded,
-      /^Work went on after the result was sent/,
+      /^Work continued after the result was sent/,
       ({ era }) => era === "legacy",
     );
     expect(where).toMatch(/^McpObject [\da-f]{8}, session$/);
@@ -147,7 +147,7 @@ describe("time", () => {
   test("20: a request to another server that is not answered and has no time limit", async () => {
     const leave = new AbortController();
     const call = client.call("silent", {}, { signal: leave.signal }).catch(() => undefined);
-    const { entry, why } = await findingOf(recorded, /^No answer for \d+ s: fetch/);
+    const { entry, why } = await findingOf(recorded, /^No response for \d+ s: fetch/);
     expect([entry.outcome, why.includes("AbortSignal")]).toEqual(["running", true]);
     leave.abort();
     await call;
@@ -157,14 +157,14 @@ describe("time", () => {
     await (await client.call("poll")).text();
     const { where, entry } = await findingOf(
       recorded,
-      /^An alarm has run \d+ times, and each run sets the next one in \d+ ms/,
+      /^An alarm ran \d+ times, and each run sets the next one in \d+ ms/,
     );
     expect([where.startsWith("Poller "), entry.kind]).toEqual([true, "alarm"]);
   });
 
   test("18: an object that stays awake because a timer is pending", async () => {
     await (await client.call("linger")).text();
-    const { where } = await findingOf(recorded, /^The object was awake for \d+ s after it had answered/);
+    const { where } = await findingOf(recorded, /^The object stayed in memory for \d+ s after its response/);
     expect(where).toMatch(/^Poller [\da-f]{8}$/);
   });
 
@@ -241,7 +241,10 @@ describe("handlers", () => {
     const stream = await openStream(recorded.url("/mcp"), callOf("wait", session));
     await stream.waitFor("progress", ({ messages }) => messages.length > 1);
     stream.cut("rst");
-    const { where, entry } = await findingOf(recorded, /^The client has closed the connection before the result/);
+    const { where, entry } = await findingOf(
+      recorded,
+      /^The client closed the connection before it received the result/,
+    );
     expect([where, entry.outcome]).toEqual(["ladder 1.0.0", "cut-by-client"]);
   });
 
@@ -322,7 +325,7 @@ describe("callers", () => {
       statuses.push(response.status);
     }
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(1);
-    const { where } = await findingOf(recorded, /^The client did not wait: it was told to come back after \d+ s/);
+    const { where } = await findingOf(recorded, /^The client did not wait: Retry-After was \d+ s/);
     expect(where).toBe("Retry-After");
   });
 
@@ -331,20 +334,23 @@ describe("callers", () => {
     expect((await call(token, "read")).status).toBe(401);
     const { where } = await findingOf(
       recorded,
-      /^The token is for https:\/\/other\.example\.com\/mcp, and not for this server/,
+      /^The token was issued for https:\/\/other\.example\.com\/mcp, not for this server/,
     );
     expect(where).toContain("aud");
   });
 
   test("14: a scope is missing", async () => {
     expect((await call(await tokenOf("bob"), "write")).status).toBe(403);
-    await findingOf(recorded, /^The token lacks a scope\. Needed: notes:write/);
+    await findingOf(recorded, /^The token lacks a scope\. Required: notes:write/);
   });
 
   test("15: a page of an origin that is not allowed", async () => {
     const response = await call(await tokenOf("eve"), "read", { origin: "https://app.example.com" });
     expect(response.status).toBe(403);
-    const { why } = await findingOf(recorded, /^The page at https:\/\/app\.example\.com may not call this server/);
+    const { why } = await findingOf(
+      recorded,
+      /^The page at https:\/\/app\.example\.com is not allowed to call this server/,
+    );
     expect(why).toContain('allowedOrigins: ["https://app.example.com"]');
   });
 

@@ -207,7 +207,7 @@ test("a stream that has ended early is a finding, until the client resumes it", 
   const { id, outcome } = await only(behind);
   const findings = () => behind.recorder.entry(id)?.findings.map(({ what }) => what);
   await until("the finding", () => findings()?.length === 1);
-  expect([outcome, findings()]).toEqual(["cut-by-server", ["The response has ended without a result"]]);
+  expect([outcome, findings()]).toEqual(["cut-by-server", ["The response ended without a result"]]);
   const again = await open(behind.port);
   again.socket.write("GET /mcp HTTP/1.1\r\nHost: example\r\nLast-Event-ID: first\r\n\r\n");
   await until("the end", () => again.ended() !== undefined);

@@ -85,11 +85,11 @@ describe("a file", () => {
   });
 
   test.each([
-    [null, "This file is no recording of mcp-edge."],
-    [{ format: "har" }, "This file is no recording of mcp-edge."],
+    [null, "This file is not a recording of mcp-edge."],
+    [{ format: "har" }, "This file is not a recording of mcp-edge."],
     [{ format: "mcp-edge-recording", formatVersion: 2 }, "This recording was written by a newer version of mcp-edge."],
     [{ format: "mcp-edge-recording", formatVersion: 1 }, "The recording has no entries."],
-    [{ format: "mcp-edge-recording", formatVersion: 1, entries: [1] }, "Entry 1 of the recording is no object."],
+    [{ format: "mcp-edge-recording", formatVersion: 1, entries: [1] }, "Entry 1 of the recording is not an object."],
     [
       { format: "mcp-edge-recording", formatVersion: 1, entries: Array.from({ length: 10_001 }, () => ({})) },
       "The recording has more than 10000 entries.",

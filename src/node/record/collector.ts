@@ -1,5 +1,5 @@
 /**
- * Receives the reports of the tail Worker.
+ * Receives batches of events from the tail Worker.
  *
  * @module
  */
@@ -9,17 +9,17 @@ import type { AddressInfo } from "node:net";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { TailEvent } from "../../recorder/tail/tail-event.ts";
 
-/** The maximum size of a report, in bytes. */
+/** The maximum size of a batch, in bytes. */
 const REPORT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Where the tail Worker sends its reports. */
+/** The server to which the tail Worker sends its batches. */
 export interface Collector {
   readonly url: string;
   readonly secret: string;
   close(): void;
 }
 
-/** Starts to receive reports, on the loopback address. */
+/** Starts a server on the loopback address. */
 export async function startCollector(take: (events: readonly TailEvent[]) => void): Promise<Collector> {
   const secret = randomBytes(24).toString("base64url");
   const server = createServer((request, response) => {
@@ -29,12 +29,12 @@ export async function startCollector(take: (events: readonly TailEvent[]) => voi
     }
     readReport(request).then(
       (events) => {
-        // The tail Worker does not wait for the work.
+        // The tail Worker does not wait until the events are processed.
         response.writeHead(204).end();
         try {
           take(events);
         } catch (error) {
-          console.error("mcp-edge: a part of a report is not recorded", error);
+          console.error("mcp-edge: some events could not be recorded", error);
         }
       },
       () => response.writeHead(400).end(),
@@ -77,7 +77,7 @@ async function readReport(request: IncomingMessage): Promise<TailEvent[]> {
   return readEvents(JSON.parse(Buffer.concat(chunks).toString("utf8")));
 }
 
-/** Returns the events of a report. Whatever has another form is left out. */
+/** Returns the events of a batch. Invalid elements are omitted. */
 export function readEvents(report: unknown): TailEvent[] {
   if (!Array.isArray(report)) return [];
   return report.filter(

@@ -1,5 +1,5 @@
 /**
- * The stream of changes that the page of the recorder reads.
+ * The stream of changes for the page of the recorder.
  *
  * @module
  */
@@ -7,19 +7,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { LiveEntry } from "../../recorder/assemble/live-entry.ts";
 import type { Recorder } from "../../recorder/recorder.ts";
 
-/** Milliseconds for which changes are collected. An entry that changes more often is sent once. */
+/** How long changes are collected, in milliseconds. An entry that changes repeatedly in this time is sent once. */
 const COLLECT_MS = 50;
 
-/** A reader that is behind by more bytes gets no changes until it has read them. It then asks for all since the last one. */
+/** The maximum number of buffered bytes of a reader. A slower reader receives further changes once it has caught up. */
 const BEHIND_BYTES_MAX = 1024 * 1024;
 
-/** Milliseconds between two comments, by which a lost connection is noticed. */
+/** The interval between keepalive comments, in milliseconds, which detect lost connections. */
 const HEARTBEAT_MS = 20_000;
 
 interface Reader {
   readonly response: ServerResponse;
-  /** The number of the last change that was sent, and whether later ones were left out. */
+  /** The `seq` of the last change that was sent. */
   sentSeq: number;
+  /** Whether later changes were skipped. */
   isBehind: boolean;
 }
 
@@ -38,7 +39,7 @@ export class EventFeed {
     });
   }
 
-  /** Answers with a stream of `summary` events. Their ids are the numbers of the changes, so that a reader can resume. */
+  /** Responds with a stream of `summary` events. Their ids are the `seq` of the entries, so that a reader can resume. */
   add(request: IncomingMessage, response: ServerResponse): void {
     response.writeHead(200, {
       "Content-Type": "text/event-stream",
@@ -59,7 +60,7 @@ export class EventFeed {
     });
   }
 
-  /** Tells readers that all entries were removed. */
+  /** Notifies readers that all entries were removed. */
   cleared(): void {
     this.#changed.clear();
     for (const { response } of this.#readers) response.write("event: clear\ndata: {}\n\n");

@@ -1,5 +1,5 @@
 /**
- * The line in the terminal for each exchange.
+ * Prints a line in the terminal for each exchange.
  *
  * @module
  */
@@ -8,22 +8,21 @@ import type { Summary } from "../../recorder/entry.ts";
 import type { Recorder } from "../../recorder/recorder.ts";
 import { cleanText } from "../../safe/clean-text.ts";
 
-/** Milliseconds for which a line waits for the report of the Worker, after the last byte. */
+/** How long a line waits for the tail events of the Worker after the last byte, in milliseconds. */
 const REPORT_WITHIN_MS = 400;
 
-/** The maximum number of characters of a part. */
+/** The maximum length of a part of the line, in characters. */
 const PART_MAX = 60;
 
-/** The maximum number of lines that wait. */
+/** The maximum number of pending lines. */
 const WAITING_MAX = 1_000;
 
-/** How lines are printed. */
 export interface LineOptions {
-  /** Whether the Worker reports what happens inside of it, for which a line waits. @default true */
+  /** Whether lines wait for the tail events of the Worker. @default true */
   readonly hasTail?: boolean;
 }
 
-/** Prints a line for each exchange that has ended. Returns the function that ends it. */
+/** Prints a line for each exchange that has ended. Returns a function that stops it. */
 export function printLines(
   recorder: Recorder,
   print: (line: string) => void,
@@ -48,7 +47,7 @@ export function printLines(
   };
 }
 
-/** Returns the line: time, client, version, what was called, how it ended, milliseconds, rows. */
+/** Returns the line of an exchange: time, client, version, method and target, outcome, duration, rows, object requests. */
 export function formatLine(summary: Summary): string {
   const { startedAtMs, client, version, ms, counts, http } = summary;
   const time = new Date(startedAtMs).toTimeString().slice(0, 8);
@@ -93,7 +92,7 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** Removes what could control the terminal, since names and texts come from clients and servers. */
+/** Shortens a part, and removes terminal control characters, because clients and servers are untrusted. */
 function shorten(part: string): string {
   const line = cleanText(part).replace(/\s+/g, " ").trim();
   const characters = [...line];

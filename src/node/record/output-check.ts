@@ -1,11 +1,11 @@
 /**
- * Checks structured results against the schemas that servers declare.
+ * Checks structured results against output schemas.
  *
  * @module
  */
 import { type OutputCheck, prepareOutput } from "../../client/validation/output-schema.ts";
 
-/** Returns the function. Schemas come from servers, so that those with patterns, which may take forever, are not used. */
+/** Returns a function that checks results. Schemas with patterns are ignored, because untrusted patterns could take forever. */
 export function createOutputCheck(): (schema: unknown, value: unknown) => string | undefined {
   const checks = new WeakMap<object, OutputCheck | undefined>();
   const checkOf = (schema: object): OutputCheck | undefined => {
@@ -21,7 +21,7 @@ export function createOutputCheck(): (schema: unknown, value: unknown) => string
     try {
       return check(value)[0]?.path;
     } catch {
-      // Too much work. The client that has called the tool may check it.
+      // The check takes too long. The client can still check the result.
       return undefined;
     }
   };
@@ -31,7 +31,7 @@ function prepare(schema: object): OutputCheck | undefined {
   try {
     return /"pattern(?:Properties)?":/.test(JSON.stringify(schema)) ? undefined : prepareOutput(schema);
   } catch {
-    // A dialect that is unknown, or a schema that is too large.
+    // The dialect is unknown, or the schema is too large.
     return undefined;
   }
 }

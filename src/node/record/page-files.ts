@@ -1,5 +1,5 @@
 /**
- * The files of the page that the recorder shows, with the headers that the build has written for them.
+ * The files of the recorder's page, with the headers that the build wrote for them.
  *
  * @module
  */
@@ -12,13 +12,13 @@ export interface PageFile {
   readonly bytes: Buffer;
 }
 
-/** Where the build puts the files: beside this room in the package, or in `dist` of the repository. */
+/** The folders in which the files can be: in the package, or in `dist` of the repository. */
 const FOLDERS = ["../../page-app", "../../../dist/page-app"].map((path) => join(import.meta.dirname, path));
 
-/** The file that has the headers of each file of the page. It is not served itself. */
+/** The file that contains the headers of all files of the page. It is not served. */
 const HEADERS = "headers.json";
 
-/** Returns a file of the page. Undefined if there is none of this path. */
+/** Returns a file of the page. Undefined if it does not exist. */
 export async function readPageFile(path: string): Promise<PageFile | undefined> {
   const name = path === "" ? "index.html" : path;
   for (const folder of FOLDERS) {

@@ -1,5 +1,5 @@
 /**
- * The routes that are the same for every recording: export, import, comparison, copies.
+ * The routes that all recordings share: export, import, comparison and copies.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { parseRecording, toRecording } from "../../recorder/recording/file.ts";
 import { copyAsTest, type TestedServer } from "../../recorder/recording/test-file.ts";
 import type { RouteOptions } from "./routes.ts";
 
-/** The maximum number of entries that are compared at a time. */
+/** The maximum number of entries on each side of a comparison. */
 const COMPARED_MAX = 2_000;
 
-/** The routes of a recording, apart from those of a running Worker. */
+/** The options for the routes of a recording, apart from the options that depend on the recorded server. */
 export type RecordingRoutes = Omit<RouteOptions, "objects" | "causeFault" | "info">;
 
-/** Returns the routes. @param server The server that a copied test uses. Undefined if it is one that no test can reach. */
+/** Returns the options. @param server Returns the server that a copied test uses. Undefined if tests cannot reach it. */
 export function recordingRoutes(
   recorder: Recorder,
   info: () => RecorderInfo,
@@ -32,7 +32,7 @@ export function recordingRoutes(
   };
   const writeTest = (entry: Entry): Copied => {
     const tested = server();
-    if (!tested) return { problem: "A test can be written only of a server that has a URL." };
+    if (!tested) return { problem: "Only exchanges with a server that has a URL can be copied as tests." };
     return copyAsTest(entry, { server: tested, path: info().endpoint.path, find });
   };
   return {
@@ -60,7 +60,7 @@ function originOf({ endpoint }: RecorderInfo): string {
   return URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "";
 }
 
-/** @throws {Error} a sentence, if an entry does not exist. */
+/** @throws {Error} if an entry does not exist. */
 function findAll(ids: unknown, find: (id: string) => Entry | undefined): readonly Entry[] {
   const all = Array.isArray(ids) ? ids : [ids];
   if (all.length === 0 || all.length > COMPARED_MAX) throw new Error(`Compare 1 to ${COMPARED_MAX} entries.`);

@@ -1,8 +1,8 @@
 /**
- * The routes of the recorder: its page, and the interface that the page uses.
+ * The routes of the recorder: its page, and the API that the page uses.
  *
- * They are served at the origin of the endpoint, but only to this machine: a page of another site, a name that was pointed at this
- * machine, and another machine in the network are refused.
+ * They are served at the origin of the endpoint, but only to this machine. Requests from pages of other sites, from other machines, and
+ * with a host name that does not belong to this machine (DNS rebinding) are refused.
  *
  * @module
  */
@@ -22,7 +22,6 @@ import { EventFeed } from "./event-feed.ts";
 import { isLoopback } from "./loopback.ts";
 import { readPageFile } from "./page-files.ts";
 
-/** What the routes serve. */
 export interface RouteOptions {
   readonly recorder: Recorder;
   readonly info: () => RecorderInfo;
@@ -31,16 +30,16 @@ export interface RouteOptions {
   readonly copyAsCurl: (id: string) => Copied | undefined;
   readonly copyAsTest: (id: string) => Copied | undefined;
   readonly exportRecording: () => unknown;
-  /** @throws {Error} a sentence about what is wrong with the file. */
+  /** @throws {Error} if the file is invalid. The message is a sentence for the user. */
   readonly importRecording: (file: unknown) => unknown;
-  /** @throws {Error} a sentence about what is wrong with the request. */
+  /** @throws {Error} if the request is invalid. The message is a sentence for the user. */
   readonly compare: (request: unknown) => unknown;
 }
 
-/** A response: JSON, or something else that was already written. */
+/** A JSON response. Undefined if the response was already written. */
 type Reply = { readonly status: number; readonly json: unknown } | undefined;
 
-/** A route: its method, its path in `/__mcp-edge/`, and what it does with the parts of the path. */
+/** A route: its method, its path in `/__mcp-edge/`, and its handler. */
 interface Route {
   readonly method: "GET" | "POST";
   readonly path: RegExp;
@@ -53,12 +52,12 @@ interface RouteExchange {
   readonly query: URLSearchParams;
 }
 
-/** The maximum size of a body, in bytes: a recording that is imported. */
+/** The maximum size of a body, such as an imported recording, in bytes. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024;
 
 const API = "api/";
 
-/** Returns the listener for requests of the routes. */
+/** Returns the request listener of the routes. */
 export function createRoutes(options: RouteOptions): RequestListener {
   const feed = new EventFeed(options.recorder);
   const routes = [...readingRoutes(options, feed), ...changingRoutes(options, feed)];
@@ -195,21 +194,20 @@ function sendJson(response: ServerResponse, status: number, json: unknown): void
   response.end(JSON.stringify(json ?? null));
 }
 
-/** Hosts that name this machine. */
+/** Matches Host headers that refer to this machine. */
 const LOCAL_HOST = /^(?:localhost|(?:[a-z\d-]+\.)+localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
-/** Returns why a request is refused. */
+/** Returns the reason why a request is refused. Undefined if it is allowed. */
 function findProblem({ headers, method, socket }: IncomingMessage): string | undefined {
   const isLocal = (socket as { isLocal?: boolean }).isLocal ?? isLoopback(socket.remoteAddress ?? "");
-  if (!isLocal) return "The recorder is shown on the machine on which it runs only.";
+  if (!isLocal) return "The recorder can only be opened on the machine on which it runs.";
   const host = headers.host ?? "";
-  if (!LOCAL_HOST.test(host)) return "The recorder is shown at localhost and at loopback addresses only.";
+  if (!LOCAL_HOST.test(host)) return "The recorder can only be opened at localhost or a loopback address.";
   const { origin } = headers;
   const site = headers["sec-fetch-site"];
-  if (origin !== undefined && origin !== `http://${host}`)
-    return "The recorder does not answer to pages of other origins.";
+  if (origin !== undefined && origin !== `http://${host}`) return "The recorder refuses requests from other origins.";
   if (site !== undefined && site !== "same-origin" && site !== "none") {
-    return "The recorder does not answer to pages of other sites.";
+    return "The recorder refuses requests from other sites.";
   }
   const isReading = method === "GET" || method === "HEAD";
   if (!isReading && headers[DEV_HEADER.toLowerCase()] !== "1") return `The header ${DEV_HEADER}: 1 is missing.`;
@@ -235,12 +233,13 @@ const FAULTS: readonly string[] = ["cut", "abort", "evict", "kill", "clock", "al
 
 function readFault(body: unknown): FaultRequest {
   const { kind, entry, object, ms } = isObject(body) ? body : ({} as JsonObject);
-  if (typeof kind !== "string" || !FAULTS.includes(kind)) throw new Error(`"kind" is one of ${FAULTS.join(", ")}.`);
+  if (typeof kind !== "string" || !FAULTS.includes(kind))
+    throw new Error(`"kind" must be one of ${FAULTS.join(", ")}.`);
   if (object !== undefined && !(typeof object === "string" && /^[\da-f]{64}$/.test(object))) {
-    throw new Error('"object" is an id of 64 hexadecimal digits.');
+    throw new Error('"object" must be an id of 64 hexadecimal digits.');
   }
   if (ms !== undefined && !(typeof ms === "number" && ms >= 0 && ms <= MS_MAX)) {
-    throw new Error(`"ms" is a number from 0 to ${MS_MAX}.`);
+    throw new Error(`"ms" must be a number from 0 to ${MS_MAX}.`);
   }
   return {
     kind: kind as FaultRequest["kind"],
@@ -250,5 +249,5 @@ function readFault(body: unknown): FaultRequest {
   };
 }
 
-/** Ten years, by which the clock may be moved. */
+/** The maximum by which the clock can be advanced, in milliseconds: ten years. */
 const MS_MAX = 10 * 365 * 24 * 60 * 60_000;

@@ -1,5 +1,5 @@
 /**
- * The routes of the recorder, which `mcp-edge dev` serves beside the endpoint.
+ * The client of the recorder's routes, which `mcp-edge dev` serves at the origin of the endpoint.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import {
 } from "../../recorder/api.ts";
 import type { Entry, Summary } from "../../recorder/entry.ts";
 
-/** The routes are beside the page. */
+/** The base URL of the routes, relative to the page. */
 const API = new URL("api/", location.href);
 
 async function request<T>(path: string, init?: RequestInit): Promise<T> {
   const response = await fetch(new URL(path, API), init);
   const text = await response.text();
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
-  throw new Error(problemOf(text) ?? `${path} answers ${response.status}.`);
+  throw new Error(problemOf(text) ?? `${path}: HTTP ${response.status}.`);
 }
 
-/** Refusals are JSON with a `problem`, or text. */
+/** Returns the reason in an error response, which is the `problem` of a JSON body, or short text. */
 function problemOf(text: string): string | undefined {
   try {
     const { problem } = JSON.parse(text) as { problem?: string };
@@ -36,7 +36,7 @@ function problemOf(text: string): string | undefined {
   }
 }
 
-/** Every request that changes something has the header that no form of another site can send. */
+/** Sends a state-changing request. Its header cannot be sent by a form on another site. */
 function post<T>(path: string, body: unknown): Promise<T> {
   const headers = { [DEV_HEADER]: "1", "Content-Type": "application/json" };
   return request(path, { method: "POST", headers, body: JSON.stringify(body) });
@@ -51,17 +51,17 @@ export const clear = (): Promise<void> => post("clear", {});
 export const importRecording = (file: unknown): Promise<ImportResult> => post("recording", file);
 export const compare = (pair: CompareRequest): Promise<Comparison> => post("compare", pair);
 
-/** The address of the recording as a file. */
+/** The URL of the recording file. */
 export const recordingUrl: string = new URL("recording", API).href;
 
-/** Returns the text of "copy as curl" or "copy as test". @throws {Error} with the reason why there is none. */
+/** Returns the text of "copy as curl" or "copy as test". @throws {Error} with the reason why the entry cannot be copied. */
 export async function getCopied(id: string, form: "curl" | "test"): Promise<string> {
   const copied = await request<Copied>(`entries/${id}/${form}`);
   if ("problem" in copied) throw new Error(copied.problem);
   return copied.text;
 }
 
-/** Receives what the recorder reports. */
+/** Receives the changes that the recorder reports. */
 export interface Watcher {
   onSummary(summary: Summary): void;
   /** All entries were removed. */
@@ -69,7 +69,7 @@ export interface Watcher {
   onState(isOpen: boolean): void;
 }
 
-/** Opens the stream of entries as they begin, change and end. Returns a function that closes it. */
+/** Opens the stream of changes. Returns a function that closes it. */
 export function watch({ onSummary, onClear, onState }: Watcher): () => void {
   const source = new EventSource(new URL("events", API));
   source.addEventListener("clear", onClear);

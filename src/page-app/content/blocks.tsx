@@ -1,5 +1,5 @@
 /**
- * Content blocks as a person sees them. Text of the server is text, also where it looks like HTML or Markdown.
+ * Content blocks as the user sees them. Text from the server is shown as plain text, even if it looks like HTML or Markdown.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isLargeJson, sizeOf, sourceOf } from "./content-facts.ts";
 import { JsonTree } from "./json-tree.tsx";
 
 export function Blocks({ content }: { readonly content: readonly ReceivedContentBlock[] }): JSX.Element {
-  // Blocks have no other identity than their place.
+  // Blocks have no identity other than their position.
   return (
     <>
       {content.map((block, at) => (
@@ -51,13 +51,13 @@ function BlockBody({ block }: { readonly block: ReceivedContentBlock }): JSX.Ele
   }
 }
 
-/** Text, or a tree if it is JSON. */
+/** Shows text, or a tree if the text is JSON. */
 export function TextView({ text }: { readonly text: string }): JSX.Element {
   const json = isLargeJson(text);
   return json === undefined ? <pre class="text">{text}</pre> : <JsonTree value={json} />;
 }
 
-/** One part of the contents of a resource. */
+/** Shows one item of a resource's contents. */
 export function Contents({ contents }: { readonly contents: ResourceContents }): JSX.Element {
   const type = contents.mimeType ?? "";
   return (
@@ -70,7 +70,7 @@ export function Contents({ contents }: { readonly contents: ResourceContents }):
   );
 }
 
-/** An image, a sound, or a file to save. */
+/** Shows an image, an audio player, or a link that saves a file. */
 function Media({ type, data }: { readonly type: string; readonly data: string }): JSX.Element {
   const size = sizeOf(data);
   const source = sourceOf(type, data);

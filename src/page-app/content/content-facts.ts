@@ -1,26 +1,26 @@
 /**
- * What is known about content without showing it.
+ * Functions that examine content without rendering it.
  *
  * @module
  */
 import type { CallToolResult, ReceivedContentBlock } from "../../client/index.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
-/** Returns the size of bytes that are given as base64, for people. */
+/** Returns the human-readable size of base64 data. */
 export function sizeOf(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** Returns the address of an image or a sound. Undefined unless the media type is one of a simple form. */
+/** Returns the data URL of an image or audio. Undefined if the media type or the data is malformed. */
 export function sourceOf(type: string, base64: string): string | undefined {
   return /^(image|audio)\/[\w.+-]+(;[\w=; -]+)?$/.test(type) && /^[\w+/=\s]*$/.test(base64)
     ? `data:${type};base64,${base64}`
     : undefined;
 }
 
-/** Returns the value of text that is a JSON object or array. */
+/** Returns the value of text that is a JSON object or array. Undefined for other text. */
 export function isLargeJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
@@ -31,21 +31,21 @@ export function isLargeJson(text: string): unknown {
   }
 }
 
-/** Returns the content without text that only repeats the structured result as JSON, as tools do for older clients. */
+/** Returns the content without text that repeats the structured result as JSON, which tools send for older clients. */
 export function withoutDouble({ content, structuredContent }: CallToolResult): readonly ReceivedContentBlock[] {
   if (structuredContent === undefined) return content;
   const own = JSON.stringify(structuredContent);
   return content.filter((block) => block.type !== "text" || JSON.stringify(isLargeJson(block.text)) !== own);
 }
 
-/** One piece of a result as a model gets it. */
+/** One piece of a result as a model receives it. */
 export interface ModelPiece {
-  /** `text` is read as it is; the others are what hosts convert for their model, or leave out. */
+  /** Models read `text` unchanged. Hosts convert or omit `media`. A `note` explains something to the user. */
   readonly kind: "text" | "media" | "note";
   readonly text: string;
 }
 
-/** Returns what a model gets of a result: content for it, as text where it is text. */
+/** Returns the pieces of a result that a model receives. */
 export function toModelPieces({ content, isError, structuredContent }: CallToolResult): readonly ModelPiece[] {
   const blocks = content.filter(({ annotations }: ReceivedContentBlock) => {
     const audience = annotations?.audience;
@@ -54,7 +54,7 @@ export function toModelPieces({ content, isError, structuredContent }: CallToolR
   const hidden = content.length - blocks.length;
   const pieces = blocks.map(toPiece);
   return [
-    ...(isError === true ? [{ kind: "note", text: "The tool failed. The model reads why:" } as const] : []),
+    ...(isError === true ? [{ kind: "note", text: "The tool failed. The model sees:" } as const] : []),
     ...pieces,
     ...(hidden > 0 ? [{ kind: "note", text: `${hidden} for the user only` } as const] : []),
     ...(structuredContent !== undefined && pieces.length === 0
@@ -86,10 +86,10 @@ function toPiece(block: ReceivedContentBlock): ModelPiece {
   }
 }
 
-/** The number of characters that a token has on average in English. */
+/** The average number of characters per token in English. */
 const TOKEN_CHARACTERS = 4;
 
-/** Estimates the tokens of a text. */
+/** Estimates the number of tokens of the text pieces. */
 export function tokensOf(pieces: readonly ModelPiece[]): number {
   const characters = pieces.reduce((sum, { kind, text }) => sum + (kind === "text" ? text.length : 0), 0);
   return Math.ceil(characters / TOKEN_CHARACTERS);

@@ -1,5 +1,5 @@
 /**
- * JSON as a tree that opens level by level.
+ * Shows JSON as a tree with collapsible levels.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import type { JSX } from "preact";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { Fold } from "../parts/fold.tsx";
 
-/** Members and items are shown in portions of this size. */
+/** The number of members or items that are shown at a time. */
 const PORTION = 100;
-/** The number of characters of a text that are shown before it is opened. */
+/** The number of characters of a long string that are shown at first. */
 const TEXT_SHOWN = 300;
 
 interface TreeProps {
   readonly value: unknown;
   readonly name?: string | undefined;
-  /** How many levels are open at first. */
+  /** The number of levels that are open at first. */
   readonly open?: number;
 }
 

@@ -2,13 +2,13 @@ import type { JSX } from "preact";
 import type { CallToolResult } from "../../client/index.ts";
 import { tokensOf, toModelPieces } from "./content-facts.ts";
 
-/** What a model gets of a result. */
+/** Shows the part of a result that a model receives. */
 export function ModelView({ result }: { readonly result: CallToolResult }): JSX.Element {
   const pieces = toModelPieces(result);
   return (
     <section class="model">
       <h3>
-        A model sees <small>about {tokensOf(pieces).toLocaleString("en")} tokens</small>
+        Models see <small>about {tokensOf(pieces).toLocaleString("en")} tokens</small>
       </h3>
       {pieces.length === 0 && <p class="empty">Nothing.</p>}
       {pieces.map(({ kind, text }, at) =>

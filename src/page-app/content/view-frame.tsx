@@ -1,5 +1,5 @@
 /**
- * A view of MCP Apps, in a frame without an origin and without rights but scripts.
+ * Shows a view of MCP Apps in a sandboxed frame with an opaque origin, which can only run scripts and use forms.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { JsonTree } from "./json-tree.tsx";
 import { type ViewCall, ViewHost } from "./view-host.ts";
 import { allHosts, readHosts, type ViewHosts, withPolicy } from "./view-policy.ts";
 
-/** Returns the URI of the view of a tool. */
+/** Returns the URI of a tool's view. */
 export function viewOf(meta: JsonObject | undefined): string | undefined {
   const ui = isObject(meta?.ui) ? meta.ui.resourceUri : undefined;
   const uri = ui ?? meta?.["ui/resourceUri"];
@@ -28,7 +28,7 @@ interface View {
   readonly hosts: ViewHosts;
 }
 
-/** Reads the view of a tool, and shows it. */
+/** Loads and shows the view of a tool. */
 export function ViewPanel({ uri, call }: { readonly uri: string; readonly call: ViewCall }): JSX.Element {
   const { value, problem } = useLoaded(() => readView(uri), [uri]);
   const isAllowed = useSignal(false);
@@ -38,7 +38,7 @@ export function ViewPanel({ uri, call }: { readonly uri: string; readonly call: 
     <div class="view">
       {wanted.length > 0 && !isAllowed.value && (
         <p class="about">
-          The view may load nothing from elsewhere, but asks for {wanted.join(", ")}.{" "}
+          The view wants to load from {wanted.join(", ")}.{" "}
           <button
             type="button"
             class="quiet"
@@ -76,7 +76,7 @@ function Frame({ html, call }: { readonly html: string; readonly call: ViewCall 
   );
   useEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
-      // The frame has no origin, so only its window tells it from others.
+      // The origin of the frame is opaque, so only its window identifies it.
       if (source !== frame.current?.contentWindow) return;
       if (data === "mcp-edge: ready") frame.current?.contentWindow?.postMessage({ html }, "*");
       else void host.receive(data);
@@ -113,7 +113,7 @@ const SERVICES = {
   request: (method: string, params: JsonObject) => connected().request(method, params),
 };
 
-/** A link opens only if the person says so, with the whole address in view. */
+/** Asks the user whether to open a link, and shows its complete URL. */
 function Link({ host }: { readonly host: ViewHost }): JSX.Element | null {
   const { value: link } = host.link;
   if (!link) return null;
@@ -137,7 +137,7 @@ function Done({ host }: { readonly host: ViewHost }): JSX.Element | null {
   const { value: done } = host.done;
   if (done.length === 0) return null;
   return (
-    <Fold title={`What the view did (${done.length})`}>
+    <Fold title={`View activity (${done.length})`}>
       <ul>
         {done.map((text, at) => (
           <li key={at}>{text}</li>
@@ -145,7 +145,7 @@ function Done({ host }: { readonly host: ViewHost }): JSX.Element | null {
       </ul>
       {host.context.value !== undefined && (
         <>
-          The model sees of the view: <JsonTree value={host.context.value} />
+          Model context: <JsonTree value={host.context.value} />
         </>
       )}
     </Fold>

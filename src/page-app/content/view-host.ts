@@ -1,5 +1,5 @@
 /**
- * The host's side of MCP Apps: JSON-RPC with a view in a frame.
+ * The host side of MCP Apps: JSON-RPC with a view in a frame.
  *
  * @module
  * @see io.modelcontextprotocol/ui, 2026-01-26
@@ -11,16 +11,16 @@ import { messageOf } from "../state/calls.ts";
 
 const VERSION = "2026-01-26";
 
-/** What a view wants to open. The person decides. */
+/** A link that a view asks to open. The user decides. */
 export interface WantedLink {
   readonly url: string;
   decide(isOpened: boolean): void;
 }
 
-/** What the page does for a view. */
+/** The functions that the page provides for a view. */
 export interface ViewServices {
   callTool(name: string, args: JsonObject): Promise<JsonObject>;
-  /** Requests that only read: lists and resources. */
+  /** Sends a read-only request: a list or `resources/read`. */
   request(method: string, params: JsonObject): Promise<JsonObject>;
 }
 
@@ -31,18 +31,18 @@ export interface ViewCall {
   readonly result: CallToolResult;
 }
 
-/** Requests of a view that are passed on to the server as they are. */
+/** Matches the requests of a view that are forwarded to the server. */
 const PASSED = /^(tools|prompts|resources)\/(list|templates\/list|read)$/;
-/** The number of lines of a view's activity log that are kept. */
+/** The maximum number of lines of a view's activity log. */
 const DONE_KEPT = 100;
-/** The largest height of a frame, in CSS pixels. */
+/** The maximum height of a frame, in CSS pixels. */
 const HEIGHT_MAX = 1_200;
 
 export class ViewHost {
   readonly height: Signal<number> = signal(240);
-  /** What the view did, the newest last. */
+  /** The activity log of the view, newest last. */
   readonly done: Signal<readonly string[]> = signal([]);
-  /** What the view told the model that the user sees. */
+  /** The context that the view has sent for the model. */
   readonly context: Signal<unknown> = signal(undefined);
   readonly link: Signal<WantedLink | undefined> = signal(undefined);
   readonly #post: (message: JsonObject) => void;
@@ -55,7 +55,7 @@ export class ViewHost {
     this.#call = call;
   }
 
-  /** Takes a message of the view. */
+  /** Handles a message from the view. */
   async receive(message: unknown): Promise<void> {
     if (!isObject(message) || typeof message.method !== "string") return;
     const { id, method } = message;
@@ -68,7 +68,7 @@ export class ViewHost {
     }
   }
 
-  /** Says that the frame is about to be removed. */
+  /** Notifies the view that its frame is about to be removed. */
   close(): void {
     this.#post({ id: "teardown", method: "ui/resource-teardown", params: {} });
   }
@@ -100,17 +100,17 @@ export class ViewHost {
         return this.#services.callTool(String(params.name), isObject(params.arguments) ? params.arguments : {});
       case "ui/update-model-context":
         this.context.value = params.structuredContent ?? params.content;
-        this.#note("told the model what the user sees");
+        this.#note("updated the model context");
         return {};
       case "ui/message":
-        this.#note(`wrote a message of the user: ${JSON.stringify(params.content)}`);
+        this.#note(`sent a user message: ${JSON.stringify(params.content)}`);
         return {};
       case "ui/open-link":
         return { isError: !(await this.#askLink(String(params.url))) };
       case "ui/request-display-mode":
         return { mode: "inline" };
       default:
-        throw new Error(`This host has no method ${method}.`);
+        throw new Error(`Method not found: ${method}.`);
     }
   }
 

@@ -1,12 +1,12 @@
 /**
- * What a view of MCP Apps may load.
+ * The Content-Security-Policy of MCP Apps views.
  *
  * @module
  * @see io.modelcontextprotocol/ui, "UI Resource Format"
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** The hosts that a view asks for, by purpose. */
+/** The hosts that a view requests access to, by purpose. */
 export interface ViewHosts {
   readonly connect: readonly string[];
   readonly resource: readonly string[];
@@ -16,7 +16,7 @@ export interface ViewHosts {
 /** Matches a source that a policy may contain: a scheme and a host, without spaces, quotes and semicolons. */
 const SOURCE = /^(https?|wss?):\/\/[\w.*-]+(:\d+)?$/;
 
-/** Reads the hosts from `_meta` of a resource. What is not a plain origin is left out. */
+/** Reads the hosts from `_meta` of a resource. Values that are not plain origins are omitted. */
 export function readHosts(meta: unknown): ViewHosts {
   const ui = isObject(meta) && isObject(meta.ui) ? meta.ui : {};
   const csp: JsonObject = isObject(ui.csp) ? ui.csp : {};
@@ -29,14 +29,14 @@ export function readHosts(meta: unknown): ViewHosts {
   };
 }
 
-/** Returns all hosts, each once. */
+/** Returns all hosts without duplicates. */
 export function allHosts({ connect, resource, frame }: ViewHosts): readonly string[] {
   return [...new Set([...connect, ...resource, ...frame])];
 }
 
 const NONE: ViewHosts = { connect: [], resource: [], frame: [] };
 
-/** Returns the document of a view, with a policy in front of it. Without hosts, it can load nothing. */
+/** Returns the document of a view, preceded by its policy. Without hosts, the view cannot load external resources. */
 export function withPolicy(view: string, { connect, resource, frame }: ViewHosts = NONE): string {
   const resources = resource.join(" ");
   const policy = [
@@ -49,7 +49,7 @@ export function withPolicy(view: string, { connect, resource, frame }: ViewHosts
     `connect-src ${connect.join(" ") || "'none'"}`,
     `frame-src ${frame.join(" ") || "'none'"}`,
   ];
-  // The policy applies from the first element on, so nothing of the view may come before it.
+  // A policy only applies to elements after it, so it must precede the whole view.
   const head = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${policy.join("; ")}">`;
   return head + view.replace(/^\s*<!doctype[^>]*>/i, "");
 }

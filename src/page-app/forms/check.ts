@@ -1,6 +1,6 @@
 /**
- * Compares a value with its schema, so that a form can say what is missing or of another type before anything is sent. Ranges, lengths
- * and patterns are left to the server, whose errors are worth seeing.
+ * Checks a value against its schema, so that a form can report missing values and wrong types before it is sent. Ranges, lengths and
+ * patterns are not checked, so that developers see the errors of the server.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface Mistake {
   readonly text: string;
 }
 
-/** The depth to which values are checked. */
+/** The maximum depth to which values are checked. */
 const DEPTH_MAX = 32;
 
 /** Returns the mistakes of a value. */

@@ -1,5 +1,5 @@
 /**
- * An input with suggestions of the server.
+ * An input with suggestions from the server.
  *
  * @module
  */
@@ -10,17 +10,17 @@ import { connected } from "../state/connection.ts";
 import type { FormState } from "./form-state.ts";
 import type { Path } from "./values.ts";
 
-/** How long typing rests before the server is asked, in milliseconds. */
+/** How long to wait after the last keystroke before requesting suggestions, in milliseconds. */
 const REST_MS = 150;
 
 interface Props {
   readonly form: FormState;
   readonly path: Path;
-  /** What other inputs have too. */
+  /** The attributes that all inputs share. */
   readonly shared: InputHTMLAttributes<HTMLInputElement>;
 }
 
-/** Shows what the server suggests as buttons under the input, in its order and without a choice of the browser. */
+/** Shows the suggestions of the server as buttons under the input. A `<datalist>` would filter and reorder them. */
 export function CompletedInput({ form, path, shared }: Props): JSX.Element {
   const suggestions = useSignal<readonly string[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -42,7 +42,7 @@ export function CompletedInput({ form, path, shared }: Props): JSX.Element {
       <input type="text" {...(shared as object)} onFocus={ask} onKeyUp={ask} />
       {suggestions.value.length > 0 && (
         // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend in sight.
-        <div class="tags" role="group" aria-label="Suggestions of the server">
+        <div class="tags" role="group" aria-label="Suggestions">
           {suggestions.value.map((each) => (
             <button
               type="button"

@@ -1,5 +1,5 @@
 /**
- * The controls of a form for single values, and what is written beside them.
+ * The controls of a form for single values, with their labels and notes.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { FormState } from "./form-state.ts";
 import type { Choice, Field } from "./schema.ts";
 import type { Path } from "./values.ts";
 
-/** What every field gets. */
+/** The properties of all fields. */
 export interface FieldProps {
   readonly form: FormState;
   readonly schema: unknown;
@@ -25,7 +25,7 @@ export interface ControlProps<K extends Field["kind"]> extends FieldProps {
   readonly field: Extract<Field, { kind: K }>;
 }
 
-/** A field of any kind, as its label and its notes need it. */
+/** The part of a field that its label and its notes use. */
 export type Described = FieldProps & { readonly field: Pick<Field, "title" | "description"> };
 
 type SimpleKind = Exclude<Field["kind"], "object" | "list" | "choices" | "variants">;
@@ -55,7 +55,7 @@ export function Control(props: ControlProps<SimpleKind>): JSX.Element {
   }
 }
 
-/** The attributes that tie a control to its label, its description and its mistake. */
+/** Returns the attributes that connect a control to its label, its description and its error. */
 function attributes({ form, path, field, isRequired }: Described) {
   const id = form.idOf(path);
   const mistake = form.mistakeAt(path);
@@ -68,7 +68,7 @@ function attributes({ form, path, field, isRequired }: Described) {
   };
 }
 
-/** The description of a field, and its mistake. */
+/** Shows the description of a field and its error. */
 export function Notes({ form, path, field }: Described): JSX.Element {
   const id = form.idOf(path);
   const mistake = form.mistakeAt(path);
@@ -84,7 +84,7 @@ export function Notes({ form, path, field }: Described): JSX.Element {
   );
 }
 
-/** The title of a field, its name if that differs, and whether it is required. */
+/** Shows the title of a field, its name if it differs, and whether it is required. */
 export function Name({ name, field, isRequired }: Described): JSX.Element {
   return (
     <>
@@ -119,14 +119,14 @@ function TextControl(props: ControlProps<"text">): JSX.Element {
     autocomplete: "off",
   } as const;
   if (form.completes) return <CompletedInput form={form} path={path} shared={shared} />;
-  // The types of preact tie roles to single types of inputs.
+  // The types of Preact restrict the attributes for each type of input.
   return field.isLong ? <textarea rows={1} {...shared} /> : <input type={field.input as "text"} {...shared} />;
 }
 
 function NumberControl(props: ControlProps<"number">): JSX.Element {
   const { form, path, field } = props;
   const value = form.at(path);
-  // What is not a number stays in the value, so that it is seen, and can be sent.
+  // Text that is not a number remains the value, so that it stays visible and can be sent.
   const take = (text: string) =>
     form.set(path, text.trim() === "" ? undefined : Number.isNaN(Number(text)) ? text : Number(text));
   const [text, setText] = useState(value === undefined ? "" : String(value));
@@ -248,7 +248,7 @@ function JsonControl(props: ControlProps<SimpleKind>): JSX.Element {
         value={text}
         onInput={({ currentTarget }) => take(currentTarget.value)}
       />
-      <Mistake text={isWrong ? "This is not JSON yet. The last JSON counts." : ""} />
+      <Mistake text={isWrong ? "Invalid JSON. The last valid JSON is used." : ""} />
     </>
   );
 }

@@ -32,7 +32,7 @@ export function FieldView(props: FieldProps): JSX.Element {
   }
 }
 
-/** A group of fields. @param suffix Tells its id from that of the field in it that has the same place. */
+/** A group of fields. @param suffix Makes its id differ from the id of a field in it with the same path. */
 function Group(props: Described & { readonly suffix?: string; readonly children: ComponentChildren }): JSX.Element {
   return (
     <fieldset class="field group" id={props.form.idOf(props.path) + (props.suffix ?? "")} tabIndex={-1}>
@@ -87,7 +87,7 @@ function ListField(props: ControlProps<"list">): JSX.Element {
   return (
     <Group {...props}>
       {items.map((_, at) => (
-        // Items have no other identity than their place.
+        // Items have no identity other than their position.
         <div class="item" key={at}>
           <FieldView form={form} schema={field.item} path={[...path, at]} name={`${props.name} ${at + 1}`} isRequired />
           <button
@@ -112,7 +112,7 @@ function ChoicesField(props: ControlProps<"choices">): JSX.Element {
   const value = form.at(path);
   const chosen = (Array.isArray(value) ? value : []).map((each) => JSON.stringify(each));
   const toggle = (text: string, isOn: boolean) => {
-    // The order is that of the schema.
+    // Keep the order of the schema.
     const next = field.choices
       .map((choice) => JSON.stringify(choice.value))
       .filter((each) => (each === text ? isOn : chosen.includes(each)));
@@ -156,7 +156,7 @@ function VariantsField(props: ControlProps<"variants">): JSX.Element {
   const variant = field.variants[at] as Variant;
   return (
     <Group {...props} suffix="-any">
-      <label for={id}>Form of the value</label>
+      <label for={id}>Variant</label>
       <select id={id} value={String(at)} onChange={({ currentTarget }) => choose(Number(currentTarget.value))}>
         {field.variants.map(({ title }, index) => (
           <option key={index} value={String(index)}>
@@ -176,7 +176,7 @@ function VariantsField(props: ControlProps<"variants">): JSX.Element {
   );
 }
 
-/** Whether a value has the type of a field. */
+/** Returns whether a value has the type of a field. */
 function suits(value: unknown, { kind }: Field): boolean {
   if (value === undefined) return false;
   if (kind === "object") return typeof value === "object" && !Array.isArray(value);

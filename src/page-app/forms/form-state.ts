@@ -16,13 +16,13 @@ export type Mode = "form" | "json";
 export class FormState {
   readonly reader: SchemaReader;
   readonly schema: JsonObject;
-  /** The prefix of the ids of its elements. */
+  /** The prefix of element ids in the form. */
   readonly id: string;
   readonly mode: Signal<Mode> = signal("form");
   readonly value: Signal<unknown>;
-  /** The text of the mode `json`. */
+  /** The text of the JSON editor. */
   readonly text: Signal<string> = signal("");
-  /** Whether mistakes are shown: not before the person has tried to send. */
+  /** Whether errors are shown. They are hidden until the user tries to send the form. */
   readonly showsMistakes: Signal<boolean> = signal(false);
   readonly mistakes: ReadonlySignal<readonly Mistake[]>;
   readonly completes: CompletionReference | undefined;
@@ -37,7 +37,7 @@ export class FormState {
     this.mistakes = computed(() => check(this.reader, schema, this.value.value));
   }
 
-  /** The arguments as they would be sent. */
+  /** The arguments that would be sent. */
   get args(): JsonObject {
     return toArguments(this.value.value);
   }
@@ -55,7 +55,7 @@ export class FormState {
     return [this.id, ...path].join("-").replaceAll(/[^\w-]/g, "_");
   }
 
-  /** The mistake of a value, if mistakes are shown. */
+  /** Returns the error of a value, if errors are shown. */
   mistakeAt(path: Path): string | undefined {
     if (!this.showsMistakes.value) return undefined;
     return this.mistakes.value.find((mistake) => JSON.stringify(mistake.path) === JSON.stringify(path))?.text;
@@ -66,7 +66,7 @@ export class FormState {
     this.mode.value = mode;
   }
 
-  /** Takes the text of the mode `json`. Returns what is wrong with it. */
+  /** Sets the text of the JSON editor. Returns its syntax error, if there is one. */
   takeText(text: string): string | undefined {
     this.text.value = text;
     try {
@@ -78,10 +78,10 @@ export class FormState {
   }
 }
 
-/** Forms keep what was filled in while the page shows something else. */
+/** The forms of the page. They keep their values while the page shows something else. */
 const forms = new Map<string, FormState>();
 
-/** Returns the form of a definition, which is a new one if its schema has changed. */
+/** Returns the form of a definition. Creates a new form if its schema has changed. */
 export function formOf(id: string, schema: JsonObject, completes?: CompletionReference): FormState {
   const known = forms.get(id);
   if (known && JSON.stringify(known.schema) === JSON.stringify(schema)) return known;

@@ -1,5 +1,5 @@
 /**
- * A form for a JSON Schema, with JSON as an alternative.
+ * A form for a JSON Schema, with a JSON editor as an alternative.
  *
  * @module
  */
@@ -14,21 +14,21 @@ import type { FormState } from "./form-state.ts";
 
 interface FormProps {
   readonly form: FormState;
-  /** The text of the button that sends. */
+  /** The text of the submit button. */
   readonly action: string;
   readonly onSend: () => void;
-  /** Further buttons. */
+  /** Additional buttons. */
   readonly children?: ComponentChildren;
 }
 
-/** Sends when the values fit the schema. Values that do not fit can be sent too, after the person was shown why. */
+/** Sends the values if they fit the schema. Otherwise, shows the errors, and the user can still send the values. */
 export function SchemaForm({ form, action, onSend, children }: FormProps): JSX.Element {
   const send = (isForced: boolean) => {
     const [first] = form.mistakes.value;
     if (first && !isForced) {
       form.showsMistakes.value = true;
       announce(doNotFit(form.mistakes.value.length));
-      // The mistakes are shown first, so that the focused field is described by its own.
+      // The errors are rendered first, so that the focused field is described by its error.
       requestAnimationFrame(() => document.getElementById(form.idOf(first.path))?.focus());
       return;
     }

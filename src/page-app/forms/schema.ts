@@ -1,17 +1,18 @@
 /**
- * What a form shows for a JSON Schema. Keywords that no control stands for lead to a field for JSON, so that every value can be sent.
+ * Determines the fields of a form from a JSON Schema. Schemas without a matching control get a JSON field, so that every value can be
+ * sent.
  *
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** A choice with the text that people see. */
+/** A choice with its displayed text. */
 export interface Choice {
   readonly value: unknown;
   readonly title: string;
 }
 
-/** What every field has. */
+/** The members of all fields. */
 interface FieldCommon {
   readonly title: string | undefined;
   readonly description: string | undefined;
@@ -35,7 +36,7 @@ export type Field = FieldCommon &
     | { readonly kind: "json" }
   );
 
-/** The types of `<input>` that formats have. */
+/** The types of `<input>` for string formats. */
 export type TextInput = "text" | "email" | "url" | "date" | "time" | "password";
 
 /** A member of an object. */
@@ -45,20 +46,20 @@ export interface FieldMember {
   readonly isRequired: boolean;
 }
 
-/** One of several schemas that a value may follow. */
+/** One of several alternative schemas of a value. */
 export interface Variant {
   readonly title: string;
   readonly schema: JsonObject;
 }
 
-/** The number of references that are followed one after the other. A schema may refer to itself. */
+/** The maximum length of a chain of references, because a schema may refer to itself. */
 const REFERENCES_MAX = 32;
 
 const INPUTS: Readonly<Record<string, TextInput>> = { email: "email", uri: "url", date: "date", time: "time" };
-/** Shorter texts get a single line. */
+/** The maximum length of strings that get a single-line input. */
 const LINE_LENGTH = 200;
 
-/** Reads schemas of one document, in which they may refer to each other. */
+/** Reads the schemas of one document. They may refer to each other. */
 export class SchemaReader {
   readonly #root: JsonObject;
 
@@ -113,7 +114,7 @@ export class SchemaReader {
     const options = (Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : []).map((each) =>
       this.resolve(each),
     );
-    // Alternatives that only set conditions are left to the server.
+    // Alternatives that only contain constraints are ignored. The server checks them.
     if (options.length === 0 || !options.every(hasForm)) return undefined;
     const { title: _, description: __, default: ___, ...shared } = base;
     return options.map((option, at) => ({
@@ -122,7 +123,7 @@ export class SchemaReader {
     }));
   }
 
-  /** Follows references, and joins what `allOf` lists. */
+  /** Resolves references, and merges the schemas in `allOf`. */
   resolve(given: unknown): JsonObject {
     let schema: JsonObject = isObject(given) ? given : {};
     for (let steps = 0; typeof schema.$ref === "string" && steps < REFERENCES_MAX; steps += 1) {
@@ -130,7 +131,7 @@ export class SchemaReader {
       schema = { ...this.#find($ref as string), ...own };
     }
     const { allOf, ...own } = schema;
-    // An `allOf` that only sets conditions is left to the server.
+    // An `allOf` that only contains constraints is ignored. The server checks it.
     if (!Array.isArray(allOf) || !allOf.some((part) => isObject(part) && ("properties" in part || "$ref" in part)))
       return schema;
     return allOf.map((part) => this.#withoutRef(part)).reduce(join, own);
@@ -140,7 +141,7 @@ export class SchemaReader {
     return isObject(part) && typeof part.$ref === "string" ? this.#find(part.$ref) : isObject(part) ? part : {};
   }
 
-  /** Finds a schema by a JSON Pointer inside the document. Other references are not followed. */
+  /** Finds a schema by a JSON Pointer in the document. Other references are not resolved. */
   #find(reference: string): JsonObject {
     if (reference === "#") return this.#root;
     if (!reference.startsWith("#/")) return {};
@@ -167,7 +168,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Returns the type, without "null" beside another one. Objects and lists may go without a type. */
+/** Returns the type of a schema, ignoring "null" beside another type. The type of objects and lists can be implicit. */
 function typeOf({ type, properties, items }: JsonObject): unknown {
   const types = Array.isArray(type) ? type.filter((each) => each !== "null") : [type];
   if (types.length > 1) return undefined;

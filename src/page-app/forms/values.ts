@@ -1,18 +1,18 @@
 /**
- * The values of a form: JSON in which undefined stands for a member that is not sent.
+ * The values of a form: JSON in which undefined means that a member is not sent.
  *
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { SchemaReader } from "./schema.ts";
 
-/** The place of a value: names of members, and positions in lists. */
+/** The path of a value: names of members, and indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** The depth to which required objects are filled in. A schema may contain itself. */
+/** The maximum depth to which required objects are created, because a schema may contain itself. */
 const DEPTH_MAX = 8;
 
-/** Returns the value with which a form begins: defaults, and required objects with theirs. */
+/** Returns the initial value of a form: defaults, and required objects with their defaults. */
 export function initialValue(reader: SchemaReader, schema: unknown, isRequired = true, depth = 0): unknown {
   const field = reader.read(schema);
   if (field.kind === "constant") return isRequired ? field.preset : undefined;
@@ -37,7 +37,7 @@ export function initialValue(reader: SchemaReader, schema: unknown, isRequired =
   }
 }
 
-/** Returns the value at a place. */
+/** Returns the value at a path. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((found, key) => {
     if (Array.isArray(found)) return found[key as number];
@@ -45,7 +45,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   }, value);
 }
 
-/** Returns a copy in which a place has another value. Undefined removes a member; in a list, it removes the item. */
+/** Returns a copy with another value at a path. Undefined removes the member or the list item. */
 export function withValue(value: unknown, path: Path, changed: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return changed;

@@ -1,5 +1,5 @@
 /**
- * What came of the calls of a tool, a prompt or a resource, while they run and afterwards.
+ * The running and finished calls of a tool, a prompt or a resource.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import { type Call, calls, type Outcome } from "../state/calls.ts";
 import { linkTo } from "../state/route.ts";
 import { findEntry } from "../state/timeline.ts";
 
-/** A call, and its tool if it is one of a tool. */
+/** A call, and its tool if it is a tool call. */
 interface ShownCall {
   readonly made: Call;
   readonly tool: Tool | undefined;
 }
 
-/** The calls with a key, the newest first and open. */
+/** Shows the calls with a key, newest first. The result of the newest call is open. */
 export function CallList({ of, tool }: { readonly of: string; readonly tool?: Tool }): JSX.Element {
   const own = calls.value.filter(({ key }) => key === of);
   return (
@@ -57,7 +57,7 @@ function CallView({ made, tool, isNewest }: ShownCall & { readonly isNewest: boo
   );
 }
 
-/** The drawing and the words for how a call ended. */
+/** Returns the icon and the text for the outcome of a call. */
 function describe(outcome: Outcome | undefined): readonly ["good" | "bad" | "stop" | "wait", string] {
   if (outcome === undefined) return ["wait", "Running"];
   if (outcome.kind === "cancelled") return ["stop", "Cancelled"];
@@ -78,7 +78,7 @@ function CallHead({ made, outcome }: { readonly made: Call; readonly outcome: Ou
       <span class="about">{clock(made.startedAtMs).slice(0, 8)}</span>
       {entry && (
         <a href={linkTo("call", entry.id)}>
-          <Icon name="flow" /> What happened inside
+          <Icon name="flow" /> View trace
         </a>
       )}
     </header>
@@ -188,7 +188,7 @@ function Rendered({ made, tool, result }: ShownCall & { readonly result: object 
   return (
     <div class="sides">
       <section>
-        <h3>A person sees</h3>
+        <h3>Users see</h3>
         {view !== undefined && tool && <ViewPanel uri={view} call={{ tool, args: made.args, result: called }} />}
         <Blocks content={withoutDouble(called)} />
         {called.structuredContent !== undefined && (

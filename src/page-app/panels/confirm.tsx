@@ -1,5 +1,5 @@
 /**
- * The question before a tool that may delete or overwrite something.
+ * The confirmation before calling a tool that may delete or overwrite something.
  *
  * @module
  */
@@ -17,11 +17,11 @@ interface Pending {
 }
 
 const pending = signal<Pending | undefined>(undefined);
-/** The tools for which the person does not want to be asked again while the page is open. */
+/** The tools for which the user has disabled the confirmation, until the page is closed. */
 const trusted = new Set<string>();
 
 /**
- * Whether a call may delete or overwrite something. A server that gives no hints may.
+ * Returns whether a call may delete or overwrite something. Without hints, it may.
  *
  * @see MCP 2026-07-28, schema, "ToolAnnotations"
  */
@@ -29,7 +29,7 @@ export function mayDestroy({ annotations }: Pick<Tool, "annotations">): boolean 
   return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
 }
 
-/** Resolves with whether to make a call. Only calls that may destroy something are asked about. */
+/** Asks the user to confirm a call that may delete or overwrite something. Resolves with whether to make the call. */
 export function confirmCall(tool: Tool, args: JsonObject): Promise<boolean> {
   if (!mayDestroy(tool) || trusted.has(tool.name)) return Promise.resolve(true);
   pending.value?.decide(false);
@@ -42,7 +42,7 @@ export function confirmCall(tool: Tool, args: JsonObject): Promise<boolean> {
   });
 }
 
-/** Shows the question, if there is one. */
+/** Shows the pending confirmation. */
 export function Confirmation(): JSX.Element | null {
   const { value } = pending;
   if (!value) return null;
@@ -70,7 +70,7 @@ export function Confirmation(): JSX.Element | null {
             Cancel
           </button>
           <button type="submit" class="main">
-            Call it
+            Call
           </button>
         </div>
       </form>

@@ -1,5 +1,5 @@
 /**
- * The Durable Objects as they are now.
+ * The current state of the Durable Objects.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export function ObjectsPanel(): JSX.Element {
   return (
     <PanelFrame title="Objects" about="Looking at Durable Objects does not wake them." problem={problem}>
       {value === undefined && !problem && <p class="about">Reading the state…</p>}
-      {value?.length === 0 && <p class="empty">There is no object yet.</p>}
+      {value?.length === 0 && <p class="empty">No objects yet.</p>}
       {value?.map((object) => (
         <ObjectView key={object.id} object={object} onChange={read} />
       ))}
@@ -90,7 +90,7 @@ function ObjectView({
 function Table({ table: { name, rows, columns, first } }: { readonly table: StoredTable }): JSX.Element {
   return (
     <Fold title={`${name}: ${count(rows, "row")}`}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, also with a keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table must be scrollable with the keyboard. */}
       <section class="scroll" tabIndex={0} aria-label={`Rows of ${name}`}>
         <DataTable head={columns} rows={first} />
       </section>
@@ -105,7 +105,7 @@ const FAULTS: readonly (readonly [FaultKind, string])[] = [
 ];
 
 function ObjectFaults({ id, onChange }: { readonly id: string; readonly onChange: () => void }): JSX.Element {
-  const [run, said] = useFault();
+  const [run, result] = useFault();
   const isOn = info.value?.faults === true;
   return (
     <div class="actions">
@@ -124,7 +124,7 @@ function ObjectFaults({ id, onChange }: { readonly id: string; readonly onChange
           Reset and alarms need <code>mcp-edge dev --faults</code>
         </span>
       )}
-      {said && <span class="about">{said}</span>}
+      {result && <span class="about">{result}</span>}
     </div>
   );
 }

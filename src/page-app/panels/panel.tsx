@@ -1,5 +1,5 @@
 /**
- * What is open: chosen by the address.
+ * The main panel, which the URL selects.
  *
  * @module
  */
@@ -60,7 +60,7 @@ export function Panel(): JSX.Element {
   }
 }
 
-/** Shows an item of a list, or why there is none. */
+/** Shows an item of a list, or the reason why it does not exist. */
 function find<T>(list: List<T>, isIt: (item: T) => boolean, show: (item: T) => JSX.Element, key: string): JSX.Element {
   const item = list.items?.find(isIt);
   if (item) return show(item);
@@ -77,8 +77,8 @@ function Start(): JSX.Element {
   return (
     <PanelFrame title={serverName()} about={description}>
       <p>
-        Call something here, or connect any client to <code>{info.value?.endpoint.url}</code>. Each call appears at
-        once, with what it did and cost.
+        Call a tool, or connect any client to <code>{info.value?.endpoint.url}</code>. Each call appears immediately,
+        with its trace and cost.
       </p>
       <ul class="cards">
         {first.map((tool) => (

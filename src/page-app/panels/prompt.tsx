@@ -1,5 +1,5 @@
 /**
- * A prompt: its arguments with suggestions, and its messages.
+ * A prompt: its arguments with suggestions, and the resulting messages.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { call } from "../state/calls.ts";
 import { connected } from "../state/connection.ts";
 import { CallList } from "./call-view.tsx";
 
-/** Returns the schema of arguments that are texts. */
+/** Returns the schema of arguments that are strings. */
 export function textSchema(parameters: readonly PromptParameter[]): JsonObject {
   const properties = parameters.map(({ name, required: _, ...about }) => [name, { type: "string", ...about }] as const);
   const required = parameters.filter((each) => each.required).map(({ name }) => name);

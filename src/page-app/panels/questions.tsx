@@ -1,5 +1,5 @@
 /**
- * The questions of the server, above everything else that the page shows.
+ * The questions of the server. They are shown above all other parts of the page.
  *
  * @module
  */
@@ -43,7 +43,7 @@ function QuestionView({ question }: { readonly question: Question }): JSX.Elemen
   }
 }
 
-/** A question gets the focus when it arrives, so that a keyboard can answer it. */
+/** The frame of a question. It gets the focus when the question arrives, so that it can be answered with the keyboard. */
 function Card({
   title,
   message,
@@ -91,7 +91,7 @@ function FormQuestion({ question }: Of<"form">): JSX.Element {
   );
 }
 
-/** The host of the page is in view, because the rest of an address can be made to look like anything. */
+/** Shows the host of the page prominently, because the rest of a URL can be misleading. */
 function UrlQuestion({ question }: Of<"url">): JSX.Element {
   const { url, message } = question.params;
   const { host, protocol } = URL.canParse(url) ? new URL(url) : { host: "", protocol: "" };
@@ -148,10 +148,7 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
     question.answer({ role: "assistant", content, model: "a person", stopReason: "endTurn" });
   };
   return (
-    <Card
-      title={`${serverName()} asks your model`}
-      message={`Write what a model would write, in at most ${maxTokens} tokens.`}
-    >
+    <Card title={`${serverName()} asks your model`} message={`Answer as the model, in at most ${maxTokens} tokens.`}>
       {systemPrompt && (
         <div class="message">
           <h3>System</h3>
@@ -162,7 +159,7 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
         <Message key={at} message={message} />
       ))}
       {Object.keys(wishes).length > 0 && (
-        <Fold title="Wishes of the server">
+        <Fold title="Other parameters">
           <JsonTree value={wishes} />
         </Fold>
       )}
@@ -174,7 +171,7 @@ function SamplingQuestion({ question }: Of<"sampling">): JSX.Element {
         }}
       >
         <div class="field">
-          <label for={id}>Answer of the model</label>
+          <label for={id}>Model response</label>
           <textarea
             id={id}
             rows={3}

@@ -1,5 +1,5 @@
 /**
- * A resource: its contents, and whether changes are reported. A template: its variables.
+ * The panels of a resource, with its contents and its subscription, and of a resource template, with its variables.
  *
  * @module
  */
@@ -20,16 +20,16 @@ import { expandTemplate, variablesOf } from "../state/uri-template.ts";
 import { CallList } from "./call-view.tsx";
 import { textSchema } from "./prompt.tsx";
 
-/** The URIs of which the server reports changes, with the number of changes. */
+/** The subscribed URIs, with the number of reported changes. */
 export const subscribed = signal<ReadonlyMap<string, number>>(new Map());
 const problem = signal("");
 
-/** Reads a resource, so that its contents are in the list of calls. */
+/** Reads a resource. Its contents appear in the list of calls. */
 export function read(uri: string): void {
   call(`resource:${uri}`, {}, ({ signal }) => connected().readResource(uri, { signal }));
 }
 
-/** Reads a resource again after a change. */
+/** Reads a resource again after the server has reported a change. */
 export function noteUpdate(uri: string): void {
   const { value } = subscribed;
   subscribed.value = new Map(value).set(uri, (value.get(uri) ?? 0) + 1);
@@ -94,7 +94,7 @@ async function toggle(uri: string, isOn: boolean): Promise<void> {
     if (isOn) next.set(uri, 0);
     else next.delete(uri);
     subscribed.value = next;
-    announce(isOn ? "Subscribed" : "Not subscribed any more");
+    announce(isOn ? "Subscribed" : "Unsubscribed");
   } catch (error) {
     problem.value = messageOf(error);
   }

@@ -1,5 +1,5 @@
 /**
- * How the page connects.
+ * The connection settings of the page.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { Mistake, PanelFrame } from "../parts/panel-frame.tsx";
 import { connected, info, reconnect, status } from "../state/connection.ts";
 import { type Capabilities, change, LEVELS, settings, VERSIONS } from "../state/settings.ts";
 
-/** Changes settings, and connects with them. */
+/** Changes settings, and reconnects with them. */
 function apply(changed: Parameters<typeof change>[0]): void {
   change(changed);
   void reconnect();
@@ -23,7 +23,7 @@ function apply(changed: Parameters<typeof change>[0]): void {
 const CAPABILITIES: readonly (readonly [name: keyof Capabilities, title: string, about: string])[] = [
   ["form", "Forms", "the server may ask you something"],
   ["url", "Pages", "the server may ask you to open one"],
-  ["sampling", "Sampling", "the server may ask a model, whose part you play"],
+  ["sampling", "Sampling", "the server may ask a model; you answer for it"],
   ["roots", "Roots", "the server may ask which folders are open"],
   ["tasks", "Tasks", "calls may run in the background"],
   ["views", "Views", "tools may have views (MCP Apps)"],
@@ -32,7 +32,7 @@ const CAPABILITIES: readonly (readonly [name: keyof Capabilities, title: string,
 export function SettingsPanel(): JSX.Element {
   const { version, can, logLevel } = settings.value;
   return (
-    <PanelFrame title="Connection" about="Each change connects again.">
+    <PanelFrame title="Connection" about="Each change reconnects.">
       <State />
       <div class="schema">
         <Select
@@ -40,13 +40,13 @@ export function SettingsPanel(): JSX.Element {
           label="Protocol version"
           value={version}
           options={[
-            ["", "The newest that the server speaks"],
+            ["", "Newest supported by the server"],
             ...VERSIONS.map((each) => [each.version, `${each.version} (${each.era})`] as const),
           ]}
           onChange={(changed) => apply({ version: changed })}
         />
         <fieldset class="field group">
-          <legend>What the client can do</legend>
+          <legend>Client capabilities</legend>
           {CAPABILITIES.map(([name, title, about]) => (
             <Check key={name} isOn={can[name]} onChange={(isOn) => apply({ can: { ...can, [name]: isOn } })}>
               {title} <small>{about}</small>
@@ -58,7 +58,7 @@ export function SettingsPanel(): JSX.Element {
           id="level"
           label="Log messages"
           value={logLevel}
-          options={[["", "None"], ...LEVELS.map((level) => [level, `From ${level} on`] as const)]}
+          options={[["", "None"], ...LEVELS.map((level) => [level, `${level} or above`] as const)]}
           onChange={(level) => apply({ logLevel: level as LoggingLevel })}
         />
         <HeaderField />
@@ -94,7 +94,7 @@ function State(): JSX.Element {
   const { value } = status;
   const again = (
     <button type="button" onClick={() => void reconnect()}>
-      Connect again
+      Reconnect
     </button>
   );
   if (value.is === "connecting") return <p>Connecting…</p>;
@@ -117,7 +117,7 @@ function State(): JSX.Element {
           <pre class="text">{instructions}</pre>
         </Fold>
       )}
-      <Fold title="Capabilities of the server">
+      <Fold title="Server capabilities">
         <JsonTree value={capabilities} open={4} />
       </Fold>
       {again}
@@ -125,7 +125,7 @@ function State(): JSX.Element {
   );
 }
 
-/** One root on each line: a URI, and a name after a space. */
+/** A text area with one root per line: a URI, and optionally a space and a name. */
 function Roots(): JSX.Element {
   const { roots } = settings.value;
   const toText = (list: readonly Root[]) => list.map(({ uri, name }) => (name ? `${uri} ${name}` : uri)).join("\n");
@@ -158,7 +158,7 @@ function Roots(): JSX.Element {
         onBlur={save}
       />
       <p class="about" id="roots-about">
-        One on each line: a URI, and a name after a space.
+        One per line: a URI, and optionally a name.
       </p>
     </div>
   );
@@ -174,7 +174,7 @@ function HeaderField(): JSX.Element {
         apply({ header: text.value.trim() });
       }}
     >
-      <label for="header">Header of every request</label>
+      <label for="header">Header for all requests</label>
       <input
         id="header"
         type="text"
@@ -189,7 +189,7 @@ function HeaderField(): JSX.Element {
         }}
       />
       <p class="about" id="header-about">
-        For endpoints that need a token. It is not stored. Enter connects with it.
+        For endpoints that require a token. Not stored. Press Enter to reconnect.
       </p>
     </form>
   );

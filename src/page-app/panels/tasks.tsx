@@ -1,5 +1,5 @@
 /**
- * The calls that run in the background.
+ * The background calls of this page.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { clock } from "../parts/text.ts";
 import { messageOf } from "../state/calls.ts";
 import { type KnownTask, tasks, updateTasks } from "../state/tasks.ts";
 
-/** How often the states are shown anew, in milliseconds. */
+/** The interval at which the displayed states are updated, in milliseconds. */
 const UPDATE_MS = 500;
 
 export function TasksPanel(): JSX.Element {
@@ -24,8 +24,8 @@ export function TasksPanel(): JSX.Element {
     return () => clearInterval(timer);
   }, []);
   return (
-    <PanelFrame title="Tasks" about="Calls of this page that run in the background.">
-      {tasks.value.length === 0 && <p class="empty">No call of this page has become a task yet.</p>}
+    <PanelFrame title="Tasks" about="Background calls of this page.">
+      {tasks.value.length === 0 && <p class="empty">No tasks yet.</p>}
       {tasks.value.map((known) => (
         <TaskView key={known.task.id} known={known} />
       ))}
@@ -36,7 +36,7 @@ export function TasksPanel(): JSX.Element {
 const ICONS = { working: "wait", input_required: "ask", completed: "good", failed: "bad", cancelled: "stop" } as const;
 const WORDS = {
   working: "Working",
-  input_required: "Asks something",
+  input_required: "Input required",
   completed: "Completed",
   failed: "Failed",
   cancelled: "Cancelled",
@@ -66,7 +66,7 @@ function TaskView({ known }: { readonly known: KnownTask }): JSX.Element {
       {lastUpdatedAt && <p class="about">changed at {clock(Date.parse(lastUpdatedAt)).slice(0, 8)}</p>}
       <div class="actions">
         <button type="button" onClick={() => void attempt(() => task.refresh())}>
-          Ask for the state
+          Refresh
         </button>
         <button
           type="button"

@@ -1,5 +1,5 @@
 /**
- * A tool: what it says about itself, its form, and what came of its calls.
+ * A tool: its description and hints, its form, and its calls.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { addTask } from "../state/tasks.ts";
 import { CallList } from "./call-view.tsx";
 import { confirmCall, mayDestroy } from "./confirm.tsx";
 
-/** The keys of the last calls, by tool. */
+/** The idempotency keys of the last calls, by tool. */
 const keys = new Map<string, string>();
 
 export function ToolPanel({ tool }: { readonly tool: Tool }): JSX.Element {
@@ -47,7 +47,7 @@ export function ToolPanel({ tool }: { readonly tool: Tool }): JSX.Element {
     <PanelFrame title={title ?? annotations?.title ?? name} tags={<Tags tool={tool} />} about={description}>
       <SchemaForm form={form} action="Call" onSend={() => void send()}>
         {canBeTask(tool) && <CheckOf of={asTask}>In the background, as a task</CheckOf>}
-        {hasRun && knowsKeys(tool) && <CheckOf of={again}>With the key of the last call</CheckOf>}
+        {hasRun && knowsKeys(tool) && <CheckOf of={again}>With the last idempotency key</CheckOf>}
       </SchemaForm>
       <Sent form={form} tool={tool} />
       <CallList of={key} tool={tool} />
@@ -64,13 +64,13 @@ async function make(tool: Tool, args: JsonObject, asTask: boolean, options: Requ
   return task.result(options.signal && { signal: options.signal });
 }
 
-/** Whether the person can choose to run the call as a task. Servers since 2026-07-28 choose themselves. */
+/** Returns whether the user can choose to run the call as a task. Since 2026-07-28, the server decides. */
 function canBeTask({ execution }: Tool): boolean {
   const support = execution?.taskSupport;
   return settings.value.can.tasks && (support === "optional" || support === "required");
 }
 
-/** Whether the server recognises a call that is sent again by its key. */
+/** Returns whether the server recognizes repeated calls by their idempotency key. */
 function knowsKeys({ annotations }: Tool): boolean {
   const { value } = status;
   return (
@@ -80,14 +80,14 @@ function knowsKeys({ annotations }: Tool): boolean {
   );
 }
 
-/** What the tool says about itself, in words. */
+/** Shows the hints of a tool as tags. */
 function Tags({ tool }: { readonly tool: Tool }): JSX.Element {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = tool.annotations ?? {};
   const tags = [
     readOnlyHint === true && "Read-only",
-    mayDestroy(tool) && (destructiveHint === true ? "May delete or overwrite" : "Does not say what it changes"),
+    mayDestroy(tool) && (destructiveHint === true ? "May delete or overwrite" : "Effects not declared"),
     readOnlyHint !== true && idempotentHint === true && "Repeatable",
-    openWorldHint === true && "Reaches beyond the server",
+    openWorldHint === true && "Uses external systems",
     tool.execution?.taskSupport === "required" && "Runs as a task",
     viewOf(tool._meta) !== undefined && "Has a view",
   ];
@@ -106,7 +106,7 @@ function Tags({ tool }: { readonly tool: Tool }): JSX.Element {
   );
 }
 
-/** The arguments as they would be sent, and the tool as a model sees it. */
+/** Shows the arguments that would be sent, and the tool definition that a model receives. */
 function Sent({ form, tool }: { readonly form: FormState; readonly tool: Tool }): JSX.Element {
   const definition = useMemo(() => {
     const { name, description, inputSchema } = tool;
@@ -114,10 +114,10 @@ function Sent({ form, tool }: { readonly form: FormState; readonly tool: Tool })
   }, [tool]);
   return (
     <div class="aside">
-      <Fold title="Arguments that are sent">
+      <Fold title="Arguments to send">
         <JsonTree value={form.value.value} open={4} />
       </Fold>
-      <Fold title="What a model sees of this tool">
+      <Fold title="Definition for models">
         <JsonTree value={definition} />
       </Fold>
     </div>

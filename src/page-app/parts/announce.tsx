@@ -1,5 +1,5 @@
 /**
- * What screen readers say without the focus moving.
+ * The live region for screen readers.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { JSX } from "preact";
 
 const text = signal("");
 
-/** Lets screen readers say a sentence. */
+/** Announces a sentence to screen readers, without moving the focus. */
 export function announce(sentence: string): void {
   text.value = sentence;
 }

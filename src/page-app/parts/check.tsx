@@ -7,7 +7,7 @@ interface CheckProps {
   readonly children: ComponentChildren;
 }
 
-/** A box to tick for a signal. */
+/** A checkbox for a signal. */
 export function CheckOf({
   of,
   children,
@@ -25,7 +25,7 @@ export function CheckOf({
   );
 }
 
-/** A box to tick, with its label. */
+/** A checkbox with its label. */
 export function Check({ isOn, onChange, children }: CheckProps): JSX.Element {
   return (
     <label class="check">

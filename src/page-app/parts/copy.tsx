@@ -3,10 +3,10 @@ import type { JSX } from "preact";
 import { announce } from "./announce.tsx";
 import { Icon } from "./icon.tsx";
 
-/** How long the button says that it has copied, in milliseconds. */
-const SAID_MS = 2_000;
+/** How long the button shows its result, in milliseconds. */
+const SHOWN_MS = 2_000;
 
-/** A button that copies text. @param text The text, or a function that gets it. */
+/** A button that copies text. @param text The text, or a function that returns it. */
 export function Copy({
   text,
   label = "Copy",
@@ -14,22 +14,22 @@ export function Copy({
   readonly text: string | (() => string | Promise<string>);
   readonly label?: string;
 }): JSX.Element {
-  const said = useSignal("");
+  const status = useSignal("");
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
-      said.value = "Copied";
+      status.value = "Copied";
     } catch (error) {
-      said.value = (error as Error).message;
+      status.value = (error as Error).message;
     }
-    announce(said.value);
+    announce(status.value);
     setTimeout(() => {
-      said.value = "";
-    }, SAID_MS);
+      status.value = "";
+    }, SHOWN_MS);
   };
   return (
     <button type="button" class="quiet" onClick={copy}>
-      <Icon name={said.value === "Copied" ? "good" : "copy"} /> {said.value || label}
+      <Icon name={status.value === "Copied" ? "good" : "copy"} /> {status.value || label}
     </button>
   );
 }

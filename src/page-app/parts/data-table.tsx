@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 
-/** Returns a value as text: nothing for undefined. */
+/** Returns a value as text. Undefined is an empty string. */
 function show(value: unknown): string {
   return value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A table of values. With `isNamed`, the first column names the rows. */
+/** A table of values. With `isNamed`, the first column contains row headers. */
 export function DataTable({
   head,
   rows,

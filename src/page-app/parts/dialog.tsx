@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** A dialog above the page. Escape closes it, and the focus returns to where it was. */
+/** A modal dialog. Escape closes it, and the focus returns to the previous element. */
 export function Dialog({
   title,
   onClose,

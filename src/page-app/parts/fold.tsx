@@ -2,14 +2,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-/** A part that unfolds. What is in it is created when it is first opened. */
+/** A collapsible section. Its children are only rendered while it is open. */
 export function Fold({
   title,
   isOpen = false,
   children,
 }: {
   readonly title: ComponentChildren;
-  /** Opens it. It stays open until the person closes it. */
+  /** Opens the section. It stays open until the user closes it. */
   readonly isOpen?: boolean;
   readonly children: ComponentChildren;
 }): JSX.Element {

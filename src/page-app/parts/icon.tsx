@@ -1,11 +1,11 @@
 /**
- * Small drawings. A text beside them always says the same.
+ * Icons. They are decorative: the text beside an icon has the same meaning.
  *
  * @module
  */
 import type { JSX } from "preact";
 
-/** The lines of each drawing, on a square of 16 by 16. */
+/** The path of each icon, in a view box of 16 by 16. */
 const PATHS = {
   good: "M3 8l4 4 6-7",
   bad: "M8 6v3M8 11v.2M8 2l6 12H2z",
@@ -21,7 +21,7 @@ const PATHS = {
   flow: "M2 4h6M5 8h9M4 12h5",
 } as const;
 
-/** The name of a drawing. */
+/** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {

@@ -2,13 +2,13 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { messageOf } from "../state/calls.ts";
 
-/** What was read: a value, or the reason why there is none, or neither while it is read. */
+/** The state of a load: a value, an error message, or neither while it is pending. */
 export interface Loaded<T> {
   readonly value: T | undefined;
   readonly problem: string;
 }
 
-/** Reads something, and again whenever an input changes. What was read before stays in view meanwhile. */
+/** Loads a value, and reloads it whenever an input changes. Until then, the previous value is returned. */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const loaded = useSignal<Loaded<T>>({ value: undefined, problem: "" });
   useEffect(() => {

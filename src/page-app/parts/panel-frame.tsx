@@ -8,12 +8,12 @@ interface Props {
   /** A line under the title. */
   readonly tags?: ComponentChildren;
   readonly about?: ComponentChildren;
-  /** What went wrong. */
+  /** An error message. */
   readonly problem?: string;
   readonly children?: ComponentChildren;
 }
 
-/** The frame of everything that is opened: its title, what it is about, and its parts. */
+/** The frame of a panel: its title, its description and its contents. */
 export function PanelFrame({ title, icon, state, tags, about, problem, children }: Props): JSX.Element {
   return (
     <article class="panel">
@@ -30,7 +30,7 @@ export function PanelFrame({ title, icon, state, tags, about, problem, children 
   );
 }
 
-/** A sentence about what went wrong. */
+/** An error message. */
 export function Mistake({ text, id }: { readonly text: string | undefined; readonly id?: string }): JSX.Element | null {
   if (!text) return null;
   return (

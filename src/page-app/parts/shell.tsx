@@ -1,5 +1,5 @@
 /**
- * The page: the bar at the top, what the server offers, what is open, and the recorded calls.
+ * The layout of the page: the top bar, the sidebar, the main panel, and the recorded calls.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export function Shell(): JSX.Element {
   return (
     <main class="shell" data-pane={pane.value}>
       <button type="button" class="skip" onClick={() => document.getElementById("open")?.focus()}>
-        Skip to what is open
+        Skip to content
       </button>
       <TopBar />
       <Sidebar />
@@ -41,10 +41,10 @@ export function Shell(): JSX.Element {
 
 type Pane = "offer" | "open" | "calls";
 
-/** The part that small screens show. */
+/** The part that is visible on small screens. */
 const pane = signal<Pane>("offer");
 
-// What the person opens, and what the server asks, comes into view.
+// A newly opened panel or question becomes visible.
 effect(() => {
   pane.value = route.value.kind === "" && questions.value.length === 0 ? "offer" : "open";
 });
@@ -55,10 +55,10 @@ const TABS: readonly (readonly [Pane, string])[] = [
   ["calls", "Calls"],
 ];
 
-/** On small screens, one part is in view at a time. */
+/** Tabs that select the visible part on small screens. */
 function Tabs(): JSX.Element {
   return (
-    <nav class="tabs" aria-label="Parts of the page">
+    <nav class="tabs" aria-label="Page sections">
       {TABS.map(([each, text]) => (
         <button
           type="button"

@@ -1,5 +1,5 @@
 /**
- * The keys of the page, and the list of them.
+ * The keyboard shortcuts of the page, and the dialog that lists them.
  *
  * @module
  */
@@ -11,9 +11,9 @@ const isShown = signal(false);
 
 const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ["/", "Search tools, prompts and resources"],
-  ["c", "Go to the list of calls; arrow keys open one after the other"],
+  ["c", "Go to the list of calls; select a call with the arrow keys"],
   ["f", "Filter the calls"],
-  ["m", "Go to what is open"],
+  ["m", "Go to the details"],
   ["Ctrl Enter", "Send the form"],
   ["Esc", "Close a dialog or a list of suggestions"],
   ["?", "Show these keys"],
@@ -23,7 +23,7 @@ export function showShortcuts(): void {
   isShown.value = true;
 }
 
-/** Listens to keys, except where text is written. */
+/** Listens to shortcuts, except in form controls. */
 export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     const { key, target, ctrlKey, metaKey, altKey } = event;

@@ -1,5 +1,5 @@
 /**
- * What the server offers, with a search.
+ * The sidebar: the tools, prompts and resources of the server, with a search.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export function Sidebar(): JSX.Element {
   const search = useSignal("");
   const words = search.value.toLowerCase();
   return (
-    <nav class="sidebar" aria-label="What the server offers">
+    <nav class="sidebar" aria-label="Server">
       <div class="search">
         <Icon name="search" />
         <input
@@ -77,7 +77,7 @@ interface SectionProps<T> {
   readonly list: List<T>;
   readonly words: string;
   readonly keyOf: (item: T) => string;
-  /** Shows what the search has found. @default by group */
+  /** Shows the found items. @default shows them by group */
   readonly show?: (found: readonly T[]) => JSX.Element;
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-/** A choice between few options, of which one is always chosen. */
+/** A segmented control: exactly one option is selected. */
 export function Switch<T extends string>({
   label,
   value,

@@ -1,5 +1,5 @@
 /**
- * Numbers as people read them.
+ * Formats numbers for display.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export function dollars(amount: number): string {
   return `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
 }
 
-/** Returns a number with the noun in the right form. */
+/** Returns a number with a noun in singular or plural. */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
@@ -29,7 +29,7 @@ export function clock(atMs: number): string {
   return `${date.toLocaleTimeString("en-GB")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** Returns how long ago something was, or how far ahead it is. */
+/** Returns a time relative to now, such as `8 s ago` or `in 3 min`. */
 export function relative(atMs: number, nowMs: number): string {
   const ms = atMs - nowMs;
   return ms < 0 ? `${duration(-ms)} ago` : `in ${duration(ms)}`;

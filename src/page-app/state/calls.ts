@@ -1,5 +1,5 @@
 /**
- * The requests that the person has made, each with its progress, its log messages and its result.
+ * The requests of the user, each with its progress, its log messages and its result.
  *
  * @module
  */
@@ -14,10 +14,10 @@ export type Outcome =
   | { readonly kind: "error"; readonly message: string; readonly code?: number | string; readonly data?: unknown }
   | { readonly kind: "cancelled" };
 
-/** One request of the person. */
+/** One request of the user. */
 export interface Call {
   readonly id: number;
-  /** What it is about, such as `tool:add`: the key of the definition. */
+  /** The key of the called definition, such as `tool:add`. */
   readonly key: string;
   readonly args: JsonObject;
   readonly startedAtMs: number;
@@ -28,23 +28,23 @@ export interface Call {
   cancel(): void;
 }
 
-/** What a request gets from the page. */
+/** The context of a request. */
 export interface CallContext {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** The number of calls that are kept. The oldest are dropped. */
+/** The maximum number of calls. The oldest are dropped. */
 const CALLS_KEPT = 50;
-/** The number of log messages that are kept of a call. */
+/** The maximum number of log messages of a call. */
 const LOGS_KEPT = 500;
 
-/** The calls, the newest first. */
+/** The calls, newest first. */
 export const calls = signal<readonly Call[]>([]);
 
 let lastId = 0;
 
-/** Makes a call. Its result, or the reason why there is none, is in `outcome`. */
+/** Makes a call. Its result or error is in `outcome`. */
 export function call(key: string, args: JsonObject, make: (context: CallContext) => Promise<JsonObject>): Call {
   const controller = new AbortController();
   lastId += 1;
@@ -57,7 +57,7 @@ export function call(key: string, args: JsonObject, make: (context: CallContext)
     progress: signal(undefined),
     logs: signal([]),
     outcome: signal(undefined),
-    cancel: () => controller.abort(new DOMException("Cancelled by the person", "AbortError")),
+    cancel: () => controller.abort(new DOMException("Cancelled by the user", "AbortError")),
   };
   const end = (outcome: Outcome) => {
     made.endedAtMs.value = Date.now();
@@ -76,14 +76,14 @@ export function call(key: string, args: JsonObject, make: (context: CallContext)
   return made;
 }
 
-/** Adds a log message to every call that runs: the protocol does not say to which one it belongs. */
+/** Adds a log message to every running call, because the protocol does not identify the call to which it belongs. */
 export function addLog(message: LogMessage): void {
   for (const { outcome, logs } of calls.value) {
     if (outcome.value === undefined) logs.value = [...logs.value, message].slice(-LOGS_KEPT);
   }
 }
 
-/** Returns the sentence of an error. */
+/** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 /**
- * The lists of the server.
+ * The lists of the server's tools, prompts, resources and templates.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Client, Prompt, Resource, ResourceTemplate, Tool } from "../../cli
 import { messageOf } from "./calls.ts";
 import { status } from "./connection.ts";
 
-/** One list: undefined while it is read for the first time. */
+/** One list. Its items are undefined until it has been loaded. */
 export interface List<T> {
   readonly items: readonly T[] | undefined;
   readonly problem?: string;
@@ -21,7 +21,7 @@ export const prompts = signal<List<Prompt>>(EMPTY);
 export const resources = signal<List<Resource>>(EMPTY);
 export const templates = signal<List<ResourceTemplate>>(EMPTY);
 
-/** Reads a list if the server has it. What was read before stays in view meanwhile. */
+/** Loads a list if the server supports it. Until then, the previous items remain. */
 async function read<T>(list: { value: List<T> }, has: boolean, all: () => Promise<T[]>): Promise<void> {
   if (!has) {
     list.value = { items: [] };
@@ -58,7 +58,7 @@ export async function readResources(): Promise<void> {
   ]);
 }
 
-/** Reads all lists. */
+/** Loads all lists. */
 export async function readAll(): Promise<void> {
   await Promise.all([readTools(), readPrompts(), readResources()]);
 }

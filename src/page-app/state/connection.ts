@@ -1,5 +1,5 @@
 /**
- * The connection to the endpoint: one client of `mcp-edge/client`, which sends everything that the page sends.
+ * The connection to the endpoint: one client of `mcp-edge/client`, which sends all requests of the page.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { askForm, askSampling, askUrl } from "./questions.ts";
 import { type Settings, settings } from "./settings.ts";
 import { addTask } from "./tasks.ts";
 
-/** The name under which the page introduces itself, and by which the timeline tells its calls from those of other clients. */
+/** The client name of the page, by which the timeline distinguishes its calls from calls of other clients. */
 export const CLIENT_NAME = "mcp-edge page";
 
 /** The state of the connection. */
@@ -22,10 +22,10 @@ export type Status =
   | { readonly is: "failed"; readonly message: string };
 
 export const status = signal<Status>({ is: "connecting" });
-/** What the recorder says about itself and the endpoint. */
+/** Information about the recorder and the endpoint. */
 export const info = signal<RecorderInfo | undefined>(undefined);
 
-/** What other parts of the page do when the server reports a change. */
+/** The functions that are called when the server reports a change. */
 export interface Listeners {
   onTools(): void;
   onPrompts(): void;
@@ -40,18 +40,18 @@ export function listen(to: Listeners): void {
   listeners = to;
 }
 
-/** The client. @throws {Error} if there is no connection. */
+/** Returns the client. @throws {Error} if there is no connection. */
 export function connected(): Client {
   const { value } = status;
   if (value.is !== "connected") throw new Error("There is no connection to the server.");
   return value.client;
 }
 
-/** The number of attempts after a failure: a server that restarts is back within seconds. */
+/** The number of retries after a failure. A restarting server is available again within seconds. */
 const RETRIES = 5;
 const RETRY_MS = 2_000;
 
-/** Closes the connection, if there is one, and connects with the present settings. */
+/** Closes the connection, if there is one, and connects with the current settings. */
 export async function reconnect(retries: number = RETRIES): Promise<void> {
   attempt += 1;
   const own = attempt;
@@ -72,7 +72,7 @@ export async function reconnect(retries: number = RETRIES): Promise<void> {
   }
 }
 
-/** Closes the connection while the browser keeps the page for its back button, and connects again when the page is shown. */
+/** Closes the connection while the page is in the back/forward cache, and reconnects when the page is shown again. */
 export function pauseWithPage(): void {
   addEventListener("pagehide", () => {
     const { value } = status;
@@ -107,5 +107,5 @@ function optionsOf({ version, can, roots, header }: Settings): ClientOptions {
   };
 }
 
-/** The media type of views of MCP Apps. */
+/** The media type of MCP Apps views. */
 export const VIEW_TYPE = "text/html;profile=mcp-app";

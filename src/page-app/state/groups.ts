@@ -1,11 +1,11 @@
 /**
- * How lists are ordered in view: by group, by folder, by search.
+ * Organizes lists for display: by group, by folder, and by search.
  *
  * @module
  */
 import type { Listed, Resource } from "../../client/index.ts";
 
-/** The member of `_meta` that names the group of a definition. `page()` reads it too. */
+/** The member of `_meta` with the group of a definition. `page()` also reads it. */
 const GROUP = "mcp-edge/group";
 
 /** Returns the group of a definition; "" if it has none. */
@@ -14,7 +14,7 @@ export function groupOf({ _meta }: Listed): string {
   return typeof named === "string" ? named : "";
 }
 
-/** Returns the groups in the order in which they occur. Items without a group come first, under the name "". */
+/** Returns the groups in order of appearance. Items without a group come first, in the group "". */
 export function groupByName<T extends Listed>(
   items: readonly T[],
 ): readonly (readonly [name: string, items: readonly T[]])[] {
@@ -26,7 +26,7 @@ export function groupByName<T extends Listed>(
   return [...groups].filter(([, of]) => of.length > 0);
 }
 
-/** Whether one of the texts contains the words. */
+/** Returns whether one of the texts contains the search words. */
 export function isMatch(texts: readonly (string | undefined)[], words: string): boolean {
   return words === "" || texts.some((text) => text?.toLowerCase().includes(words) === true);
 }
@@ -37,7 +37,7 @@ export interface TreeNode {
   readonly path: string;
   readonly resource?: Resource;
   readonly children: readonly TreeNode[];
-  /** Whether everything in it has a group, so that it is folded. */
+  /** Whether all resources in it have a group. Such folders are collapsed. */
   readonly isGrouped: boolean;
 }
 
@@ -48,7 +48,7 @@ interface Building {
   readonly children: Map<string, Building>;
 }
 
-/** Returns resources as a tree of their URIs. Folders with a single folder in them are one node. */
+/** Returns resources as a tree of their URIs. A folder that only contains another folder is merged with it. */
 export function toTree(resources: readonly Resource[]): readonly TreeNode[] {
   const root: Building = { name: "", path: "", children: new Map() };
   for (const resource of resources) {

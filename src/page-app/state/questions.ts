@@ -1,5 +1,5 @@
 /**
- * The questions of the server that wait for the person.
+ * The questions of the server that the user has not answered yet.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import {
   type QuestionContext,
 } from "../../client/index.ts";
 
-/** The code of the error that says that the user refused. */
+/** The error code of a refusal by the user. */
 const REFUSED = -1;
 
 /** A question, with the functions that answer it. */
@@ -27,10 +27,10 @@ export type Question = {
   | {
       readonly kind: "url";
       readonly params: ElicitRequestURLParams;
-      /** Whether the person has agreed, and the server waits for the end of the visit. */
+      /** Whether the user has agreed, and the server waits for the end of the visit. */
       readonly isVisiting: boolean;
       answer(result: Pick<ElicitAnswer, "action">): void;
-      /** Says that the visit has ended, if the server may not say so itself. */
+      /** Ends the visit. Absent if only the server can report its end. */
       readonly finish?: (() => void) | undefined;
     }
   | {
@@ -53,7 +53,7 @@ function remove(id: number): void {
   questions.value = questions.value.filter((question) => question.id !== id);
 }
 
-/** Shows a question, and resolves with the answer. It disappears when the server withdraws it. */
+/** Shows a question, and resolves with the answer. The question disappears when the server cancels it. */
 function ask<T>(question: Unasked, { signal: withdrawn }: QuestionContext): Promise<T> {
   return new Promise((resolve, reject) => {
     lastId += 1;
@@ -81,7 +81,7 @@ export const askSampling = (
   context: QuestionContext,
 ): Promise<CreateMessageResult> => ask({ kind: "sampling", params }, context);
 
-/** Asks whether to visit a page. If the server may not say when the visit has ended, the person does. */
+/** Asks whether to visit a page. If the server may not report the end of the visit, the user reports it. */
 export async function askUrl(
   params: ElicitRequestURLParams,
   context: QuestionContext,

@@ -1,11 +1,11 @@
 /**
- * What the page shows, as the part of its address after "#". The back button works, and an address can be shared.
+ * The route of the page, in the fragment of its URL. So the back button works, and URLs can be shared.
  *
  * @module
  */
 import { signal } from "@preact/signals";
 
-/** The kinds of things that the page shows. */
+/** The kinds of panels. */
 export type Kind =
   | ""
   | "tool"
@@ -18,7 +18,7 @@ export type Kind =
   | "call"
   | "compare";
 
-/** What is shown: a kind, and its name, URI or id. */
+/** A route: the kind of the panel, and a name, URI or id. */
 export interface Route {
   readonly kind: Kind;
   readonly key: string;
@@ -43,12 +43,12 @@ function decode(part: string): string {
   }
 }
 
-/** Returns the address of something. */
+/** Returns the link to a panel. */
 export function linkTo(kind: Kind, key = ""): string {
   return `#/${kind}${key === "" ? "" : `/${encodeURIComponent(key)}`}`;
 }
 
-/** Shows something. */
+/** Opens a panel. */
 export function goTo(kind: Kind, key = ""): void {
   location.hash = linkTo(kind, key);
 }

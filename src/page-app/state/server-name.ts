@@ -1,6 +1,6 @@
 import { info, status } from "./connection.ts";
 
-/** The name of the server for people. */
+/** Returns the displayed name of the server. */
 export function serverName(): string {
   const { value } = status;
   const stated = value.is === "connected" ? value.client.server.info : undefined;

@@ -1,5 +1,5 @@
 /**
- * The choices of the person: the protocol version, what the client can do, and what it shows the server.
+ * The user's settings: the protocol version, the client capabilities, the roots, the log level and a header.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { signal } from "@preact/signals";
 import type { LoggingLevel, Root } from "../../client/index.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion } from "../../core/protocol/spoken-versions.ts";
 
-/** What the client declares. */
+/** The capabilities that the client declares. */
 export interface Capabilities {
   readonly form: boolean;
   readonly url: boolean;
@@ -19,11 +19,11 @@ export interface Capabilities {
 
 /** The settings of the connection. */
 export interface Settings {
-  /** One protocol version, or "" for the newest that the server speaks. */
+  /** A protocol version, or "" for the newest version that the server supports. */
   readonly version: string;
   readonly can: Capabilities;
   readonly roots: readonly Root[];
-  /** The level from which on the server sends log messages; "" asks for none. */
+  /** The minimum level of log messages, or "" to request none. */
   readonly logLevel: LoggingLevel | "";
   /** A header such as `Authorization: Bearer ...`. It is not stored. */
   readonly header: string;
@@ -55,14 +55,14 @@ const KEY = "mcp-edge-page";
 
 export const settings = signal<Settings>(load());
 
-/** Replaces settings, and stores them for the next time, except for the header, which may be a secret. */
+/** Changes settings, and stores them in the browser, apart from the header, which may be a secret. */
 export function change(changed: Partial<Settings>): void {
   settings.value = { ...settings.value, ...changed };
   const { header: _, ...stored } = settings.value;
   try {
     localStorage.setItem(KEY, JSON.stringify(stored));
   } catch {
-    // Without storage, the settings last as long as the page.
+    // Without storage, the settings are lost when the page is closed.
   }
 }
 

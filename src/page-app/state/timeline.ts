@@ -1,5 +1,5 @@
 /**
- * The recorded calls, as the list shows them.
+ * The recorded calls in the list.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { matches } from "../timeline/filter.ts";
 import { type Call, messageOf } from "./calls.ts";
 import { CLIENT_NAME } from "./connection.ts";
 
-/** The entries by their ids, which only grow. */
+/** The entries by id, in increasing order. */
 const byId = new Map<string, Summary>();
-/** The entries, the oldest first. */
+/** The entries, oldest first. */
 export const entries = signal<readonly Summary[]>([]);
 export const isLive = signal(false);
 export const problem = signal<string | undefined>(undefined);
 /** The words of the filter. */
 export const filter = signal("");
-/** Whether lists, pings and other requests that the page makes by itself are left out. */
+/** Whether lists, pings and other requests that clients make automatically are hidden. */
 export const isBrief = signal(true);
 
-/** The entries that the filter admits, the newest first. */
+/** The entries that match the filter, newest first. */
 export const shown = computed<readonly Summary[]>(() => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const brief = isBrief.value;
@@ -34,7 +34,7 @@ export const shown = computed<readonly Summary[]>(() => {
   return found;
 });
 
-/** The clocks of the page and of the recorder are those of one machine, but a timer of the page may be rounded. */
+/** The tolerance of timestamps, in milliseconds. The page and the recorder use the same clock, but browsers round it. */
 const CLOCK_MS = 50;
 
 /** Returns the entry of a call of this page. */
@@ -59,7 +59,7 @@ const METHODS: Readonly<Record<string, string>> = {
 
 let isScheduled = false;
 
-/** Shows what has arrived, at most once for each frame of the screen. */
+/** Updates the list, at most once per animation frame. */
 function schedule(): void {
   if (isScheduled) return;
   isScheduled = true;
@@ -76,7 +76,7 @@ function take(summary: Summary): void {
   schedule();
 }
 
-/** Reads all entries, including those that were missed while the connection was broken. */
+/** Reads all entries, including those that were missed while the connection was lost. */
 async function readAll(): Promise<void> {
   try {
     const list = await getEntries(0);
@@ -91,7 +91,7 @@ async function readAll(): Promise<void> {
 }
 
 /**
- * Reads all entries, and follows the changes while the page is in view. A browser has six connections to a host for all its tabs, and
+ * Reads all entries, and follows changes while the page is visible. Browsers share six connections to a host between all tabs, and
  * each open stream takes one.
  */
 export function follow(): void {
@@ -108,7 +108,7 @@ export function follow(): void {
   change();
 }
 
-/** Removes the entries from view, after the recorder has removed them. */
+/** Removes all entries, after the recorder has removed them. */
 export function forgetAll(): void {
   byId.clear();
   schedule();

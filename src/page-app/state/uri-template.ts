@@ -1,6 +1,6 @@
 /**
- * URI templates (RFC 6570), as far as forms need them: the variables, and the URI for their values. Templates that the kit's own servers
- * would refuse are expanded too, as well as possible.
+ * The part of URI templates (RFC 6570) that forms use: their variables and their expansion. Templates that mcp-edge servers would
+ * reject are expanded on a best-effort basis.
  *
  * @module
  * @see https://www.rfc-editor.org/rfc/rfc6570
@@ -13,12 +13,12 @@ function namesOf(list: string): string[] {
   return list.split(",").map((name) => name.replace(/(\*|:\d+)$/, ""));
 }
 
-/** Returns the names of the variables, in order, each once. */
+/** Returns the names of the variables, in order and without duplicates. */
 export function variablesOf(template: string): readonly string[] {
   return [...new Set([...template.matchAll(EXPRESSION)].flatMap(([, , list = ""]) => namesOf(list)))];
 }
 
-/** Returns the URI for the values of the variables. Empty ones are left out. */
+/** Returns the URI for values of the variables. Empty values are omitted. */
 export function expandTemplate(template: string, values: Readonly<Record<string, string>>): string {
   return template.replace(EXPRESSION, (_, operator: string, list: string) => {
     const isReserved = operator === "+" || operator === "#";
@@ -37,7 +37,7 @@ export function expandTemplate(template: string, values: Readonly<Record<string,
   });
 }
 
-/** Encodes everything but the unreserved characters of RFC 3986. */
+/** Percent-encodes everything except the unreserved characters of RFC 3986. */
 function encodeStrictly(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

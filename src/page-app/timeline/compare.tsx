@@ -1,5 +1,5 @@
 /**
- * Two recorded calls side by side: what differs.
+ * The differences between two recorded calls.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { useLoaded } from "../parts/loaded.ts";
 import { PanelFrame } from "../parts/panel-frame.tsx";
 import { linkTo } from "../state/route.ts";
 
-/** The entry with which another one is to be compared. */
+/** The id of the entry that was selected for a comparison. */
 export const compared = signal<string | undefined>(undefined);
 
-/** @param pair The ids of two entries, with a comma between them. */
+/** @param pair The ids of two entries, separated by a comma. */
 export function ComparePanel({ pair }: { readonly pair: string }): JSX.Element {
   const [a = "", b = ""] = pair.split(",");
   const { value: found, problem } = useLoaded(() => compare({ a, b }), [pair]);
@@ -25,8 +25,8 @@ export function ComparePanel({ pair }: { readonly pair: string }): JSX.Element {
     </>
   );
   return (
-    <PanelFrame title="Two calls compared" about={about} problem={problem}>
-      {found && differences.length === 0 && <p class="empty">Nothing differs, apart from times and ids.</p>}
+    <PanelFrame title="Comparison" about={about} problem={problem}>
+      {found && differences.length === 0 && <p class="empty">No differences, apart from times and ids.</p>}
       {differences.length > 0 && (
         <DataTable
           isNamed

@@ -1,5 +1,5 @@
 /**
- * One recorded call, opened: what came of it, what it cost, and everything that happened, by lane and in order.
+ * The panel of a recorded call: its outcome, its cost, its findings and its events.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { tablesOf, toLanes } from "./lanes.ts";
 import { OUTCOMES, subtitleOf, titleOf } from "./outcomes.ts";
 
 export function EntryPanel({ id }: { readonly id: string }): JSX.Element {
-  // The entry is read again whenever its summary changes.
+  // The entry is reloaded whenever its summary changes.
   const seq = entries.value.find((each) => each.id === id)?.seq;
   const { value, problem } = useLoaded(() => getEntry(id), [id, seq]);
   if (value) return <EntryView entry={value} />;
@@ -114,7 +114,7 @@ function Figures({ entry: { counts, dollarsPerMillion, ms } }: { readonly entry:
 }
 
 function EntryActions({ entry }: { readonly entry: Entry }): JSX.Element {
-  const [run, said] = useFault();
+  const [run, result] = useFault();
   return (
     <div class="actions">
       <Copy label="Copy as curl" text={() => getCopied(entry.id, "curl")} />
@@ -136,10 +136,10 @@ function EntryActions({ entry }: { readonly entry: Entry }): JSX.Element {
       )}
       {entry.outcome === "running" && (
         <button type="button" onClick={() => void run({ kind: "cut", entry: entry.id })}>
-          <Icon name="cut" /> Cut this stream
+          <Icon name="cut" /> Cut the stream
         </button>
       )}
-      {said && <span class="about">{said}</span>}
+      {result && <span class="about">{result}</span>}
     </div>
   );
 }
@@ -182,8 +182,8 @@ function Headers({ entry: { request, response } }: { readonly entry: Entry }): J
     );
   return (
     <section>
-      {list("Headers of the request", request?.headers)}
-      {list("Headers of the response", response?.headers)}
+      {list("Request headers", request?.headers)}
+      {list("Response headers", response?.headers)}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Everything that happened in an entry, in the order of time.
+ * The list of all events of an entry, in chronological order.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { JsonTree } from "../content/json-tree.tsx";
 import { duration } from "../parts/text.ts";
 import type { EventKind, Lane, LaneEvent, Lanes } from "./lanes.ts";
 
-/** Events are shown in portions of this size. */
+/** The number of events that are shown at a time. */
 const PORTION = 200;
 
 const KINDS: readonly (readonly [EventKind, string])[] = [
@@ -22,7 +22,7 @@ const KINDS: readonly (readonly [EventKind, string])[] = [
   ["exception", "Exceptions"],
 ];
 
-/** An event that was chosen in the drawing. Each choice is another object, so that an event can be chosen again. */
+/** An event that was selected in the chart. Each selection is a new object, so that the same event can be selected again. */
 export interface Chosen {
   readonly id: string;
 }
@@ -36,7 +36,7 @@ interface Props {
 export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props): JSX.Element {
   const hidden = useSignal<ReadonlySet<EventKind>>(new Set());
   const shown = useSignal(PORTION);
-  // The chosen event is shown even if its kind is hidden, or if it is further down.
+  // The selected event is shown even if its kind is hidden, or if it is further down in the list.
   const kept = events.filter(({ kind, id }) => !hidden.value.has(kind) || id === chosen?.id);
   const length = Math.max(shown.value, kept.findIndex(({ id }) => id === chosen?.id) + 1);
   const left = omitted && omitted.messages + omitted.spans + omitted.logs;
@@ -58,7 +58,7 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
           ))}
         </div>
       </header>
-      {events.length === 0 && <p class="empty">Nothing was recorded of this call.</p>}
+      {events.length === 0 && <p class="empty">No events were recorded.</p>}
       <ol>
         {kept.slice(0, length).map((event) => (
           <EventRow
@@ -79,7 +79,7 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
           {PORTION} more of {kept.length}
         </button>
       )}
-      {left !== undefined && left > 0 && <p class="about">{left} more were counted, but not kept.</p>}
+      {left !== undefined && left > 0 && <p class="about">{left} more were not recorded.</p>}
     </section>
   );
 }

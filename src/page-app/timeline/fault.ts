@@ -4,12 +4,12 @@ import { cause } from "../api/recorder-api.ts";
 import { announce } from "../parts/announce.tsx";
 import { messageOf } from "../state/calls.ts";
 
-/** Returns a function that causes a fault, and what came of the last one, as a sentence. */
-export function useFault(): readonly [run: (fault: FaultRequest) => Promise<void>, said: string] {
-  const said = useSignal("");
+/** Returns a function that injects a fault, and a sentence with the result of the last fault. */
+export function useFault(): readonly [run: (fault: FaultRequest) => Promise<void>, result: string] {
+  const result = useSignal("");
   const run = async (fault: FaultRequest) => {
-    said.value = await cause(fault).then(({ text }) => text, messageOf);
-    announce(said.value);
+    result.value = await cause(fault).then(({ text }) => text, messageOf);
+    announce(result.value);
   };
-  return [run, said.value];
+  return [run, result.value];
 }

@@ -1,5 +1,5 @@
 /**
- * Faults on purpose that concern the whole server. Those of one call or one object are with them.
+ * The faults that affect the whole server. The faults of a call or an object are in its panel.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { useFault } from "./fault.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The faults, and whether they need `--faults`. */
+/** The faults, and whether they require `--faults`. */
 const FAULTS: readonly (readonly [text: string, fault: FaultRequest, needsFlag: boolean])[] = [
-  ["Kill workerd, and start it again", { kind: "kill" }, false],
-  ["Hold answers for 5 s", { kind: "delay", ms: 5_000 }, false],
-  ["Hold no answers", { kind: "delay", ms: 0 }, false],
+  ["Kill workerd and restart it", { kind: "kill" }, false],
+  ["Delay answers by 5 s", { kind: "delay", ms: 5_000 }, false],
+  ["Stop delaying", { kind: "delay", ms: 0 }, false],
   ["Clock: 1 minute ahead", { kind: "clock", ms: MINUTE_MS }, true],
   ["Clock: 1 hour ahead", { kind: "clock", ms: 60 * MINUTE_MS }, true],
   ["Clock: 1 day ahead", { kind: "clock", ms: 1_440 * MINUTE_MS }, true],
 ];
 
 export function Faults(): JSX.Element {
-  const [run, said] = useFault();
+  const [run, result] = useFault();
   const isOn = info.value?.faults === true;
   return (
     <fieldset class="field group">
-      <legend>Faults on purpose</legend>
+      <legend>Inject faults</legend>
       {FAULTS.map(([text, fault, needsFlag]) => (
         <button type="button" key={text} disabled={needsFlag && !isOn} onClick={() => void run(fault)}>
           {text}
@@ -33,10 +33,10 @@ export function Faults(): JSX.Element {
       ))}
       {!isOn && (
         <p class="about">
-          The clock, and faults of objects, need <code>mcp-edge dev --faults</code>.
+          Clock and object faults require <code>mcp-edge dev --faults</code>.
         </p>
       )}
-      {said && <p class="about">{said}</p>}
+      {result && <p class="about">{result}</p>}
     </fieldset>
   );
 }

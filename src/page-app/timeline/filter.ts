@@ -1,14 +1,14 @@
 /**
- * Which entries the list shows.
+ * Filters the entries of the list.
  *
  * @module
  */
 import type { Summary } from "../../recorder/entry.ts";
 
-/** Methods that clients call by themselves, before and between what a person asks for. */
+/** Methods that clients call automatically, without a request of the user. */
 const HOUSEKEEPING = /list$|^(initialize|server\/discover|ping|logging\/setLevel|subscriptions\/listen)$/;
 
-/** What was searched is kept for each entry, since it is the same object as long as the entry does not change. */
+/** Caches the searchable text of each summary. A changed entry gets a new summary object. */
 const texts = new WeakMap<Summary, string>();
 
 function textOf(entry: Summary): string {
@@ -34,7 +34,7 @@ function textOf(entry: Summary): string {
   return text;
 }
 
-/** Whether an entry contains every word. @param isBrief Whether housekeeping that went well is left out. */
+/** Returns whether an entry contains every word. @param isBrief Whether successful housekeeping requests are hidden. */
 export function matches(entry: Summary, words: readonly string[], isBrief: boolean): boolean {
   if (isBrief && isHousekeeping(entry)) return false;
   return words.length === 0 || words.every((word) => textOf(entry).includes(word));

@@ -1,5 +1,5 @@
 /**
- * The lanes of an entry as a drawing over time. The list below it says the same in words.
+ * A chart of the lanes of an entry over time. The list below it has the same contents as text.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { JSX } from "preact";
 import { duration } from "../parts/text.ts";
 import type { Lane, LaneEvent, Lanes } from "./lanes.ts";
 
-/** The number of events that are drawn of a lane: more could not be told apart. */
+/** The maximum number of events in the chart of a lane. More events would not be distinguishable. */
 const DRAWN_MAX = 400;
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
@@ -77,7 +77,7 @@ function EventBar({
   return (
     <button
       type="button"
-      // The list has the same events for the keyboard.
+      // With the keyboard, the same events are reachable in the list.
       tabIndex={-1}
       class={`event is-${kind} ${kind === "message" ? direction : ""} ${isBad ? "is-bad" : ""} ${isPoint ? "point" : ""}`}
       style={{ left: `${left}%`, width: `${Math.min(width, 100 - left)}%` }}

@@ -1,29 +1,29 @@
 /**
- * An entry as lanes over time, and as a list in the order of time.
+ * Converts an entry to lanes over time, and to a chronological list.
  *
  * @module
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { Entry, Invocation, RecordedMessage, Span } from "../../recorder/entry.ts";
 
-/** What something in an entry is. */
+/** The kind of an event. */
 export type EventKind = "message" | "work" | "storage" | "log" | "exception";
 
-/** Something that happened, with its place and its time. */
+/** An event with its lane and its time. */
 export interface LaneEvent {
   readonly id: string;
   readonly kind: EventKind;
   readonly lane: string;
   /** Milliseconds since the beginning of the entry. */
   readonly atMs: number;
-  /** Undefined for points in time, and for what still runs. */
+  /** Undefined for points in time, and for running work. */
   readonly endMs: number | undefined;
-  /** In words. */
+  /** A short description. */
   readonly text: string;
-  /** A few words more, such as the number of rows. */
+  /** Additional information, such as the number of rows. */
   readonly note: string;
   readonly isBad: boolean;
-  /** All that is known, for those who open it. */
+  /** The recorded details, which are shown when the user opens the event. */
   readonly detail: unknown;
 }
 
@@ -40,7 +40,7 @@ export interface Lanes {
   /** The length of all lanes, in milliseconds. */
   readonly totalMs: number;
   readonly lanes: readonly Lane[];
-  /** All events in the order of time. */
+  /** All events in chronological order. */
   readonly events: readonly LaneEvent[];
 }
 
@@ -71,7 +71,7 @@ export function toLanes(entry: Entry): Lanes {
   return { totalMs: end, lanes: lanes.filter((each) => each.events.length > 0 || each.id === "client"), events };
 }
 
-/** The lane of an invocation. Different objects have different lanes. */
+/** Returns the lane of an invocation. Each object has its own lane. */
 function laneOf({ place, className = "", object = "" }: Invocation): string {
   return place === "worker" ? "worker" : `object ${className} ${object}`;
 }
@@ -105,10 +105,8 @@ export function describeMessage(message: unknown): { readonly text: string; read
   if (isObject(error)) return { text: `error ${String(error.code)}: ${String(error.message)}`, isBad: true };
   if (!isObject(result)) return { text: "result", isBad: false };
   if (result.resultType === "input_required" || "inputRequests" in result)
-    return { text: "result that asks", isBad: false };
-  return result.isError === true
-    ? { text: "result of a tool that failed", isBad: true }
-    : { text: "result", isBad: false };
+    return { text: "input required", isBad: false };
+  return result.isError === true ? { text: "failed tool result", isBad: true } : { text: "result", isBad: false };
 }
 
 function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
@@ -145,8 +143,8 @@ function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
 const CAUSES: Readonly<Record<Invocation["cause"], string>> = {
   fetch: "serves a request",
   jsrpc: "is called",
-  alarm: "wakes by its alarm",
-  websocket: "gets a message of a WebSocket",
+  alarm: "runs its alarm",
+  websocket: "gets a WebSocket message",
   scheduled: "runs on schedule",
   other: "runs",
 };
@@ -174,7 +172,7 @@ function point(
   return { id, kind, lane, atMs, endMs: undefined, text, note, isBad, detail: undefined };
 }
 
-/** Spans of storage have a lane to themselves; requests to elsewhere are work of their place. */
+/** Converts a span. Storage spans are in the storage lane, and all others in the lane of their invocation. */
 function spanEvent(span: Span, id: string, lane: string, start: number): LaneEvent {
   const isStorage = span.rowsRead !== undefined || span.rowsWritten !== undefined || STORAGE.test(span.name);
   const rows = [
@@ -197,7 +195,7 @@ function spanEvent(span: Span, id: string, lane: string, start: number): LaneEve
 
 const STORAGE = /^(exec|kv_|get|put|delete|list|sync|transaction|.*Alarm|d1_)/;
 
-/** The rows of one table that an entry read and wrote. */
+/** The statements and rows of one table in an entry. */
 export interface TableUse {
   readonly table: string;
   readonly statements: number;
@@ -205,7 +203,7 @@ export interface TableUse {
   readonly rowsWritten: number;
 }
 
-/** Adds up the statements by table, the costliest first. */
+/** Sums up the statements by table, most expensive first. */
 export function tablesOf({ invocations }: Entry): readonly TableUse[] {
   const used = new Map<string, { statements: number; rowsRead: number; rowsWritten: number }>();
   for (const { table, rowsRead = 0, rowsWritten = 0, name } of invocations.flatMap(({ spans }) => spans)) {

@@ -1,5 +1,5 @@
 /**
- * The list of recorded calls. Only the rows in view are drawn, so that 10,000 are no slower than 10.
+ * The list of recorded calls. It only renders visible rows, so that 10,000 calls are as fast as 10.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { entries, shown } from "../state/timeline.ts";
 import { MARKS, OUTCOMES, subtitleOf, titleOf } from "./outcomes.ts";
 import { scrollTo, windowOf } from "./window.ts";
 
-/** The height of a row, in CSS pixels, which the style sets too. */
+/** The height of a row, in CSS pixels. It must equal the height in the style sheet. */
 const ROW = 52;
 
 export function EntryList(): JSX.Element {

@@ -1,5 +1,5 @@
 /**
- * The outcomes of entries in words and drawings.
+ * The texts and icons for entries.
  *
  * @module
  */
@@ -27,23 +27,23 @@ export const MARKS: Readonly<Record<Mark, string>> = {
   log: "logs",
   exception: "exception",
   slow: "slow",
-  suspicious: "look here",
+  suspicious: "finding",
 };
 
-/** Exchanges that have no method of the protocol. */
+/** The titles of exchanges that do not have an MCP method. */
 const KINDS: Readonly<Partial<Record<EntryKind, string>>> = {
   answer: "Answer",
-  stream: "Stream of the session",
-  delete: "End of the session",
+  stream: "Session stream",
+  delete: "Session end",
 };
 
-/** Returns what an entry is about, in the words of its protocol. */
+/** Returns the title of an entry: its target, its method, or its HTTP request. */
 export function titleOf({ method, target, kind, http }: Summary): string {
   if (method !== undefined) return target ?? method;
   return KINDS[kind] ?? (http ? `${http.method} ${http.path}` : kind);
 }
 
-/** Returns the method if the title is its target, or the request if the title describes it. */
+/** Returns the method if the title is the target, or the HTTP request if the title is a description. */
 export function subtitleOf({ method, target, kind, http }: Summary): string {
   if (method !== undefined) return target === undefined ? "" : method;
   return target ?? (http && KINDS[kind] !== undefined ? `${http.method} ${http.path}` : "");

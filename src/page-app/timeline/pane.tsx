@@ -1,5 +1,5 @@
 /**
- * The recorded calls beside the page: a filter, the list, and what can be done with all of them.
+ * The pane of recorded calls: a filter, the list, and a menu with actions for all calls.
  *
  * @module
  */
@@ -39,7 +39,7 @@ export function TimelinePane(): JSX.Element {
           }}
         />
       </div>
-      <CheckOf of={isBrief}>Hide lists, notifications and streams that went well</CheckOf>
+      <CheckOf of={isBrief}>Hide successful lists, notifications and streams</CheckOf>
       {problem.value && <p class="mistake">{problem.value}</p>}
       {shown.value.length === 0 ? <Empty /> : <EntryList />}
     </section>
@@ -48,15 +48,15 @@ export function TimelinePane(): JSX.Element {
 
 function Empty(): JSX.Element {
   if (entries.value.length === 0) {
-    return <p class="empty">Nothing has been called yet. Calls of all clients appear here.</p>;
+    return <p class="empty">No calls yet. The calls of all clients appear here.</p>;
   }
-  return <p class="empty">No call fits the filter.</p>;
+  return <p class="empty">No calls match the filter.</p>;
 }
 
 function Menu(): JSX.Element {
-  const said = useSignal("");
+  const status = useSignal("");
   const say = (text: string) => {
-    said.value = text;
+    status.value = text;
     announce(text);
   };
   const remove = () => clear().then(forgetAll, (error: unknown) => say(messageOf(error)));
@@ -71,7 +71,7 @@ function Menu(): JSX.Element {
   };
   return (
     <details class="menu">
-      <summary aria-label="More for all calls">•••</summary>
+      <summary aria-label="More actions">•••</summary>
       <div>
         <a href={recordingUrl} download="recording.json">
           Export a recording
@@ -88,7 +88,7 @@ function Menu(): JSX.Element {
           Remove all calls
         </button>
         <Faults />
-        {said.value && <p class="about">{said.value}</p>}
+        {status.value && <p class="about">{status.value}</p>}
       </div>
     </details>
   );

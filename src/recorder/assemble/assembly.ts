@@ -1,5 +1,5 @@
 /**
- * What the two sides of an entry need of the recorder that owns it: the wire and the tail.
+ * The interface of the recorder that the two sources of an entry use: the proxy and the tail Worker.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Links } from "./links.ts";
 import type { LiveEntry } from "./live-entry.ts";
 import type { LiveInvocation } from "./live-invocation.ts";
 
-/** The recorder, for its parts. */
+/** The recorder, as its parts see it. */
 export interface Assembly {
   readonly redactor: Redactor;
   readonly links: Links;
@@ -19,26 +19,29 @@ export interface Assembly {
   /** The path of the endpoint. */
   readonly endpointPath: string;
   readonly workerName: string | undefined;
-  /** Returns a keyed hash as hexadecimal digits. */
+  /** Returns a keyed hash in hexadecimal. */
   readonly hash: (text: string) => string;
   readonly mapStack: (stack: string) => string;
-  /** Returns the place, such as `/rows/0`, at which a value does not fit a JSON Schema. Undefined if it fits, or cannot be checked. */
+  /**
+   * Checks a value against a JSON Schema. Returns the JSON Pointer of a violation, such as `/rows/0`. Undefined if the value is valid
+   * or cannot be checked.
+   */
   readonly checkOutput: (schema: unknown, value: unknown) => string | undefined;
-  /** Returns an entry that is stored. */
+  /** Returns a stored entry. */
   find(id: string): LiveEntry | undefined;
   /** Reports that an entry has changed. */
   touch(entry: LiveEntry): void;
-  /** Reports that another entry belongs to an entry, so that its findings may change. */
+  /** Reports that another entry was linked to an entry, so that its findings may change. */
   related(entry: LiveEntry): void;
   /** Adds to the size of an entry, in characters. */
   grow(entry: LiveEntry, characters: number): void;
   /** Returns the entry to which a new trace belongs. Undefined if it is not recorded. */
   entryOfTrace(onset: OnsetEvent, atMs: number): LiveEntry | undefined;
-  /** Marks the work of an entry as work of the test harness. */
+  /** Marks an entry as work of the test harness. */
   markAsControl(entry: LiveEntry): void;
   invocationEnded(entry: LiveEntry, invocation: LiveInvocation): void;
-  /** The last byte of the exchange has passed. */
+  /** Reports that the last byte of the exchange was sent. */
   exchangeEnded(entry: LiveEntry): void;
-  /** The server has introduced itself. */
+  /** Reports the name and version of the server, when a response contains them. */
   introduced(server: { readonly name: string; readonly version: string }): void;
 }

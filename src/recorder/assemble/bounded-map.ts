@@ -1,4 +1,4 @@
-/** A map that removes its oldest entries. */
+/** A map that evicts its oldest entry when it is full. */
 export class BoundedMap<Value> {
   readonly #max: number;
   readonly #values = new Map<string, Value>();
@@ -11,7 +11,7 @@ export class BoundedMap<Value> {
     return this.#values.get(key);
   }
 
-  /** Sets a value, which makes it the newest. */
+  /** Sets a value and makes its key the newest. */
   set(key: string, value: Value): void {
     this.#values.delete(key);
     this.#values.set(key, value);

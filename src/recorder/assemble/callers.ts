@@ -1,5 +1,5 @@
 /**
- * Who sends a request: the session, the principal, the version. Only hashes are kept.
+ * Identifies the sender of a request: session, principal and version. Session ids and tokens are only stored as hashes.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import type { Assembly } from "./assembly.ts";
 import type { EntryFacts, LiveEntry } from "./live-entry.ts";
 import { findHeader, toVersion, type WireRequest } from "./wire.ts";
 
-/** The parameter with which a client of 2024-11-05 names its session. */
+/** The query parameter in which a client of 2024-11-05 sends its session id. */
 const SESSION_PARAMETER = /[?&]sessionId=([^&#]+)/;
 
-/** Returns what the head of a request says about its sender, and a key for the session. */
+/** Reads the sender of a request from its method, path and headers. */
 export function identify(request: WireRequest, assembly: Assembly): Caller {
   const { headers, method, path, isHttp = true } = request;
   const { redactor, hash, links } = assembly;
@@ -44,7 +44,7 @@ export function identify(request: WireRequest, assembly: Assembly): Caller {
   };
 }
 
-/** Who sends a request, and what is known for the findings. */
+/** The sender of a request. `endpoint` and `token` are only used by findings. */
 interface Caller {
   readonly facts: EntryFacts;
   readonly sessionKey: string;
@@ -52,10 +52,10 @@ interface Caller {
   readonly token: LiveEntry["token"];
 }
 
-/** The maximum number of audiences that are looked at. */
+/** The maximum number of audiences that are examined. */
 const AUDIENCES_MAX = 10;
 
-/** Returns what a JSON Web Token says about itself. */
+/** Returns the audiences and the expiry of a JSON Web Token. Undefined for other tokens. */
 function describeToken(token: string, { atMs }: WireRequest, { redactor }: Assembly): LiveEntry["token"] {
   const claims = readClaims(token);
   if (!claims) return undefined;
@@ -69,13 +69,13 @@ function readToken(authorization: string | undefined): string | undefined {
   return /^(?:Bearer|DPoP)\s+(\S+)/i.exec(authorization ?? "")?.[1];
 }
 
-/** Returns issuer and subject of a JSON Web Token, which is not verified. For other tokens, returns the token. */
+/** Returns the issuer and subject of a JSON Web Token, without verifying it. Returns other tokens unchanged. */
 function principalOf(token: string): string {
   const claims = readClaims(token);
   return claims && typeof claims.sub === "string" ? JSON.stringify([claims.iss, claims.sub]) : token;
 }
 
-/** Returns the claims of a JSON Web Token. They are not verified. */
+/** Returns the claims of a JSON Web Token, without verifying it. */
 export function readClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const [, payload, signature] = token.split(".");
   const bytes = payload === undefined || signature === undefined ? undefined : decodeBase64Url(payload);
@@ -84,7 +84,7 @@ export function readClaims(token: string): Readonly<Record<string, unknown>> | u
     const claims: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(claims) ? claims : undefined;
   } catch {
-    // Another kind of token that contains dots.
+    // An opaque token that contains dots.
     return undefined;
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Errors of mcp-edge that say what is wrong with a handler. Their texts contain names and values, of which nothing is shown without
- * contents.
+ * Recognizes the errors of mcp-edge that report a fault of a handler. Their messages contain names and values, so a fixed text
+ * replaces them unless contents are recorded.
  *
  * @module
  */
 
-/** What an error says. */
+/** An error of mcp-edge. */
 export interface KnownError {
   /** The code of the error in mcp-edge. */
   readonly code: string;
-  /** The text without anything that comes from a client or a handler. */
+  /** A fixed text, which contains nothing from a client or a handler. */
   readonly text: string;
 }
 
@@ -20,15 +20,15 @@ const KNOWN: readonly (readonly [text: RegExp, error: KnownError])[] = [
   ],
   [
     /^The result of tool ".*" does not fit its output schema/s,
-    { code: "output-misfit", text: "The result does not fit the output schema of the tool." },
+    { code: "output-misfit", text: "The result does not match the output schema of the tool." },
   ],
   [/ did not finish within \d+ ms\.$/, { code: "timeout", text: "The handler did not finish within its time limit." }],
 ];
 
-/** The maximum number of characters that are looked at. */
+/** The maximum number of characters of a message that are examined. */
 const LOOKED_AT_MAX = 2_000;
 
-/** Recognizes an error of mcp-edge by its text. */
+/** Recognizes an error of mcp-edge by its message. */
 export function findKnownError(name: string, message: string): KnownError | undefined {
   if (name !== "KitError") return undefined;
   const text = message.slice(0, LOOKED_AT_MAX);

@@ -1,5 +1,5 @@
 /**
- * An entry while it is recorded.
+ * An entry while it is being recorded.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type {
 import { dollarsPerMillion } from "../price.ts";
 import type { LiveInvocation } from "./live-invocation.ts";
 
-/** The members of a summary that are set while the exchange is read. */
+/** The members of a summary that are read from the exchange. */
 export interface EntryFacts {
   http?: { readonly method: string; readonly path: string; readonly status?: number };
   client?: { readonly name: string; readonly version: string };
@@ -32,7 +32,7 @@ export interface EntryFacts {
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** Characters that an entry takes in JSON without its messages and invocations. */
+/** The estimated size of an entry without its messages and invocations, in characters of JSON. */
 const OWN_CHARACTERS = 600;
 
 /** An entry that can still change. */
@@ -63,29 +63,29 @@ export class LiveEntry {
   readonly related: Related[] = [];
   findings: readonly Finding[] = [];
   readonly omitted: { messages: number; spans: number; logs: number } = { messages: 0, spans: 0, logs: 0 };
-  /** The size of messages and invocations, in characters. */
+  /** The estimated size of the entry, in characters of JSON. */
   characters: number = OWN_CHARACTERS;
-  /** The questions of the server, by hashes of their texts. */
+  /** The questions that the server asked. A key is a hash of the question. */
   readonly questions: { readonly key: string; readonly method: string }[] = [];
   /** The entry whose sealed state this one repeats. */
   continues: string | undefined;
-  /** What the token says about itself, which nobody has verified. */
+  /** Claims of the access token. They are not verified. */
   token: { readonly audiences: readonly string[]; readonly isExpired: boolean } | undefined;
-  /** What a token may call this endpoint: its origin, and its URL. */
+  /** The audiences that identify this endpoint: its origin and its URL, each with http and https. */
   endpoint: readonly string[] = [];
-  /** Set if the caller was told to wait longer than it did, in milliseconds. */
-  early: { readonly toldMs: number; readonly waitedMs: number } | undefined;
-  /** Set if the client opens a session for each call: how many. */
+  /** How long `Retry-After` asked the caller to wait, and how long it waited. Set if it came back too early. */
+  early: { readonly retryAfterMs: number; readonly waitedMs: number } | undefined;
+  /** The number of sessions that the client has opened. Set if it opens one for each call. */
   sessionsOpened: number | undefined;
-  /** The place at which a result does not fit its schema. */
+  /** The JSON Pointer of the value in the result that violates the output schema. */
   outputProblem: string | undefined;
-  /** Earlier entries with alarms of the same object. */
+  /** The ids of earlier entries for alarms of the same object. */
   alarmsBefore: readonly string[] = [];
-  /** Whether it is work of the test harness: the alarm that it ran, or nothing that is shown. */
+  /** Whether the entry is work of the test harness. It is hidden unless the harness ran an alarm. */
   isControl = false;
-  /** Entries that were imported are complete, and have no live invocations. */
+  /** The entry as it was imported. Imported entries are complete and have no live invocations. */
   imported: Entry | undefined;
-  /** The ids of traces and invocations, to be removed with the entry. */
+  /** The ids of its traces, which are removed with the entry. */
   readonly traces: Set<string> = new Set();
   /** The number of spans and log lines that are stored. */
   spans = 0;
@@ -134,7 +134,7 @@ export class LiveEntry {
     };
   }
 
-  /** @param roleOf Returns the role of an object, which may have become known after its invocation. */
+  /** @param roleOf Returns the role of an object, which may become known only after its invocation. */
   toEntry(roleOf: (objectId: string) => string | undefined): Entry {
     const { id, seq, requestHeaders, requestBody, responseHeaders, omitted } = this;
     if (this.imported) return { ...this.imported, id, seq };
@@ -156,10 +156,10 @@ export class LiveEntry {
   }
 }
 
-/** The maximum number of related entries that an entry names. */
+/** The maximum number of related entries of an entry. */
 const RELATED_MAX = 100;
 
-/** Returns the members of an entry that a list shows. */
+/** Returns the summary of an entry. */
 export function summaryOf(entry: Entry): Summary {
   const { request: _, response: __, messages: ___, invocations: ____, related, findings, omitted, ...summary } = entry;
   return summary;

@@ -1,5 +1,5 @@
 /**
- * An invocation while its events arrive.
+ * An invocation while it is being recorded.
  *
  * @module
  */
@@ -12,18 +12,18 @@ export type LiveSpan = { -readonly [Name in keyof Span]: Span[Name] };
 /** What caused an invocation. */
 interface Caused {
   readonly isRoot: boolean;
-  /** Whether the object was not in memory. */
+  /** Whether the object was not in memory before. */
   readonly woken: boolean;
-  /** Returns the invocation that caused it. workerd may report the span of the call later than what it causes. */
+  /** Returns the id of the calling invocation. workerd may report the span of a call after the invocation that it causes. */
   readonly findParent: () => string | undefined;
 }
 
-/** An invocation that can still change, with what is not shown of it. */
+/** An invocation that can still change. */
 export class LiveInvocation {
   readonly id: string;
   readonly onset: OnsetEvent;
   readonly startedAtMs: number;
-  /** Whether no other invocation has caused it. */
+  /** Whether it was not caused by another invocation. */
   readonly isRoot: boolean;
   readonly woken: boolean;
   readonly #findParent: () => string | undefined;
@@ -32,17 +32,18 @@ export class LiveInvocation {
   outcome: string | undefined;
   status: number | undefined;
   method: string | undefined;
-  /** Whether the object belongs to the class of an endpoint, and if so, its role. */
+  /** Whether the object belongs to the class of an endpoint. */
   isOfEndpoint = false;
+  /** The role of the object, if it belongs to an endpoint and its role is known. */
   role: string | undefined;
   readonly spans: LiveSpan[] = [];
-  /** The spans that were open when it answered. */
+  /** The spans that were open when it returned its response. */
   openAtAnswer: readonly LiveSpan[] = [];
   readonly logs: LogLine[] = [];
   readonly exceptions: RecordedException[] = [];
-  /** What is open, by the id of the span: the visible span that a span belongs to. Undefined for spans that are not stored. */
+  /** The visible span to which an open span belongs, by the id of the open span. Undefined for spans that are not stored. */
   readonly open: Map<string, LiveSpan | undefined> = new Map();
-  /** The names of spans, as workerd gives them, until they are closed. */
+  /** The names that workerd gave to the open spans, by the id of the span. */
   readonly names: Map<string, string> = new Map();
 
   constructor(id: string, onset: OnsetEvent, startedAtMs: number, { isRoot, woken, findParent }: Caused) {
@@ -54,7 +55,7 @@ export class LiveInvocation {
     this.#findParent = findParent;
   }
 
-  /** Returns it as JSON. @param role The role of the object, if it became known later. */
+  /** Returns the invocation as JSON. @param role The role of the object, which may have become known later. */
   toInvocation(role: string | undefined): Invocation {
     const parent = this.#findParent();
     const { onset, endedAtMs, answeredAtMs, outcome, status, method } = this;

@@ -9,19 +9,19 @@ import { isName } from "../redact/words.ts";
 import type { LogEvent } from "../tail/tail-event.ts";
 import { findKnownError } from "./kit-errors.ts";
 
-/** What log lines need of the assembly. */
+/** The members of the assembly that log lines use. */
 interface LogReader {
   readonly redactor: Redactor;
-  /** Returns a stack with the places in the source, if a source map is known. */
+  /** Returns a stack with positions in the source, if there is a source map. */
   readonly mapStack: (stack: string) => string;
-  /** The name of the Worker, which wrangler writes before each log line when it runs several. */
+  /** The name of the Worker, which wrangler writes before each log line if it runs several Workers. */
   readonly workerName: string | undefined;
 }
 
-/** The reference in a log line of mcp-edge, which the client receives too. */
+/** The reference in a log line of mcp-edge. The error that the client receives contains it too. */
 const REFERENCE = /\(([\da-f]{8}-[\da-f-]{27})\)/;
 
-/** Returns a log line, and the errors in it. */
+/** Returns a redacted log line, and the errors that were logged with it. */
 export function readLog(
   { message, errors, level }: LogEvent,
   atMs: number,
@@ -39,7 +39,7 @@ export function readLog(
   return { line: { atMs, level: known, text: toLine(text, reader.redactor, reference) }, exceptions };
 }
 
-/** Log lines of mcp-edge itself say which request failed. Their reference is in the response to the client. */
+/** Redacts a log line. A line of mcp-edge itself keeps the names of the method and the tool that failed. */
 function toLine(text: string, redactor: Redactor, reference: string | undefined): string {
   if (redactor.contents || reference === undefined) return redactor.line(text);
   const [, method = "", tool = ""] = /^mcp-edge: "([^"]*)"(?: "([^"]*)")? failed \(/.exec(text) ?? [];
@@ -47,15 +47,15 @@ function toLine(text: string, redactor: Redactor, reference: string | undefined)
   return names.length > 0 ? `mcp-edge: ${names.join(" ")} failed (${reference})` : redactor.line(text);
 }
 
-/** The names of classes of errors. Anyone can set another one. */
+/** Names of error classes. Other names are not shown, because code can set them to any text. */
 const ERROR_NAME = /^[A-Z][A-Za-z]{0,40}(?:Error|Exception)$|^Error$/;
 
-/** Lines of a stack that name a place. The others repeat the message. */
+/** Lines of a stack that contain a position. Other lines repeat the message. */
 const PLACE = /^\s*at\s/;
 
 const [PLACES_MAX, PLACE_MAX] = [20, 300];
 
-/** Returns an exception as it is stored. */
+/** Returns a redacted exception. */
 export function toException(
   { name, message, stack }: { readonly name: string; readonly message: string; readonly stack?: string },
   atMs: number,

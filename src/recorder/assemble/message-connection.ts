@@ -1,5 +1,5 @@
 /**
- * The messages of a connection without HTTP, such as stdio: each request of the client is an entry.
+ * Records the messages of a connection without HTTP, such as stdio. Each message of the client is an entry.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import type { Recorder } from "../recorder.ts";
 import type { ConnectionFacts } from "./wire.ts";
 import type { WireExchange } from "./wire-exchange.ts";
 
-/** A request that is not answered. */
+/** A request that has not been answered yet. */
 interface Running {
   readonly exchange: WireExchange;
   readonly progressToken: unknown;
 }
 
-/** The maximum number of requests that are not answered. The oldest are taken for lost. */
+/** The maximum number of pending requests. The oldest are assumed to be lost. */
 const RUNNING_MAX = 10_000;
 
 export class MessageConnection {
   readonly #recorder: Recorder;
   readonly #running = new Map<RequestId, Running>();
-  /** What the server sends without a request. */
+  /** The entry for messages that the server sends outside of any request. */
   #stream: WireExchange | undefined;
   #known: ConnectionFacts = {};
 
@@ -28,19 +28,19 @@ export class MessageConnection {
     this.#recorder = recorder;
   }
 
-  /** A message of the client, or a batch. @param characters The size of its JSON. */
+  /** Records a message of the client, or a batch. @param characters The size of its JSON. */
   fromClient(json: unknown, atMs: number, characters: number): void {
     const messages: readonly unknown[] = Array.isArray(json) ? json : [json];
     for (const message of messages) this.#takeOfClient(message, atMs, characters / messages.length);
   }
 
-  /** A message of the server, or a batch. */
+  /** Records a message of the server, or a batch. */
   fromServer(json: unknown, atMs: number, characters: number): void {
     const messages: readonly unknown[] = Array.isArray(json) ? json : [json];
     for (const message of messages) this.#takeOfServer(message, atMs, characters / messages.length);
   }
 
-  /** The connection has ended. */
+  /** Ends all entries of the connection. */
   end(how: "cut-by-client" | "cut-by-server", atMs: number): void {
     for (const { exchange } of this.#running.values()) exchange.cut(how, atMs);
     this.#running.clear();
@@ -90,7 +90,7 @@ export class MessageConnection {
     };
   }
 
-  /** Returns the request to which a message of the server belongs: by its progress token, or else the newest. */
+  /** Finds the request of a server message: by its progress token, or for a question, the newest. The default is the stream. */
   #exchangeOf(message: unknown, atMs: number): WireExchange {
     const token = isObject(message) ? readToken(message) : undefined;
     const running = [...this.#running.values()];

@@ -1,5 +1,5 @@
 /**
- * Links entries by what their messages contain: sealed states, ids of tasks, idempotency keys, questions.
+ * Links entries by the contents of their messages: sealed states, task ids, idempotency keys, questions.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export function linkRequest({ params }: JsonObject, entry: LiveEntry, assembly: 
     assembly.links.keys.set(assembly.hash(key), entry.id);
 }
 
-/** Keeps what a result contains that a later request repeats. */
+/** Stores the values of a result that a later request repeats: questions, the sealed state and the task id. */
 export function linkResult(result: JsonObject, entry: LiveEntry, assembly: Assembly): void {
   const { links, hash } = assembly;
   for (const question of isObject(result.inputRequests) ? Object.values(result.inputRequests) : []) {
@@ -41,7 +41,7 @@ export function linkResult(result: JsonObject, entry: LiveEntry, assembly: Assem
   if (links.tasks.get(hash(taskId)) === undefined) links.tasks.set(hash(taskId), entry.id);
 }
 
-/** Keeps a question of the server, whose answer comes in a request of its own. */
+/** Stores a question of the server, whose answer arrives in a separate request. */
 export function linkQuestion(question: JSONRPCRequest, entry: LiveEntry, session: string, assembly: Assembly): void {
   const { id, method } = question;
   addQuestion(question, entry, assembly);
@@ -51,10 +51,10 @@ export function linkQuestion(question: JSONRPCRequest, entry: LiveEntry, session
   });
 }
 
-/** The maximum number of questions of an entry that are kept. */
+/** The maximum number of stored questions of an entry. */
 const QUESTIONS_MAX = 200;
 
-/** Keeps a question, to find out if it is asked again. */
+/** Stores a question, to detect that it is asked again. */
 function addQuestion(
   { method, params }: { readonly method?: unknown; readonly params?: unknown },
   entry: LiveEntry,
@@ -77,7 +77,7 @@ function toText(value: unknown): string | undefined {
   }
 }
 
-/** Links both entries. Returns whether the earlier one was found. */
+/** Links an entry and the earlier entry with the same secret. Returns whether the earlier entry was found. */
 function relate(
   map: BoundedMap<string>,
   secret: string,

@@ -1,5 +1,5 @@
 /**
- * How an exchange ended, from its status and its messages.
+ * Determines the outcome of an exchange from its status and its messages.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrp
 import type { EntryOutcome } from "../entry.ts";
 import { isReason } from "../redact/words.ts";
 
-/** An outcome, and the line that describes it. */
+/** An outcome, and the text that describes it. */
 export interface Ending {
   readonly outcome: EntryOutcome;
   readonly text?: string;
@@ -22,12 +22,12 @@ const CODES: ReadonlyMap<number, string> = new Map([
   [ErrorCode.UrlElicitationRequired, "a URL must be opened first"],
   [ErrorCode.HeaderMismatch, "header mismatch"],
   [ErrorCode.MissingRequiredClientCapability, "the client lacks a capability"],
-  [ErrorCode.UnsupportedProtocolVersion, "protocol version not served"],
+  [ErrorCode.UnsupportedProtocolVersion, "protocol version not supported"],
   [-32002, "resource not found"],
   [-1, "rejected by the user"],
 ]);
 
-/** Returns how a request ended that was answered with a result or an error. */
+/** Returns the outcome of a request from its JSON-RPC response. */
 export function endingOf(answer: unknown, showText: (text: string) => string | undefined): Ending {
   if (!isObject(answer)) return { outcome: "error", text: "the response is not a JSON-RPC message" };
   const { error, result } = answer;
@@ -62,11 +62,11 @@ function withText(text: string | undefined, show: (text: string) => string | und
   return shown === undefined ? {} : { text: shown };
 }
 
-/** Returns the ending of a response with a status of 400 or more. The message of the body, if it is an error, says why. */
+/** Returns the outcome of a response with a status of 400 or more. Its text includes the error of the body, if there is one. */
 export function endingOfStatus(status: number, body: unknown, showText: (text: string) => string | undefined): Ending {
   const outcome = status >= 500 ? "error" : "refused";
   if (!isObject(body)) return { outcome, text: String(status) };
-  // The error of an OAuth endpoint is a word.
+  // The error of an OAuth endpoint is a string (RFC 6749, section 5.2).
   if (typeof body.error === "string")
     return { outcome, text: isReason(body.error) ? `${status} ${body.error}` : String(status) };
   if (!isObject(body.error)) return { outcome, text: String(status) };

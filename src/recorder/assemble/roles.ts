@@ -1,11 +1,11 @@
 /**
- * The roles of the objects of an endpoint, as far as they can be seen from outside: by the names from which their ids were created, by
- * the keys that they read first, and by the URL with which a WebSocket is opened.
+ * Infers the roles of the objects of an endpoint from the names from which their ids were created, from the keys that they read
+ * first, and from the URL with which a WebSocket is opened.
  *
  * @module
  */
 
-/** Prefixes of names. */
+/** Roles by the prefix of the object's name. */
 const NAMES: Readonly<Record<string, string>> = {
   "hub:": "hub",
   "keys:": "keys",
@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "user:": "user",
 };
 
-/** Prefixes of stored keys. */
+/** Roles by the prefix of a stored key. */
 const KEYS: Readonly<Record<string, string>> = {
   claim: "once",
   "entry/": "task",
@@ -40,13 +40,13 @@ export function roleOfKey(key: string): string | undefined {
   return Object.entries(KEYS).find(([prefix]) => key.startsWith(prefix))?.[1];
 }
 
-/** Returns the role in the URL with which the Worker opens a WebSocket to an object of an endpoint. */
+/** Returns the role that is part of the URL with which the Worker opens a WebSocket to an object of an endpoint. */
 export function roleOfUrl(url: string): string | undefined {
   return /^https:\/\/object\/([a-z]+)\//.exec(url)?.[1];
 }
 
-/** The method through which the Worker calls objects of an endpoint. */
+/** The RPC method through which the Worker calls objects of an endpoint. */
 export const ROLE_METHOD = "callRole";
 
-/** The method that the test harness adds to objects. Calls of it are no work of the Worker. */
+/** The RPC method that the test harness adds to objects. Its calls are not work of the Worker. */
 export const CONTROL_METHOD = "__mcpEdgeTesting";

@@ -1,5 +1,5 @@
 /**
- * The spans that workerd reports: which are shown, what they count, and what their attributes say.
+ * Reads the spans that workerd reports: which are shown, which counts they increase, and what their attributes mean.
  *
  * @module
  */
@@ -14,24 +14,24 @@ import { roleOfKey } from "./roles.ts";
 const STORAGE = "durable_object_storage_";
 const OBJECT_CALL = "durable_object_subrequest";
 
-/** Spans that only wrap another one. */
+/** Spans that only wrap another span. */
 const WRAPPERS: ReadonlySet<string> = new Set(["jsRpcSession", "jsRpcCall"]);
 
-/** Returns the name of a span as it is shown. */
+/** Returns the displayed name of a span. */
 export function toSpanName(name: string): string {
   if (name === OBJECT_CALL) return "object";
   return name.startsWith(STORAGE) ? name.slice(STORAGE.length) : name;
 }
 
-/** Whether a span is a part of another one, and is not shown: the fetch with which D1 is queried, the call in a call to an object. */
+/** Returns whether a span is an implementation detail of its parent, such as the fetch of a D1 query, and is not shown. */
 export function isHidden(name: string, parent: string | undefined): boolean {
   if (WRAPPERS.has(name)) return true;
   return name === "fetch" && parent !== undefined && (parent === OBJECT_CALL || /^(d1|kv|r2|queue|ai)_/.test(parent));
 }
 
 /**
- * What is counted when a span begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL reports its rows at
- * the end. How many rows a list of keys reads is not reported.
+ * The count that a span increases when it begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL reports
+ * its rows at the end. workerd does not report the rows that `list()` reads.
  */
 const OPENED: Readonly<Record<string, "rowsRead" | "rowsWritten">> = {
   [`${STORAGE}kv_get`]: "rowsRead",
@@ -44,7 +44,7 @@ const OPENED: Readonly<Record<string, "rowsRead" | "rowsWritten">> = {
   [`${STORAGE}setAlarm`]: "rowsWritten",
 };
 
-/** Counts a span that begins. */
+/** Updates the counts when a span begins. */
 export function countOpened(entry: LiveEntry, name: string): void {
   const counted = OPENED[name];
   if (counted) entry.counts[counted] += 1;
@@ -56,12 +56,12 @@ export function countOpened(entry: LiveEntry, name: string): void {
 /** The table in which miniflare stores the name of an object. */
 export const NAME_TABLE = "__miniflare_do_name";
 
-/** Whether a span is a statement that miniflare adds to an object. Cloudflare neither runs nor bills it. */
+/** Returns whether a span is an SQL statement that miniflare adds to an object. Cloudflare neither runs nor bills it. */
 export function isLocalStatement({ "db.query.text": sql }: Readonly<Record<string, AttributeValue>>): boolean {
   return typeof sql === "string" && sql.includes(NAME_TABLE);
 }
 
-/** A span and the attributes that were reported for it. `span` is the visible one, if it is stored. */
+/** The attributes of a span. `span` is the visible span to which it belongs, if it is stored. */
 interface Described {
   readonly name: string;
   readonly span: LiveSpan | undefined;
@@ -69,7 +69,7 @@ interface Described {
   readonly values: Readonly<Record<string, AttributeValue>>;
 }
 
-/** What attributes say about the object, and how many characters were stored. */
+/** The role that attributes reveal, and the number of characters that were stored. */
 interface Applied {
   readonly role?: string | undefined;
   readonly characters: number;
@@ -91,7 +91,7 @@ export function applyAttributes({ name, span, entry, values }: Described, redact
   entry.counts.rowsWritten += rowsWritten ?? 0;
   const key = text("cloudflare.durable_object.kv.query.keys", "cloudflare.durable_object.kv.query.prefix");
   const role = key === undefined ? undefined : roleOfKey(key);
-  // The attributes of a call to an object belong to the span of the caller, whose text is the method.
+  // The attributes of a call to an object belong to the span of the caller, which shows the method.
   if (!span || (toSpanName(name) !== span.name && span.name !== "object")) return { role, characters: 0 };
   if (rowsRead !== undefined) span.rowsRead = rowsRead;
   if (rowsWritten !== undefined) span.rowsWritten = rowsWritten;
@@ -107,7 +107,7 @@ export function applyAttributes({ name, span, entry, values }: Described, redact
   return { role, characters: shown?.length ?? 0 };
 }
 
-/** Returns what a span did, redacted. */
+/** Returns the text of a span, redacted: the statement, the key, the RPC method or the URL. */
 function describe(
   sql: string | undefined,
   key: string | undefined,

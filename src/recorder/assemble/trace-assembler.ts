@@ -1,8 +1,8 @@
 /**
- * Assembles invocations from the events of the tail Worker, and adds them to the entries that they belong to.
+ * Assembles invocations from the events of the tail Worker, and adds them to their entries.
  *
- * All that an exchange causes shares its trace: the Worker, the objects that it calls, and the messages of the WebSockets that it
- * opens. Alarms and cron jobs begin traces without an exchange, which become entries of their own.
+ * Everything that an exchange causes shares its trace: the Worker, the objects that it calls, and the messages of the WebSockets
+ * that it opens. Alarms and cron jobs begin traces without an exchange, which become separate entries.
  *
  * @module
  */
@@ -25,27 +25,27 @@ interface Running {
 
 interface Trace {
   readonly entry: LiveEntry;
-  /** The invocation in which a span was opened, for the invocations that it caused. */
+  /** The invocation that opened a span, by the id of the span. It is the parent of the invocations that the span causes. */
   readonly owners: Map<string, string>;
 }
 
-/** What is known of an object. */
+/** The recent activity of an object. */
 export interface ObjectActivity {
   readonly className: string;
-  /** The invocations that have not ended, apart from those of open WebSockets. */
+  /** The number of invocations that have not ended, apart from WebSocket upgrades. */
   open: number;
   lastAtMs: number;
-  /** The newest entries that invoked it, the newest last. */
+  /** The ids of the last entries that invoked it, newest last. */
   readonly entries: string[];
 }
 
-/** workerd removes an object from memory when it has been idle for this long. */
+/** How long an object must be idle before workerd evicts it, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** The maximum number of alarms of an object that are kept. */
+/** The maximum number of stored alarms of an object. */
 const ALARMS_KEPT_MAX = 20;
 
-/** The maximum number of entries that are named for an object, and of spans whose owner is known in a trace. */
+/** The maximum number of stored entries of an object, and of stored span owners of a trace. */
 const [ENTRIES_OF_OBJECT_MAX, OWNERS_MAX] = [50, 10_000];
 
 export class TraceAssembler {
@@ -53,14 +53,14 @@ export class TraceAssembler {
   readonly #traces = new Map<string, Trace>();
   readonly #running = new Map<string, Running>();
   readonly objects: BoundedMap<ObjectActivity> = new BoundedMap(LINKS_MAX);
-  /** The entries of the last alarms of an object. */
+  /** The ids of the entries of the last alarms of an object. */
   readonly #alarms: BoundedMap<readonly string[]> = new BoundedMap(LINKS_MAX);
 
   constructor(assembly: Assembly) {
     this.#assembly = assembly;
   }
 
-  /** Reads one event. Events of unknown invocations are ignored: their entries were removed. */
+  /** Reads one event. Events of unknown invocations are ignored, because their entries were removed. */
   take(event: TailEvent): void {
     const { event: body, atMs } = event;
     if (body.type === "onset") {
@@ -82,13 +82,13 @@ export class TraceAssembler {
     this.#assembly.touch(entry);
   }
 
-  /** Removes what belongs to an entry that is removed. */
+  /** Removes the traces and invocations of an entry. */
   forget(entry: LiveEntry): void {
     for (const trace of entry.traces) this.#traces.delete(trace);
     for (const { id } of entry.invocations) this.#running.delete(id);
   }
 
-  /** Ends all that runs, because workerd was killed. */
+  /** Ends all running invocations, because workerd was killed. */
   endAll(atMs: number, outcome: string): void {
     for (const running of [...this.#running.values()]) {
       this.#end(running, atMs, outcome);
@@ -100,13 +100,13 @@ export class TraceAssembler {
     }
   }
 
-  /** Whether the work of an entry's Worker has ended. */
+  /** Returns whether the root invocation of an entry has ended. */
   isSettled(entry: LiveEntry): boolean {
     return entry.invocations.some(({ isRoot, endedAtMs }) => isRoot && endedAtMs !== undefined);
   }
 
   #begin({ invocation: id, trace: traceId, span, atMs }: TailEvent, onset: OnsetEvent): void {
-    // What an invocation causes belongs to its trace. If that is unknown, its entry was removed.
+    // An invocation shares the trace of its caller. If that trace is unknown, its entry was removed.
     const trace = this.#traces.get(traceId) ?? (span === undefined ? this.#openTrace(traceId, onset, atMs) : undefined);
     if (!trace) return;
     const { entry } = trace;
@@ -127,7 +127,7 @@ export class TraceAssembler {
     this.#assembly.touch(entry);
   }
 
-  /** An alarm continues the work of the exchange that first invoked its object, such as the call that created a task. */
+  /** Links the entry of an alarm to the exchange that first invoked the object, such as the call that created a task. */
   #relateAlarm(objectId: string, entry: LiveEntry): void {
     const before = this.#alarms.get(objectId) ?? [];
     entry.alarmsBefore = before;
@@ -150,7 +150,7 @@ export class TraceAssembler {
     return trace;
   }
 
-  /** Returns whether the object was not in memory. */
+  /** Updates the activity of an object. Returns whether the object was not in memory before. */
   #invoked(objectId: string, onset: OnsetEvent, entry: LiveEntry, atMs: number): boolean {
     const known = this.objects.get(objectId);
     const activity = known ?? { className: onset.entrypoint ?? "", open: 0, lastAtMs: 0, entries: [] };
@@ -250,10 +250,10 @@ function countOnset(entry: LiveEntry, { isObject, cause, socket }: OnsetEvent, w
   if (woken) entry.counts.wakeUps += 1;
 }
 
-/** The name of a span that is left out, with its later attributes. */
+/** The name that replaces the name of an omitted span, so that its later attributes are ignored. */
 const LOCAL_STATEMENT = "statement of miniflare";
 
-/** Removes a span from what is shown. */
+/** Removes a span from its invocation. */
 function leaveOut({ invocation, entry }: Running, spanId: string): void {
   const span = invocation.open.get(spanId);
   const at = span ? invocation.spans.lastIndexOf(span) : -1;
@@ -268,7 +268,7 @@ function leaveOut({ invocation, entry }: Running, spanId: string): void {
 function closeSpan(invocation: LiveInvocation, id: string, atMs: number): void {
   const span = invocation.open.get(id);
   const name = invocation.names.get(id);
-  // A hidden span shares the visible one, which is still open.
+  // A hidden span maps to its visible parent, which is still open.
   if (span && name !== undefined && toSpanName(name) === span.name) span.endedAtMs = atMs;
   invocation.open.delete(id);
   invocation.names.delete(id);

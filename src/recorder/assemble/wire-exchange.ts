@@ -1,5 +1,5 @@
 /**
- * The wire side of an entry: one HTTP exchange, as the proxy sees it.
+ * Records one HTTP exchange in an entry, as the proxy sees it.
  *
  * @module
  */
@@ -22,13 +22,13 @@ import { linkQuestion, linkRequest, linkResult } from "./message-links.ts";
 import { type Ending, endingOf, endingOfStatus } from "./outcome.ts";
 import { type Cut, findHeader, toVersion, type WireBody, type WireRequest } from "./wire.ts";
 
-/** A request of the client that waits for its answer. */
+/** A request of the client that is waiting for its response. */
 interface Waiting {
   readonly method: string;
   readonly tool: string | undefined;
 }
 
-/** How long a request may take before it is marked as slow, in milliseconds. */
+/** The duration from which a request is marked as slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
 const KINDS: Readonly<Record<ParsedMessage["kind"], EntryKind>> = {
@@ -38,13 +38,13 @@ const KINDS: Readonly<Record<ParsedMessage["kind"], EntryKind>> = {
   invalid: "request",
 };
 
-/** One exchange. Its methods are called in the order in which things happen on the wire. */
+/** One exchange. Its methods are called in the order of the events on the wire. */
 export class WireExchange {
   readonly entry: LiveEntry;
   readonly #assembly: Assembly;
   readonly #startedAtMs: number;
   readonly #waiting = new Map<RequestId, Waiting>();
-  /** The session as a part of keys of links; empty if there is none. */
+  /** The hash of the session id, for the keys of links. Empty if there is no session. */
   readonly #session: string;
   #status: number | undefined;
   #body: unknown;
@@ -70,7 +70,7 @@ export class WireExchange {
     assembly.touch(entry);
   }
 
-  /** The complete body of the request. */
+  /** Records the complete body of the request. */
   requestBody(body: WireBody): void {
     const { entry } = this;
     this.#assembly.touch(entry);
@@ -94,7 +94,7 @@ export class WireExchange {
     if (isObject(messages[0])) this.#describe(messages[0]);
   }
 
-  /** The head of the response. */
+  /** Records the status and headers of the response. */
   response(status: number, headers: readonly Header[]): void {
     const { entry } = this;
     this.#status = status;
@@ -106,21 +106,21 @@ export class WireExchange {
     this.#assembly.touch(entry);
   }
 
-  /** The body of a response that is JSON. */
+  /** Records a JSON response body. */
   responseBody(json: unknown, atMs: number, characters: number): void {
     this.#body = json;
     const messages: readonly unknown[] = Array.isArray(json) ? json : [json];
     for (const each of messages) this.message(each, atMs, characters / messages.length);
   }
 
-  /** A message in a stream. @param eventId The id of the event in which it arrived. */
+  /** Records a message of the server. @param eventId The id of the event in which it arrived. */
   message(message: unknown, atMs: number, characters: number, eventId?: string): void {
     const event = eventId === undefined ? undefined : this.event(eventId);
     const parsed = parseMessage(message);
     const waiting = parsed.kind === "response" ? this.#waiting.get(parsed.message.id ?? "") : undefined;
-    // The names and secrets that a list declares apply to the list itself.
+    // The names and secrets that a list result declares apply to the redaction of that result.
     if (parsed.kind === "response" && "result" in parsed.message) {
-      this.#assembly.redactor.offer.read(parsed.message.result);
+      this.#assembly.redactor.catalog.read(parsed.message.result);
     }
     this.#store(message, { from: "server", atMs, characters, event }, waiting);
     if (parsed.kind === "notification") this.#takeNotification(parsed.message.method);
@@ -133,7 +133,7 @@ export class WireExchange {
     this.#assembly.touch(this.entry);
   }
 
-  /** An event, whose id a client may resume from. Returns its hash. */
+  /** Records the id of an event, from which a client may resume. Returns a short hash of it. */
   event(eventId: string): string {
     const { links, hash } = this.#assembly;
     const event = hash(eventId);
@@ -141,14 +141,14 @@ export class WireExchange {
     return event.slice(0, 8);
   }
 
-  /** The response is complete. */
+  /** Ends the entry when the response is complete. */
   complete(atMs: number): void {
-    // Accepted with 202: the answer comes on the stream of the session (2024-11-05).
+    // The response to a request that was accepted with 202 arrives on the stream of the session (2024-11-05).
     if (this.#status === 202 && this.#waiting.size > 0) this.#awaitAnswer();
     else this.#end(atMs, this.#endingOfResponse());
   }
 
-  /** The connection was lost. The response can still become complete if the client has closed only its own direction. */
+  /** Ends the entry when the connection is lost. The response can still complete if the client only half-closed it. */
   cut(how: Cut, atMs: number): void {
     if (this.entry.outcome !== "running") return;
     this.#end(atMs, { outcome: how, ...(this.#status === undefined ? { text: "before the response" } : {}) });
@@ -168,8 +168,6 @@ export class WireExchange {
     if (status === undefined) return { outcome: "cut-by-server", text: "no response" };
     if (status >= 400) return endingOfStatus(status, this.#body, (text) => this.#showText(text));
     if (this.#ending) return this.#ending;
-    // A stream that ends without the answer to its request.
-    if (this.#waiting.size > 0) return { outcome: "cut-by-server", text: "the stream ended without a result" };
     return { outcome: "ok" };
   }
 
@@ -191,7 +189,7 @@ export class WireExchange {
     linkRequest(message, this.entry, this.#assembly);
   }
 
-  /** Describes the entry by its first message. */
+  /** Reads method, target, client and version from the first message. */
   #describe(message: JsonObject): void {
     const { redactor } = this.#assembly;
     const { method } = message;
@@ -217,7 +215,7 @@ export class WireExchange {
     return { name: shown(name), version: shown(version) };
   }
 
-  /** The client has answered a question, which another exchange has asked. */
+  /** Links an answer of the client to the exchange in which the server asked the question. */
   #takeAnswer(message: JsonObject): void {
     const { links } = this.#assembly;
     const key = `${this.#session}|${String(message.id)}`;
@@ -247,20 +245,20 @@ export class WireExchange {
       this.#learnServer(result);
       if (result.resultType === "input_required") this.entry.marks.add("question");
     }
-    // Of several requests in one body, the first that failed decides.
+    // If a body contains several requests, the first that failed determines the outcome.
     const isDecided = this.#ending !== undefined && this.#ending.outcome !== "ok";
     if (waiting && !isDecided) this.#ending = endingOf(message, (text) => this.#showText(text));
   }
 
-  /** Checks a structured result, which is not stored as it is. */
+  /** Checks a structured result against the output schema, because the stored result may be redacted. */
   #checkOutput(tool: string, { structuredContent, isError, resultType = "complete" }: JsonObject): void {
-    const schema = this.#assembly.redactor.offer.tool(tool)?.outputSchema;
+    const schema = this.#assembly.redactor.catalog.tool(tool)?.outputSchema;
     if (schema === undefined || isError === true || resultType !== "complete") return;
     const place = this.#assembly.checkOutput(schema, structuredContent);
     this.entry.outputProblem = place === undefined ? undefined : this.#assembly.redactor.key(place);
   }
 
-  /** Passes an answer on to the exchange that has asked, if the client receives it on another one. */
+  /** Passes a response to the exchange of its request, if the client receives it in another exchange. */
   #passOn(message: JsonObject, id: RequestId, atMs: number): void {
     const { links } = this.#assembly;
     const key = `${this.#session}|${String(id)}`;
@@ -270,7 +268,7 @@ export class WireExchange {
     call.answer(message, atMs);
   }
 
-  /** The result of `initialize` contains the version that both speak. */
+  /** Reads the negotiated version from the result of `initialize`. */
   #learnVersion({ protocolVersion }: JsonObject): void {
     const { method, session } = this.entry.facts;
     if (method !== "initialize" || typeof protocolVersion !== "string") return;
@@ -303,7 +301,7 @@ export class WireExchange {
     return other;
   }
 
-  /** Stores a message, unless the entry has too many. */
+  /** Stores a message, unless the entry is full. */
   #store(message: unknown, where: StoredWhere, context?: Waiting): void {
     const { entry } = this;
     const { redactor } = this.#assembly;
@@ -323,7 +321,7 @@ export class WireExchange {
   }
 }
 
-/** Where a message was sent, and how large it was. */
+/** The sender, time and size of a message. */
 interface StoredWhere {
   readonly from: "client" | "server";
   readonly atMs: number;
@@ -331,7 +329,7 @@ interface StoredWhere {
   readonly event?: string | undefined;
 }
 
-/** Returns what later requests of a session have in common with the first. */
+/** Returns the facts that all requests of a session share. */
 function sessionFacts({ client, version, era }: EntryFacts): EntryFacts {
   return { ...(client ? { client } : {}), ...(version === undefined ? {} : { version }), ...(era ? { era } : {}) };
 }

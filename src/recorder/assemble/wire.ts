@@ -1,32 +1,32 @@
 /**
- * What the wire reports of an exchange.
+ * The parts of an exchange that the proxy reports.
  *
  * @module
  */
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 import type { Header } from "../entry.ts";
 
-/** The head of a request. */
+/** The method, path and headers of a request. */
 export interface WireRequest {
   readonly atMs: number;
   readonly method: string;
-  /** The path with its query, as it was sent. */
+  /** The path and query, as they were sent. */
   readonly path: string;
   readonly headers: readonly Header[];
-  /** False for a message that is sent without HTTP, as over stdio. @default true */
+  /** False for a message that is sent without HTTP, such as over stdio. @default true */
   readonly isHttp?: boolean;
-  /** What is known of the connection: client and version, if a handshake has said it. */
+  /** Facts of the connection, which are known after its handshake. */
   readonly known?: ConnectionFacts;
 }
 
-/** What the messages of a connection have in common. */
+/** Facts that all messages of a connection share. */
 export interface ConnectionFacts {
   readonly client?: { readonly name: string; readonly version: string };
   readonly version?: string;
   readonly era?: "legacy" | "modern";
 }
 
-/** The content of a body: JSON, or its size if it is something else or too large. */
+/** A body: its JSON, or only its size if it is not JSON or too large. */
 export type WireBody = { readonly json: unknown; readonly characters: number } | { readonly bytes: number };
 
 /** How a connection was lost before the response was complete. */

@@ -1,12 +1,12 @@
 /**
- * Faults of callers, and requests that are refused.
+ * Finds faults of callers, and explains refused requests.
  *
  * @module
  */
 import type { Finding } from "../entry.ts";
 import { type Examined, placeOf } from "./examined.ts";
 
-/** Names why a request was refused, as far as its headers say. */
+/** Explains why a request was refused, if its headers contain the reason. */
 export function findRefusal({ entry }: Examined): Finding[] {
   const status = entry.facts.http?.status;
   if (status === 401) return findTokenFault(entry.token, entry.endpoint);
@@ -16,9 +16,9 @@ export function findRefusal({ entry }: Examined): Finding[] {
   if (/insufficient_scope/.test(challenge)) {
     return [
       {
-        what: `The token lacks a scope${scopes === undefined ? "" : `. Needed: ${scopes}`}`,
+        what: `The token lacks a scope${scopes === undefined ? "" : `. Required: ${scopes}`}`,
         where: "WWW-Authenticate",
-        why: "The client must ask for these scopes when it signs in. If it does not, look at the scopes in the metadata of the resource.",
+        why: "The client must request these scopes when the user signs in. If it does not, check the scopes in the protected resource metadata.",
       },
     ];
   }
@@ -26,9 +26,9 @@ export function findRefusal({ entry }: Examined): Finding[] {
   if (origin !== undefined && entry.outcomeText?.includes("origin") === true) {
     return [
       {
-        what: `The page at ${origin} may not call this server`,
+        what: `The page at ${origin} is not allowed to call this server`,
         where: "Origin",
-        why: `Add it to the option allowedOrigins of edge(), if it is yours: allowedOrigins: ["${origin}"].`,
+        why: `If the page is yours, allow its origin with an option of edge(): allowedOrigins: ["${origin}"].`,
       },
     ];
   }
@@ -46,22 +46,22 @@ function findTokenFault(token: Examined["entry"]["token"], endpoint: Examined["e
   if (audiences.length === 0 || audiences.some((audience) => endpoint.includes(audience.replace(/\/$/, "")))) return [];
   return [
     {
-      what: `The token is for ${audiences.join(", ")}, and not for this server`,
+      what: `The token was issued for ${audiences.join(", ")}, not for this server`,
       where: "Authorization, claim aud",
-      why: `The client must ask for a token with resource=${endpoint.at(-1) ?? ""}. If the audience is another name of this server, set the option audience of bearer().`,
+      why: `The client must request a token with resource=${endpoint.at(-1) ?? ""}. If the audience is another name of this server, set the option audience of bearer().`,
     },
   ];
 }
 
-/** Finds a client that comes back before it may. */
+/** Finds a client that sends a request before `Retry-After` has passed. */
 export function findIgnoredRetryAfter({ entry }: Examined): Finding[] {
   const { early } = entry;
   if (!early) return [];
   return [
     {
-      what: `The client did not wait: it was told to come back after ${early.toldMs / 1_000} s, and came after ${Math.round(early.waitedMs)} ms`,
+      what: `The client did not wait: Retry-After was ${early.retryAfterMs / 1_000} s, and it came back after ${Math.round(early.waitedMs)} ms`,
       where: "Retry-After",
-      why: "It is refused again, and each refusal costs a request. The client must wait as long as Retry-After says.",
+      why: "It is refused again, and each refusal costs a request. The client must wait for the time in Retry-After.",
     },
   ];
 }
@@ -74,25 +74,25 @@ export function findSessionForEach({ entry }: Examined): Finding[] {
     {
       what: `${sessionsOpened} sessions of one client, with at most one call each`,
       where: entry.facts.client ? `${entry.facts.client.name} ${entry.facts.client.version}` : "the client",
-      why: "Each session takes two more requests. The client should keep its session, or speak 2026-07-28, which has none.",
+      why: "Each session takes two more requests. The client should reuse its session, or use protocol version 2026-07-28, which has no sessions.",
     },
   ];
 }
 
-/** Says why a stream has ended without a result. */
+/** Explains why a response ended without a result. */
 export function findCut({ entry }: Examined): Finding[] {
   if (entry.kind !== "request") return [];
-  // A subscription has no result, and ends when its client closes it.
+  // A subscription has no result. It ends when its client closes it.
   if (entry.outcome === "cut-by-client" && entry.facts.method !== "subscriptions/listen") {
     return [
       {
-        what: "The client has closed the connection before the result",
+        what: "The client closed the connection before it received the result",
         where: entry.facts.client ? `${entry.facts.client.name} ${entry.facts.client.version}` : "the client",
-        why: "It has cancelled the call, or its time limit has passed. In a session, it can resume the stream with Last-Event-ID.",
+        why: "It cancelled the call, or its timeout expired. In a session, it can resume the stream with Last-Event-ID.",
       },
     ];
   }
-  // A session tells its client that a call was interrupted.
+  // The session reports an interrupted call to its client as an error.
   const isInterrupted = entry.outcome === "error" && entry.outcomeText?.includes("interrupted") === true;
   if (entry.outcome !== "cut-by-server" && !isInterrupted) return [];
   // The client has continued the stream on another connection.
@@ -104,9 +104,9 @@ export function findCut({ entry }: Examined): Finding[] {
     {
       what: broken
         ? `The object was reset during the call (${broken.outcome ?? "close code 1006"})`
-        : "The response has ended without a result",
+        : "The response ended without a result",
       where: broken ? placeOf(broken) : "the Worker",
-      why: "What the handler had done so far is lost, unless replay() continues the call. The client may call again, if the call may run twice.",
+      why: "The progress of the handler is lost, unless replay() continues the call. The client can repeat the call if it is safe to run it twice.",
     },
   ];
 }

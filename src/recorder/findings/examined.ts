@@ -1,5 +1,5 @@
 /**
- * What findings are looked for in: an entry, and what is known besides.
+ * The input of the functions that look for findings.
  *
  * @module
  */
@@ -8,20 +8,20 @@ import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
 import type { KnownTool } from "../redact/schemas.ts";
 import type { Thresholds } from "./thresholds.ts";
 
-/** An entry, and what is known besides. */
+/** An entry that is being examined, with its context. */
 export interface Examined {
   readonly entry: LiveEntry;
   readonly nowMs: number;
   readonly thresholds: Thresholds;
-  /** The tool that was called, if the server has listed it. */
+  /** The called tool, if it was in a `tools/list` result. */
   readonly tool: KnownTool | undefined;
-  /** Whether results can be shown. */
+  /** Whether arguments and results are recorded without redaction. */
   readonly contents: boolean;
-  /** Returns another entry. */
+  /** Returns an entry by its id. */
   readonly find: (id: string) => LiveEntry | undefined;
 }
 
-/** Describes where an invocation runs: the Worker, or a class and a role. */
+/** Describes where an invocation runs: in the Worker, or in an object with its class and role. */
 export function placeOf(invocation: LiveInvocation): string {
   const { isObject, entrypoint, objectId } = invocation.onset;
   if (!isObject) return "the Worker";
@@ -29,33 +29,33 @@ export function placeOf(invocation: LiveInvocation): string {
   return `${entrypoint ?? "an object"} ${objectId?.slice(0, 8) ?? ""}${role}`.trim();
 }
 
-/** Describes a span: what it does, and to what. */
+/** Describes the operation of a span and its target. */
 export function describeSpan({ name, text }: LiveSpan): string {
   return text === undefined ? name : `${name} ${text}`;
 }
 
 /**
- * Whether a span is work of the author's code. Storage in objects of an endpoint belongs to the kit, and so do calls of the kit to these
- * objects.
+ * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the calls
+ * to these objects, come from mcp-edge itself.
  */
 export function isOfAuthor(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
   return !isCallOfKit(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
 }
 
-/** Spans of an object's own storage. */
+/** Names of the spans of an object's own storage. */
 const OBJECT_STORAGE = /^(?:exec|kv_\w+|get\w*|put|delete\w*|setAlarm|list)$/;
 
-/** Whether a span is a call of the kit to its own objects. A call whose method is not reported yet may be one too. */
+/** Returns whether a span is a call of mcp-edge to its own objects. A call without a reported method is assumed to be one. */
 function isCallOfKit({ name, text = "" }: LiveSpan): boolean {
   return name === "object" && (text === "" || text === "callRole" || text.includes("https://object/"));
 }
 
-/** The time at which a span ended, or now. */
+/** Returns when a span ended, or the current time if it is open. */
 export function endOf(span: LiveSpan, nowMs: number): number {
   return span.endedAtMs ?? nowMs;
 }
 
-/** The invocation of the Worker, which answers the client. */
+/** Returns the invocation of the Worker that responds to the client. */
 export function findRoot({ invocations }: LiveEntry): LiveInvocation | undefined {
   return invocations.find(({ isRoot, onset }) => isRoot && !onset.isObject);
 }

@@ -1,5 +1,5 @@
 /**
- * Decides when entries are examined: a moment after something of them has ended, and again while something is pending.
+ * Schedules the examination of entries: shortly after a part of them has ended, and periodically while a part is pending.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { findAll } from "./findings.ts";
 import { CallerHistory } from "./history.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
-/** What is examined, and what is told. */
 export interface ExaminerOptions {
   readonly redactor: Redactor;
   readonly thresholds?: Partial<Thresholds> | undefined;
@@ -18,13 +17,13 @@ export interface ExaminerOptions {
   readonly changed: (entry: LiveEntry) => void;
 }
 
-/** Milliseconds after which an entry is examined: its last events arrive together. */
+/** The delay before an entry is examined, in milliseconds, so that events that arrive together are examined together. */
 const SOON_MS = 50;
 
-/** How often entries with something pending are examined, in milliseconds. */
+/** The interval at which pending entries are examined, in milliseconds. */
 const AGAIN_MS = 1_000;
 
-/** The maximum number of entries with something pending. */
+/** The maximum number of pending entries. */
 const PENDING_MAX = 500;
 
 export class Examiner {
@@ -41,25 +40,25 @@ export class Examiner {
     this.#history = new CallerHistory(this.#thresholds);
   }
 
-  /** An exchange has begun. */
+  /** Adds the entry of an exchange that has begun. */
   begun(entry: LiveEntry): void {
     if (this.#pending.size < PENDING_MAX) this.#pending.add(entry);
     this.#schedule();
   }
 
-  /** The last byte of an exchange has passed. */
+  /** Examines an entry soon, because its exchange has ended. */
   ended(entry: LiveEntry): void {
     this.#history.ended(entry);
     this.changed(entry);
   }
 
-  /** Something of an entry has ended. */
+  /** Examines an entry soon, because a part of it has ended. */
   changed(entry: LiveEntry): void {
     this.#soon.add(entry);
     this.#schedule();
   }
 
-  /** Examines all entries of which something has changed, or is pending. */
+  /** Examines all changed and all pending entries. */
   examine(nowMs: number): void {
     const entries = new Set([...this.#soon, ...this.#pending]);
     this.#soon.clear();
@@ -74,7 +73,7 @@ export class Examiner {
   #examineOne(entry: LiveEntry, nowMs: number): void {
     const { redactor, find, changed } = this.#options;
     const { method, target } = entry.facts;
-    const tool = method === "tools/call" && target !== undefined ? redactor.offer.tool(target) : undefined;
+    const tool = method === "tools/call" && target !== undefined ? redactor.catalog.tool(target) : undefined;
     const thresholds = this.#thresholds;
     const found = findAll({ entry, nowMs, thresholds, tool, contents: redactor.contents, find });
     const known = entry.findings;
@@ -99,10 +98,10 @@ export class Examiner {
       this.#soon.size > 0 ? SOON_MS : AGAIN_MS,
     ) as unknown;
     this.#timer = timer;
-    // A timer of Node would keep the process running.
+    // In Node.js, the timer would keep the process alive.
     if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
   }
 }
 
-/** An entry with something pending is examined for at most this long, in milliseconds. */
+/** How long a pending entry is examined at most, in milliseconds. */
 const GIVEN_UP_MS = 15 * 60_000;

@@ -1,5 +1,5 @@
 /**
- * Looks for probable faults in an entry, and names their places.
+ * Finds probable faults in an entry, and where they are.
  *
  * @module
  */
@@ -11,7 +11,6 @@ import { findOutputMisfit } from "./output.ts";
 import { findStatementsForEach, findUnboundedReads, findWritesOfReader } from "./storage.ts";
 import { findAlarmChain, findAwake, findLostWork, findSlowUpstream, findUnanswered } from "./time.ts";
 
-/** All that is looked for. */
 const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findExceptions,
   findOutputMisfit,

@@ -1,5 +1,5 @@
 /**
- * Faults of handlers: exceptions, questions that differ or repeat, results that do not fit, floods of progress.
+ * Finds faults of handlers: exceptions, errors of mcp-edge about handlers, repeated questions, too many progress notifications.
  *
  * @module
  */
@@ -8,16 +8,15 @@ import type { LiveInvocation } from "../assemble/live-invocation.ts";
 import type { Finding, RecordedException } from "../entry.ts";
 import { type Examined, placeOf } from "./examined.ts";
 
-/** What errors of mcp-edge mean. */
-const KNOWN: Readonly<Record<string, string>> = {
+/** Advice for the errors of mcp-edge, by their codes. */
+const ADVICE: Readonly<Record<string, string>> = {
   "replay-diverged":
-    "The handler runs again after each answer, and must ask the same each time. Put clocks, random values and data that changes into ctx.step().",
-  "output-misfit": "Clients refuse a result that does not fit the output schema. Change the handler or the schema.",
-  timeout:
-    "The handler took longer than its time limit. Make it faster, or let it continue in the background as a task.",
+    "The handler runs again after each answer, and must ask the same questions each time. Read clocks, random values and changing data in ctx.step().",
+  "output-misfit": "Clients reject a result that does not match the output schema. Change the handler or the schema.",
+  timeout: "The handler exceeded its time limit. Make it faster, or let it continue in the background as a task.",
 };
 
-/** Names the exceptions behind what the client received. */
+/** Finds the exceptions that were thrown or logged. */
 export function findExceptions({ entry }: Examined): Finding[] {
   const seen = new Set<string>();
   return entry.invocations.flatMap((invocation) =>
@@ -31,19 +30,19 @@ export function findExceptions({ entry }: Examined): Finding[] {
   );
 }
 
-/** Lines of a stack that are in a package or in the runtime. */
+/** Matches stack lines in a package or in the runtime. */
 const NOT_OF_AUTHOR = /node_modules|mcp-edge\/(?:dist|src)\/|\(<anonymous>\)|\bnode:/;
 
 function toFinding(exception: RecordedException, invocation: LiveInvocation): Finding {
   const { name, message, code, reference, stack } = exception;
   const places = stack?.split("\n") ?? [];
   const own = places.find((line) => !NOT_OF_AUTHOR.test(line));
-  // An error that the kit itself creates has no place in the author's code.
+  // An error that mcp-edge itself creates has no position in the author's code.
   const place = own ?? (code === undefined ? places[0] : undefined);
   const why =
     code === undefined
-      ? "The handler has thrown. The client received a reference only, and not the message."
-      : KNOWN[code];
+      ? "The handler threw an exception. The client received only a reference, not the message."
+      : ADVICE[code];
   return {
     what: `${name}: ${message}${reference === undefined ? "" : ` (reference ${reference})`}`,
     where: place === undefined ? placeOf(invocation) : place.trim(),
@@ -51,7 +50,7 @@ function toFinding(exception: RecordedException, invocation: LiveInvocation): Fi
   };
 }
 
-/** Finds many progress notifications of one call. */
+/** Finds a call with too many progress notifications. */
 export function findProgressFlood({ entry, thresholds }: Examined): Finding[] {
   const sent = entry.messages.filter(({ message }) => isObject(message) && message.method === "notifications/progress");
   const count = sent.length + (entry.omitted.messages > 0 ? entry.omitted.messages : 0);
@@ -60,12 +59,12 @@ export function findProgressFlood({ entry, thresholds }: Examined): Finding[] {
     {
       what: `${count} progress notifications in one call`,
       where: entry.facts.target ?? entry.facts.method ?? "",
-      why: "No client shows so many, and in a session each group is a row. Report progress when a person would notice it.",
+      why: "Clients do not display that many, and in a session each group of them is a written row. Report progress only when a user would notice it.",
     },
   ];
 }
 
-/** Finds a question that is asked again and again, in one call or in its rounds. */
+/** Finds a question that is asked repeatedly, in one call or across its rounds. */
 export function findRepeatedQuestions(examined: Examined): Finding[] {
   const { entry, thresholds } = examined;
   const questions = [...entry.questions, ...earlierQuestions(examined)];
@@ -80,11 +79,11 @@ export function findRepeatedQuestions(examined: Examined): Finding[] {
     .map(({ method, count }) => ({
       what: `The same question was asked ${count} times: ${method}`,
       where: entry.facts.target ?? entry.facts.method ?? "",
-      why: "The handler asks in a loop, whatever the answer is. Accept an answer, or end with an error that says what is wrong with it.",
+      why: "The handler asks in a loop, regardless of the answer. Accept an answer, or end with an error that says what is wrong with it.",
     }));
 }
 
-/** The questions of earlier rounds: in 2026-07-28, each is an exchange of its own. */
+/** Returns the questions of earlier rounds. In 2026-07-28, each round is a separate exchange. */
 function earlierQuestions({ entry, find }: Examined): { readonly key: string; readonly method: string }[] {
   const found: { readonly key: string; readonly method: string }[] = [];
   let current = entry;

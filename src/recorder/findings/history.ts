@@ -1,5 +1,5 @@
 /**
- * What callers did before: when they were told to come back, and which sessions they opened.
+ * Tracks callers across exchanges: the last `Retry-After` that they received, and the sessions that they opened.
  *
  * @module
  */
@@ -7,7 +7,8 @@ import { BoundedMap } from "../assemble/bounded-map.ts";
 import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { Thresholds } from "./thresholds.ts";
 
-interface Told {
+/** A response with `Retry-After`. */
+interface RetryAfter {
   readonly atMs: number;
   readonly waitMs: number;
 }
@@ -18,43 +19,43 @@ interface OpenedSession {
   calls: number;
 }
 
-/** The maximum number of callers, and of sessions of a caller, that are kept. */
+/** The maximum number of stored callers, and of stored sessions of a caller. */
 const [CALLERS_MAX, SESSIONS_MAX] = [1_000, 50];
 
-/** A server may not ask for more, in milliseconds: an hour. */
+/** The maximum `Retry-After` that is taken into account, in milliseconds: one hour. */
 const WAIT_MAX_MS = 60 * 60_000;
 
 export class CallerHistory {
   readonly #thresholds: Thresholds;
-  readonly #told: BoundedMap<Told> = new BoundedMap(CALLERS_MAX);
+  readonly #retryAfter: BoundedMap<RetryAfter> = new BoundedMap(CALLERS_MAX);
   readonly #sessions: BoundedMap<OpenedSession[]> = new BoundedMap(CALLERS_MAX);
 
   constructor(thresholds: Thresholds) {
     this.#thresholds = thresholds;
   }
 
-  /** Looks at an exchange that has ended. Its findings need what is set here. */
+  /** Tracks an exchange that has ended, and sets the members of its entry that findings use. */
   ended(entry: LiveEntry): void {
     if (entry.kind !== "request") return;
-    this.#lookForHurry(entry);
-    this.#lookForSessions(entry);
+    this.#checkRetryAfter(entry);
+    this.#checkSessions(entry);
   }
 
-  #lookForHurry(entry: LiveEntry): void {
+  #checkRetryAfter(entry: LiveEntry): void {
     const { facts, startedAtMs, responseHeaders = [] } = entry;
     const caller = facts.principal ?? facts.session ?? (facts.client ? keyOf(facts) : undefined);
     if (caller === undefined) return;
-    const told = this.#told.get(caller);
-    if (told && startedAtMs > told.atMs && startedAtMs < told.atMs + told.waitMs) {
-      entry.early = { toldMs: told.waitMs, waitedMs: startedAtMs - told.atMs };
+    const last = this.#retryAfter.get(caller);
+    if (last && startedAtMs > last.atMs && startedAtMs < last.atMs + last.waitMs) {
+      entry.early = { retryAfterMs: last.waitMs, waitedMs: startedAtMs - last.atMs };
     }
     const retryAfter = responseHeaders.find(([name]) => name.toLowerCase() === "retry-after")?.[1];
     if (facts.http?.status !== 429 || retryAfter === undefined || !/^\d{1,6}$/.test(retryAfter)) return;
     const waitMs = Math.min(Number(retryAfter) * 1_000, WAIT_MAX_MS);
-    this.#told.set(caller, { atMs: startedAtMs + (entry.ms ?? 0), waitMs });
+    this.#retryAfter.set(caller, { atMs: startedAtMs + (entry.ms ?? 0), waitMs });
   }
 
-  #lookForSessions(entry: LiveEntry): void {
+  #checkSessions(entry: LiveEntry): void {
     const { facts, startedAtMs, outcome } = entry;
     const { session, method } = facts;
     if (session === undefined || !facts.client || outcome !== "ok") return;

@@ -1,5 +1,5 @@
 /**
- * Faults of storage: a statement for each item, rows that are read in vain, writes of a tool that claims to read only.
+ * Finds faults of storage: one statement for each item of a list, reads of many rows, and writes by read-only tools.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import type { LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
 import { describeSpan, type Examined, isOfAuthor, placeOf } from "./examined.ts";
 
-/** Spans that ask a store, or an object. */
-const ASKS = /^(?:exec|kv_get|get|d1_\w+|r2_get|object|fetch)$/;
+/** Spans that query a store, an object or another server. */
+const QUERIES = /^(?:exec|kv_get|get|d1_\w+|r2_get|object|fetch)$/;
 
-/** Finds equal statements, reads and calls in one invocation: one for each item of a list. */
+/** Finds repeated statements, reads and calls in one invocation, which probably run once for each item of a list. */
 export function findStatementsForEach({ entry, thresholds }: Examined): Finding[] {
   return entry.invocations.flatMap((invocation) => {
     const groups = new Map<string, { count: number; rows: number; readonly span: LiveSpan }>();
     for (const span of invocation.spans) {
-      if (!ASKS.test(span.name) || !isOfAuthor(span, invocation)) continue;
+      if (!QUERIES.test(span.name) || !isOfAuthor(span, invocation)) continue;
       const key = keyOf(span);
       const group = groups.get(key) ?? { count: 0, rows: 0, span };
       group.count += 1;
@@ -25,14 +25,14 @@ export function findStatementsForEach({ entry, thresholds }: Examined): Finding[
     return [...groups.values()]
       .filter(({ count }) => count >= thresholds.equalStatements)
       .map(({ count, rows, span }) => ({
-        what: `${count} times the same: ${describeGroup(span)}`,
+        what: `Repeated ${count} times: ${describeGroup(span)}`,
         where: placeOf(invocation),
-        why: `Something is asked for each item of a list${rows > 0 ? `, which takes ${rows} rows` : ""}. Ask once for all of them.`,
+        why: `It probably runs once for each item of a list${rows > 0 ? `, and uses ${rows} rows` : ""}. Request all items at once.`,
       }));
   });
 }
 
-/** Equal statements differ in their values at most, and equal reads in their keys. */
+/** Returns the key of a group. It ignores the literals of statements, the keys of reads and the paths of URLs. */
 function keyOf({ name, text = "", table }: LiveSpan): string {
   if (name === "exec" || name.startsWith("d1_")) return `${name} ${text.replace(/'[^']*'|\b\d+\b/g, "?")}`;
   if (name === "fetch") return `${name} ${hostOf(text)}`;
@@ -40,7 +40,7 @@ function keyOf({ name, text = "", table }: LiveSpan): string {
 }
 
 function describeGroup(span: LiveSpan): string {
-  if (span.name === "object") return `a call of an object, ${span.text ?? ""}`;
+  if (span.name === "object") return `a call to an object, ${span.text ?? ""}`;
   if (span.name === "fetch") return `a request to ${hostOf(span.text ?? "")}`;
   return describeSpan(span);
 }
@@ -55,9 +55,9 @@ export function findUnboundedReads({ entry, thresholds }: Examined): Finding[] {
     invocation.spans
       .filter(({ rowsRead = 0 }) => rowsRead >= thresholds.rowsOfStatement)
       .map((span) => ({
-        what: `One statement has read ${span.rowsRead} rows: ${describeSpan(span)}`,
+        what: `One statement read ${span.rowsRead} rows: ${describeSpan(span)}`,
         where: span.table === undefined ? placeOf(invocation) : `table ${span.table}, ${placeOf(invocation)}`,
-        why: "Rows that are read are billed, and each call reads more as the table grows. Add a LIMIT, or an index for the condition.",
+        why: "Cloudflare bills rows read, and each call reads more as the table grows. Add a LIMIT, or an index for the condition.",
       })),
   );
   return found.slice(0, SAME_MAX);
@@ -66,10 +66,10 @@ export function findUnboundedReads({ entry, thresholds }: Examined): Finding[] {
 /** The maximum number of findings of one kind in an entry. */
 const SAME_MAX = 10;
 
-/** Spans that change a store. */
+/** Spans that write to a store or a queue. */
 const WRITES = /^(?:kv_put|kv_delete|put|delete|deleteAll|r2_put|r2_delete|queue_send\w*)$/;
 
-/** Finds writes of a tool that says it only reads. */
+/** Finds writes by a tool that is annotated as read-only. */
 export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
   if (entry.facts.method !== "tools/call" || !tool?.isReadOnly) return [];
   const written = entry.invocations.flatMap((invocation) => {
@@ -81,9 +81,9 @@ export function findWritesOfReader({ entry, tool }: Examined): Finding[] {
   if (!first) return [];
   return [
     {
-      what: `The tool claims readOnlyHint, and writes: ${describeSpan(first.span)}`,
+      what: `The tool has readOnlyHint but writes data: ${describeSpan(first.span)}`,
       where: placeOf(first.invocation),
-      why: "Hosts call such a tool without asking their users. Remove the hint, or the write.",
+      why: "Hosts can call such a tool without asking the user. Remove the hint or the write.",
     },
   ];
 }

@@ -1,29 +1,29 @@
 /**
- * What is taken for a fault.
+ * The thresholds of findings.
  *
  * @module
  */
 
-/** The numbers above which something is taken for a fault. Times are in milliseconds. */
+/** The values from which something is reported as a finding. Times are in milliseconds. */
 export interface Thresholds {
-  /** Equal statements, or calls of objects, in one invocation. */
+  /** Equal statements, reads or calls in one invocation. */
   readonly equalStatements: number;
-  /** Rows that one statement reads. */
+  /** Rows read by one statement. */
   readonly rowsOfStatement: number;
   /** Progress notifications of one call. */
   readonly progress: number;
-  /** How many times one question may be asked before it is reported. */
+  /** How many times the same question is asked. */
   readonly equalQuestions: number;
-  /** How long a request to another server may take, if that is most of the call. */
+  /** The duration of a request to another server, if it is more than half of the call. */
   readonly upstreamMs: number;
-  /** How long a request to another server may take without an answer. */
+  /** How long a request to another server has had no response. */
   readonly unansweredMs: number;
-  /** How long an object may be in memory after it has answered. workerd waits 10 s before it removes an object without work. */
+  /** How long an object stays in memory after its response. workerd evicts an idle object after 10 s. */
   readonly awakeMs: number;
-  /** Alarms of one object of which each sets the next one, and the time between them. */
+  /** Consecutive alarms of one object, each of which sets the next one, and the maximum time between them. */
   readonly alarms: number;
   readonly alarmEveryMs: number;
-  /** Sessions of one client with at most one call each, and the time in which they were opened. */
+  /** Sessions of one client with at most one call each, and the period in which they were opened. */
   readonly sessions: number;
   readonly sessionsMs: number;
 }

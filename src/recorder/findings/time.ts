@@ -1,5 +1,5 @@
 /**
- * Faults of time: slow and silent servers, work that outlives its result, objects that stay awake.
+ * Finds faults of timing: slow and unresponsive servers, work that outlives its result, objects that stay in memory.
  *
  * @module
  */
@@ -11,44 +11,44 @@ import { describeSpan, type Examined, endOf, findRoot, isOfAuthor, placeOf } fro
 /** Spans of requests to other servers. */
 const REQUESTS = /^(?:fetch|ai_\w+)$/;
 
-interface Place {
+interface FoundSpan {
   readonly invocation: LiveInvocation;
   readonly span: LiveSpan;
 }
 
-function spansOf({ invocations }: LiveEntry, isFound: (span: LiveSpan) => boolean): Place[] {
-  return invocations.flatMap((invocation) => invocation.spans.filter(isFound).map((span) => ({ invocation, span })));
+function findSpans({ invocations }: LiveEntry, matches: (span: LiveSpan) => boolean): FoundSpan[] {
+  return invocations.flatMap((invocation) => invocation.spans.filter(matches).map((span) => ({ invocation, span })));
 }
 
-/** Finds a request to another server that takes most of the time. */
+/** Finds a request to another server that takes more than half of the call. */
 export function findSlowUpstream({ entry, nowMs, thresholds }: Examined): Finding[] {
   if (entry.ms === undefined) return [];
   const whole = entry.ms;
-  return spansOf(entry, ({ name }) => REQUESTS.test(name))
+  return findSpans(entry, ({ name }) => REQUESTS.test(name))
     .map((place) => ({ ...place, ms: endOf(place.span, nowMs) - place.span.startedAtMs }))
     .filter(({ ms, span }) => span.endedAtMs !== undefined && ms >= thresholds.upstreamMs && ms > whole / 2)
     .map(({ span, invocation, ms }) => ({
       what: `${Math.round(ms)} of ${Math.round(whole)} ms were spent waiting for another server: ${describeSpan(span)}`,
       where: placeOf(invocation),
-      why: "The call is as slow as this server. Ask it at the same time as others, keep its answers, or continue in the background as a task.",
+      why: "The call cannot be faster than this server. Send requests in parallel, cache the responses, or continue in the background as a task.",
     }))
     .slice(0, 3);
 }
 
-/** Finds a request to another server that is not answered. */
+/** Finds a request to another server that gets no response. */
 export function findUnanswered({ entry, nowMs, thresholds }: Examined): Finding[] {
-  return spansOf(entry, ({ name, endedAtMs }) => REQUESTS.test(name) && endedAtMs === undefined)
+  return findSpans(entry, ({ name, endedAtMs }) => REQUESTS.test(name) && endedAtMs === undefined)
     .map((place) => ({ ...place, ms: (place.invocation.endedAtMs ?? nowMs) - place.span.startedAtMs }))
     .filter(({ ms }) => ms >= thresholds.unansweredMs)
     .map(({ span, invocation, ms }) => ({
-      what: `No answer for ${Math.round(ms / 1000)} s: ${describeSpan(span)}`,
+      what: `No response for ${Math.round(ms / 1000)} s: ${describeSpan(span)}`,
       where: placeOf(invocation),
-      why: "The request has no time limit. Pass a signal to fetch: AbortSignal.any([ctx.signal, AbortSignal.timeout(5_000)]).",
+      why: "The request has no timeout. Pass a signal to fetch: AbortSignal.any([ctx.signal, AbortSignal.timeout(5_000)]).",
     }))
     .slice(0, 3);
 }
 
-/** Finds work that was not finished when the result was sent. */
+/** Finds work that was unfinished when the result was sent. */
 export function findLostWork({ entry, nowMs }: Examined): Finding[] {
   const root = findRoot(entry);
   if (!root || entry.facts.method === undefined || entry.kind !== "request") return [];
@@ -61,15 +61,15 @@ export function findLostWork({ entry, nowMs }: Examined): Finding[] {
     if (first === undefined) return [];
     return [
       {
-        what: `Work went on after the result was sent: ${first}${late.length > 1 ? `, and ${late.length - 1} more` : ""}`,
+        what: `Work continued after the result was sent: ${first}${late.length > 1 ? `, and ${late.length - 1} more` : ""}`,
         where: placeOf(invocation),
-        why: "An await is missing. The platform may end such work at any time, and its errors are not reported. Await it, or pass it to ctx.waitUntil.",
+        why: "An await is missing. The platform can stop such work at any time, and its errors are not reported. Await it, or pass it to ctx.waitUntil.",
       },
     ];
   });
 }
 
-/** Describes the work of an invocation that was not finished when it had answered. */
+/** Describes the work that an invocation did after the result was sent. */
 function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number, nowMs: number): readonly string[] {
   const { answeredAtMs, openAtAnswer, role, spans, logs } = invocation;
   if (isRoot && answeredAtMs !== undefined) {
@@ -80,7 +80,7 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
       .map(describeSpan)
       .concat(lines.map(() => "a log line"));
   }
-  // In a session, the handler runs in its object, which also stores what it sends.
+  // In a session, the handler runs in the object of the session, which also stores the messages that it sends.
   if (role !== "session") return [];
   return spans
     .filter(
@@ -91,19 +91,19 @@ function lateWork(invocation: LiveInvocation, isRoot: boolean, sentAtMs: number,
     .map(describeSpan);
 }
 
-/** Whether the end of a span shows when its work was done. workerd ends the call of an object only when its caller ends. */
+/** Returns whether the end of a span is the end of its work. workerd ends calls to objects only when the caller ends. */
 function hasEnd({ name }: LiveSpan): boolean {
   return name !== "object";
 }
 
-/** Clocks of workerd stand still while code runs, and messages take a moment. */
+/** Tolerance in milliseconds, because the clock of workerd does not advance while code runs, and messages take some time. */
 const TOLERANCE_MS = 50;
 
 function isAnswer(message: unknown): boolean {
   return typeof message === "object" && message !== null && "id" in message && !("method" in message);
 }
 
-/** Finds objects that stay in memory although they have answered. */
+/** Finds objects that stay in memory long after their response. */
 export function findAwake({ entry, nowMs, thresholds }: Examined): Finding[] {
   return entry.invocations
     .filter(({ onset, answeredAtMs }) => onset.isObject && onset.isUpgrade !== true && answeredAtMs !== undefined)
@@ -111,13 +111,13 @@ export function findAwake({ entry, nowMs, thresholds }: Examined): Finding[] {
     .filter(({ ms }) => ms >= thresholds.awakeMs)
     .slice(0, 3)
     .map(({ invocation, ms }) => ({
-      what: `The object was awake for ${Math.round(ms / 1000)} s after it had answered`,
+      what: `The object stayed in memory for ${Math.round(ms / 1000)} s after its response`,
       where: placeOf(invocation),
-      why: "A timer, a request or a socket is pending, and the object is billed until it ends. Use an alarm in place of a timer.",
+      why: "A timer, a request or a socket is pending, and the object is billed until it ends. Use an alarm instead of a timer.",
     }));
 }
 
-/** Finds alarms of which each sets the next one. */
+/** Finds alarms that repeatedly set the next alarm. */
 export function findAlarmChain({ entry, thresholds, find }: Examined): Finding[] {
   if (entry.kind !== "alarm") return [];
   const [invocation] = entry.invocations;
@@ -130,9 +130,9 @@ export function findAlarmChain({ entry, thresholds, find }: Examined): Finding[]
   if (before + 1 < thresholds.alarms) return [];
   return [
     {
-      what: `An alarm has run ${before + 1} times, and each run sets the next one in ${formatMs(everyMs)}`,
+      what: `An alarm ran ${before + 1} times, and each run sets the next one in ${formatMs(everyMs)}`,
       where: placeOf(invocation),
-      why: "Each run wakes the object, and is billed as a request with a written row. Set an alarm only for what is due, and not to look.",
+      why: "Each run wakes the object, and is billed as a request and a written row. Set an alarm only when work is due, not to poll.",
     },
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * Writes values as TypeScript. Texts come from clients and servers, so that none may end the literal that it is in.
+ * Formats values as TypeScript. Strings come from clients and servers, so they are escaped and cannot end their literal.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { REDACTED } from "../redact/secrets.ts";
 import { isTime, patternOf } from "./mask.ts";
 
-/** An expression of code in a value. */
+/** The name of the member that an expression can replace. */
 const STATE = "requestState";
 
-/** Returns a value as a literal. @param state The expression in place of a sealed state. */
+/** Returns a value as a literal. @param state An expression that replaces a sealed state. */
 export function formatCode(value: unknown, state?: string): string {
   return write(value, 0, (leaf, name) => (name === STATE && state !== undefined ? state : literal(leaf)));
 }
 
-/** Returns a value as what a test expects: what differs each time, and what was not recorded, matches anything of its kind. */
+/** Returns the expectation of a test for a value. Varying and redacted parts match any value of the same kind. */
 export function formatExpectation(value: unknown): string {
   return write(value, 0, expectationOf);
 }
@@ -27,7 +27,7 @@ function expectationOf(leaf: unknown, name: string | undefined): string {
   if (leaf === "<boolean>") return "expect.any(Boolean)";
   if (leaf.includes(REDACTED) || /^<text, \d+ characters?>$/.test(leaf)) return "expect.any(String)";
   if (/^<(?:nested deeper|value|bytes, \d+|\d+ more)>$/.test(leaf)) return "expect.anything()";
-  // The id of a question of the server is new each time.
+  // The server creates a new id for each question.
   if (name === "id" && /[\da-f-]{16,}/i.test(leaf)) return "expect.any(String)";
   const pattern = patternOf(leaf);
   return pattern === undefined ? literal(leaf) : `expect.stringMatching(/${pattern}/)`;
@@ -45,7 +45,7 @@ function write(value: unknown, depth: number, leaf: Leaf, name?: string): string
   if (!isObject(value)) return leaf(value, name);
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   if (entries.length === 0) return "{}";
-  // What was left out of a value makes it equal to nothing.
+  // A value with omitted members cannot be compared.
   if (entries.some(([member]) => member === "…" || member.startsWith("<member "))) return "expect.anything()";
   const members = entries.map(
     ([member, each]) => `${pad}${propertyOf(member)}: ${write(each, depth + 1, leaf, member)},`,
@@ -54,12 +54,12 @@ function write(value: unknown, depth: number, leaf: Leaf, name?: string): string
 }
 
 function propertyOf(name: string): string {
-  // As the name of a property, __proto__ would set the prototype.
+  // As a property name, __proto__ would set the prototype.
   if (name === "__proto__") return '["__proto__"]';
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** JSON is TypeScript, apart from line separators within texts, which are escaped too. */
+/** Returns a value as JSON, which is valid TypeScript. Line separators and control characters are escaped too. */
 function literal(value: unknown): string {
   return (JSON.stringify(value ?? null) ?? "null").replace(
     /[\u2028\u2029\u007f-\u009f]/g,

@@ -8,12 +8,12 @@ import type { Comparison, Difference } from "../api.ts";
 import type { Entry } from "../entry.ts";
 import { masked } from "./mask.ts";
 
-/** The maximum number of differences that are listed, of those of one pair, and the depth of values. */
+/** The maximum number of differences, of differences of one pair, and the maximum depth of values. */
 const [DIFFERENCES_MAX, OF_PAIR_MAX, DEPTH_MAX] = [1_000, 100, 40];
 
 type Where = Omit<Difference, "a" | "b">;
 
-/** Compares entries in pairs: the first `tools/call` of a tool on one side with the first on the other. */
+/** Compares entries in pairs, such as the first `tools/call` of a tool on one side with the first on the other side. */
 export function compareEntries(left: readonly Entry[], right: readonly Entry[]): Comparison {
   const rest = new Map<string, Entry[]>();
   for (const entry of right) {
@@ -22,7 +22,7 @@ export function compareEntries(left: readonly Entry[], right: readonly Entry[]):
   }
   const pairs: [Entry | undefined, Entry | undefined][] = left.map((entry) => [entry, rest.get(keyOf(entry))?.shift()]);
   for (const entry of [...rest.values()].flat()) pairs.push([undefined, entry]);
-  // Two entries that were chosen are compared even if they differ in everything.
+  // Two selected entries are compared even if they have different methods or targets.
   const [only, other] = [left[0], right[0]];
   const isPair = left.length === 1 && right.length === 1;
   const compared: typeof pairs = isPair && only && other ? [[only, other]] : pairs;
@@ -46,7 +46,7 @@ function keyOf({ kind, method, target, http }: Entry): string {
     .join(" ");
 }
 
-/** Returns the differences of two entries, apart from times, ids and durations. */
+/** Returns the differences between two entries. Times, ids and durations are ignored. */
 function compareTwo(one: Entry, other: Entry): Where[] {
   const facts = ({ outcome, outcomeText, http, version, era, marks, counts, findings }: Entry) =>
     masked({

@@ -1,5 +1,5 @@
 /**
- * Writes an entry as a command for curl.
+ * Formats an entry as a curl command.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import type { Entry } from "../entry.ts";
 import { REDACTED } from "../redact/secrets.ts";
 import { findProblem, hasState, requestOf } from "./replayable.ts";
 
-/** Headers that curl sets by itself, headers of one connection, and what browsers say about themselves. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
+/** Headers that curl sets itself, headers that apply to one connection, and headers that describe a browser. */
+const OMITTED: ReadonlySet<string> = new Set([
   "accept-encoding",
   "accept-language",
   "connection",
@@ -20,17 +20,17 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   "user-agent",
 ]);
 
-/** Returns the command. Secrets are variables of the shell. @param origin The origin of the server. */
+/** Returns the command. Secrets are replaced by shell variables. @param origin The origin of the server. */
 export function copyAsCurl(entry: Entry, origin: string): Copied {
   const messages = requestOf(entry);
   const problem = findProblem(entry, messages);
   if (problem !== undefined) return { problem };
   if (messages.some(hasState))
-    return { problem: "This request continues an earlier one, whose sealed state is not recorded." };
+    return { problem: "This request continues an earlier request, whose sealed state is not recorded." };
   const { http } = entry;
-  if (!http) return { problem: "This is no request over HTTP." };
+  if (!http) return { problem: "This is not an HTTP request." };
   const headers = (entry.request?.headers ?? []).filter(
-    ([name]) => /^[\w-]+$/.test(name) && !LEFT_OUT.has(name.toLowerCase()) && !/^sec-(ch|gpc|fetch-[md])/i.test(name),
+    ([name]) => /^[\w-]+$/.test(name) && !OMITTED.has(name.toLowerCase()) && !/^sec-(ch|gpc|fetch-[md])/i.test(name),
   );
   const isPost = http.method === "POST";
   const body = messages.length === 1 ? messages[0] : messages;
@@ -49,7 +49,7 @@ function formatHeader(name: string, value: string): string {
   return `${quote(`${name}: ${scheme}`)}"$${variableOf(name)}"`;
 }
 
-/** Returns the name of the variable for the secret of a header. */
+/** Returns the name of the shell variable for the value of a header. */
 function variableOf(name: string): string {
   const known: Readonly<Record<string, string>> = {
     authorization: "TOKEN",
@@ -59,7 +59,7 @@ function variableOf(name: string): string {
   return known[name.toLowerCase()] ?? name.toUpperCase().replaceAll("-", "_");
 }
 
-/** Quotes a text for a shell of POSIX: nothing within single quotes has a meaning. */
+/** Quotes a string for a POSIX shell, in which no character within single quotes is special. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
 /**
- * Recordings as files. A file that is imported may come from anyone: every value of it is checked, and what is unknown is left out.
+ * Reads and writes recordings. Imported files are untrusted: every value is checked, and unknown members are omitted.
  *
  * @module
  */
@@ -24,10 +24,10 @@ import { ENTRIES_MAX, INVOCATIONS_MAX, LOGS_MAX, MESSAGES_MAX, SPANS_MAX } from 
 
 const FORMAT = "mcp-edge-recording";
 
-/** The maximum number of characters of a text, and of headers, findings and related entries; the depth of values. */
+/** The maximum length of strings, maximum number of headers, findings and related entries, and maximum depth of values. */
 const [TEXT_MAX, LIST_MAX, DEPTH_MAX] = [70_000, 200, 64];
 
-/** Returns a recording as a file. */
+/** Returns the contents of a recording file. */
 export function toRecording(entries: Iterable<Entry>, info: RecorderInfo, nowMs: number): RecordingFile {
   return { format: FORMAT, formatVersion: 1, writtenAtMs: nowMs, info, entries: [...entries] };
 }
@@ -35,15 +35,15 @@ export function toRecording(entries: Iterable<Entry>, info: RecorderInfo, nowMs:
 /**
  * Reads a recording.
  *
- * @throws {Error} with a message that says what is wrong with the recording.
+ * @throws {Error} if the recording is invalid. The message says why.
  */
 export function parseRecording(file: unknown): readonly Entry[] {
-  if (!isObject(file) || file.format !== FORMAT) throw new Error("This file is no recording of mcp-edge.");
+  if (!isObject(file) || file.format !== FORMAT) throw new Error("This file is not a recording of mcp-edge.");
   if (file.formatVersion !== 1) throw new Error("This recording was written by a newer version of mcp-edge.");
   if (!Array.isArray(file.entries)) throw new Error("The recording has no entries.");
   if (file.entries.length > ENTRIES_MAX) throw new Error(`The recording has more than ${ENTRIES_MAX} entries.`);
   return file.entries.map((entry: unknown, index) => {
-    if (!isObject(entry)) throw new Error(`Entry ${index + 1} of the recording is no object.`);
+    if (!isObject(entry)) throw new Error(`Entry ${index + 1} of the recording is not an object.`);
     return parseEntry(entry);
   });
 }
@@ -245,7 +245,7 @@ function ofObject<T>(parse: (from: JsonObject) => T): (value: unknown) => T | un
   return (value) => (isObject(value) ? parse(value) : undefined);
 }
 
-/** Returns a JSON value with bounded texts and depth. */
+/** Returns a JSON value, whose strings and depth are limited. */
 function json(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return text(value);
   if (typeof value !== "object" || value === null) return value;

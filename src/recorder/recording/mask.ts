@@ -1,11 +1,11 @@
 /**
- * What differs between two equal exchanges: ids, times and references.
+ * Masks the values that differ between repetitions of an exchange: ids, times and references.
  *
  * @module
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
-/** Parts of texts that differ each time, with the regular expression that matches all of their kind. */
+/** Varying parts of strings, and for each, the regular expression that matches all values of its kind. */
 const VARIES: readonly (readonly [found: RegExp, pattern: string])[] = [
   [/\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/i, "[\\da-fA-F-]{36}"],
   [/\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})?\b/, "\\d{4}-\\d{2}-\\d{2}T[\\d:.+Z-]+"],
@@ -14,13 +14,13 @@ const VARIES: readonly (readonly [found: RegExp, pattern: string])[] = [
   [/(?<=\b(?:localhost|127\.0\.0\.1|\[::1\]):)\d{2,5}\b/, "\\d{2,5}"],
 ];
 
-/** All of them in one expression. */
+/** Matches any varying part. */
 const ANY = new RegExp(VARIES.map(([found]) => `(${found.source})`).join("|"), "gi");
 
-/** Stands in place of what differs. */
+/** Replaces a varying value. */
 const MASK = "<varies>";
 
-/** Returns a text, and the regular expression that matches it and its equals. Undefined if nothing in it differs. */
+/** Returns a regular expression that matches a string with other values in its varying parts. Undefined if it has none. */
 export function patternOf(text: string): string | undefined {
   let pattern = "";
   let end = 0;
@@ -32,12 +32,12 @@ export function patternOf(text: string): string | undefined {
   return end === 0 ? undefined : `^${pattern}${escapePattern(text.slice(end))}$`;
 }
 
-/** Whether a number is a time, in milliseconds since 1970. */
+/** Returns whether a number is probably a time, in milliseconds since 1970. */
 export function isTime(value: number): boolean {
   return Number.isInteger(value) && value >= 1.5e12 && value < 2e12;
 }
 
-/** Returns a value in which everything that differs is replaced. The id of a message differs too. */
+/** Returns a value in which varying values, including the ids of messages, are replaced. */
 export function masked(value: unknown): unknown {
   if (typeof value === "string") return value.replace(ANY, MASK);
   if (typeof value === "number") return isTime(value) ? MASK : value;
@@ -49,7 +49,7 @@ export function masked(value: unknown): unknown {
   );
 }
 
-/** Escapes a text for a regular expression literal. */
+/** Escapes a string for a regular expression literal. */
 function escapePattern(text: string): string {
   return text
     .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")

@@ -1,5 +1,5 @@
 /**
- * Whether an entry can be sent again.
+ * Checks whether the request of an entry can be sent again.
  *
  * @module
  */
@@ -8,17 +8,17 @@ import type { Entry } from "../entry.ts";
 import { REDACTED } from "../redact/secrets.ts";
 import { isReplaced } from "../redact/shape.ts";
 
-/** The messages of the client that a request consisted of. */
+/** Returns the client messages in the request of an entry. */
 export function requestOf(entry: Entry): readonly unknown[] {
   const first = entry.messages.findIndex(({ from }) => from === "server");
   const end = first === -1 ? entry.messages.length : first;
   return entry.messages.slice(0, end).flatMap(({ from, message }) => (from === "client" ? [message] : []));
 }
 
-/** Returns why an entry cannot be sent again. Undefined if it can. */
+/** Returns the reason why an entry cannot be sent again. Undefined if it can. */
 export function findProblem(entry: Entry, messages: readonly unknown[] = requestOf(entry)): string | undefined {
   const name = entry.method ?? entry.http?.method ?? entry.kind;
-  if (entry.kind === "alarm" || entry.kind === "scheduled") return "An alarm is no request that could be sent again.";
+  if (entry.kind === "alarm" || entry.kind === "scheduled") return "An alarm is not a request that can be sent again.";
   if (entry.request?.body !== undefined) return "The body of this request is not recorded.";
   if (messages.some(isReplaced)) {
     return `The arguments of this ${name} were not recorded. Start "mcp-edge dev --contents", and make the call again.`;
@@ -28,7 +28,7 @@ export function findProblem(entry: Entry, messages: readonly unknown[] = request
   return undefined;
 }
 
-/** Removes what a test takes from an earlier response. */
+/** Removes the sealed state, which a test takes from an earlier response. */
 function withoutStates(message: unknown): unknown {
   if (!isObject(message) || !isObject(message.params)) return message;
   const { requestState: _, ...params } = message.params;
@@ -41,7 +41,7 @@ function containsSecret(value: unknown): boolean {
   return isObject(value) && Object.values(value).some(containsSecret);
 }
 
-/** Whether a message has a sealed state, which only a response can provide. */
+/** Returns whether a message contains a sealed state. */
 export function hasState(message: unknown): message is JsonObject {
   return isObject(message) && isObject(message.params) && message.params.requestState !== undefined;
 }

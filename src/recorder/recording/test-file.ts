@@ -1,5 +1,5 @@
 /**
- * Writes an entry as a test for vitest: it sends the same messages, and expects the same answers. What differs each time is masked.
+ * Formats an entry as a Vitest test that sends the same messages and expects the same responses, apart from varying values.
  *
  * @module
  */
@@ -15,16 +15,15 @@ export type TestedServer =
   | { readonly kind: "worker"; readonly config: string; readonly environment?: string }
   | { readonly kind: "url"; readonly url: string };
 
-/** What a test needs. */
 export interface TestOptions {
   readonly server: TestedServer;
   /** The path of the endpoint. */
   readonly path: string;
-  /** Returns an entry that the entry continues. */
+  /** Returns an entry by its id. Used to find earlier rounds. */
   readonly find: (id: string) => Entry | undefined;
 }
 
-/** Headers that a test sends as they were sent. All others belong to one client or one connection. */
+/** The headers that a test repeats. Other headers are specific to a client or a connection. */
 const SENT = ["mcp-protocol-version", "mcp-method", "mcp-name", "accept", "content-type"];
 
 /** Returns the test. */
@@ -35,19 +34,19 @@ export function copyAsTest(entry: Entry, options: TestOptions): Copied {
     if (problem !== undefined) return { problem };
   }
   if (!["ok", "tool-error", "error", "refused", "input-required"].includes(entry.outcome)) {
-    return { problem: "A test can be written only of an exchange that is complete." };
+    return { problem: "Only a complete exchange can be copied as a test." };
   }
   if (entry.kind !== "request" && entry.kind !== "notification") {
-    return { problem: "A test can be written only of a request or a notification." };
+    return { problem: "Only a request or a notification can be copied as a test." };
   }
   if (rounds[0] && requestOf(rounds[0]).some(hasState)) {
-    return { problem: "This request continues an earlier one, which is not in the recording." };
+    return { problem: "This request continues an earlier request, which is not in the recording." };
   }
   if (entry.omitted?.messages) return { problem: "Some messages of this exchange are not recorded." };
   return { text: writeTest(entry, rounds, options) };
 }
 
-/** Returns the entries whose results this one continues, and the entry itself. */
+/** Returns the entries of the earlier rounds of a call, followed by the entry itself. */
 function findRounds(entry: Entry, find: TestOptions["find"]): readonly Entry[] {
   const rounds = [entry];
   for (let first = entry; rounds.length < ROUNDS_MAX; ) {
@@ -89,7 +88,7 @@ function writeTest(entry: Entry, rounds: readonly Entry[], { server, path }: Tes
   return lines.join("\n");
 }
 
-/** A comment ends with its line. */
+/** Returns a string as the text of a line comment, without line terminators. */
 function toComment(text: string): string {
   return ` ${text.replace(/[\p{Cc}\u2028\u2029]/gu, " ").trim()}`;
 }
@@ -98,7 +97,7 @@ function workerOptions({ config, environment }: TestedServer & { readonly kind: 
   return { wrangler: config, ...(environment === undefined ? {} : { environment }) };
 }
 
-/** Opens a session of the same version. What the client could do is not recorded with each call, so it can be asked everything. */
+/** Opens a session with the same version. It declares all capabilities, because the client's are not recorded with each call. */
 function writeOpening(entry: Entry, url: string): string[] {
   const { version = "2025-11-25", client } = entry;
   const params = {
@@ -155,12 +154,12 @@ function writeRound(
   ];
 }
 
-/** The messages of the server, in their order. */
+/** Returns the messages of the server in order. */
 function answersOf(entry: Entry): readonly unknown[] {
   return entry.messages.flatMap(({ from, message }) => (from === "server" ? [message] : []));
 }
 
-/** Answers the questions that the server asks in the middle of a call, as the client did. */
+/** Repeats the client's answers to the questions that the server asked during a call. */
 function writeAnswers(entry: Entry, name: string, url: string): string[] {
   const asked = entry.messages.flatMap(({ from, message }) => {
     return from === "server" && isObject(message) && "method" in message && "id" in message ? [message] : [];

@@ -1,14 +1,14 @@
 /**
- * Addresses, paths and keys without what may be secret in them.
+ * Removes potential secrets from URLs, paths and keys.
  *
  * @module
  */
 import { isName } from "./words.ts";
 
-/** Stands in place of a part of a path or a key. */
+/** Replaces a hidden part of a path or a key. */
 const HIDDEN = "…";
 
-/** The maximum number of characters of an address, and of the parts of a path or key. */
+/** The maximum number of characters of a URL or key, and the maximum number of parts of a path or key. */
 const [ADDRESS_MAX, PARTS_MAX] = [300, 20];
 
 /** Returns a path without its query. Segments that are not names are hidden. */
@@ -17,7 +17,7 @@ export function hidePath(path: string): string {
   return hideParts(plain, "/");
 }
 
-/** Returns a key of a store. Parts that are not names are hidden. */
+/** Returns a storage key. Parts that are not names are hidden. */
 export function hideKey(key: string): string {
   return key
     .slice(0, ADDRESS_MAX)
@@ -36,7 +36,7 @@ export function hideUrl(text: string): string {
   return scheme + (host === undefined ? "" : `//${hideHost(host)}`) + hideParts(path, "/");
 }
 
-/** Host names of services may contain a random part, such as those of previews and tenants. */
+/** Hides the labels of a host name that are not names. Host names of previews and tenants may contain random parts. */
 function hideHost(host: string): string {
   if (/^[\d.:[\]a-f]+$/i.test(host)) return host;
   const [, name = "", port = ""] = /^(.*?)(:\d{1,5})?$/.exec(host) ?? [];

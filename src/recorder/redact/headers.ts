@@ -1,5 +1,5 @@
 /**
- * Headers as they are stored. Those that may contain secrets have no value.
+ * Redacts headers. Values that may contain secrets are replaced.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { Header } from "../entry.ts";
 import { isSecretName, REDACTED } from "./secrets.ts";
 import { describeText, isName } from "./words.ts";
 
-/** The functions of the redactor that headers need. */
+/** The members of the redactor that are used for headers. */
 interface TextRedactor {
   readonly contents: boolean;
   text(text: string, max?: number): string;
@@ -16,7 +16,7 @@ interface TextRedactor {
   url(url: string): string;
 }
 
-/** Headers with values of the protocol: names, numbers, and lists of them. */
+/** Headers whose values are protocol terms: names, numbers, and lists of them. */
 const PLAIN: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -51,7 +51,7 @@ const PLAIN: ReadonlySet<string> = new Set([
   "x-content-type-options",
 ]);
 
-/** Headers with an address. */
+/** Headers whose value is a URL or a host. */
 const ADDRESSES: ReadonlySet<string> = new Set([
   "access-control-allow-origin",
   "host",
@@ -60,13 +60,13 @@ const ADDRESSES: ReadonlySet<string> = new Set([
   "referer",
 ]);
 
-/** Separators of lists and products, which are not parts of names. */
+/** The separators in header values. */
 const SEPARATORS = /([,;="()\s]+|\*\/\*|\*)/;
 
-/** The maximum number of characters of a value. */
+/** The maximum number of characters of a header value. */
 const VALUE_MAX = 500;
 
-/** Returns the value of a header as it is stored. */
+/** Returns the redacted value of a header. */
 export function redactHeader(name: string, value: string, redactor: TextRedactor): string {
   const lower = name.toLowerCase();
   if (lower === "www-authenticate") return redactChallenge(value, redactor);
@@ -79,7 +79,7 @@ export function redactHeader(name: string, value: string, redactor: TextRedactor
   return REDACTED;
 }
 
-/** Returns a value in which everything is replaced that is not a name, a number or punctuation. */
+/** Returns a value in which everything except names, numbers and separators is replaced. */
 function redactWords(value: string): string {
   return value
     .split(SEPARATORS)
@@ -94,7 +94,7 @@ function redactAddress(value: string, redactor: TextRedactor): string {
   return value.includes("//") ? redactor.url(value) : redactor.url(`http://${value}`).slice("http://".length);
 }
 
-/** Returns a challenge with its error, its scopes and the address of the metadata. */
+/** Returns a challenge. Its error, its scopes and the URL of the metadata remain readable. */
 function redactChallenge(value: string, redactor: TextRedactor): string {
   return value.slice(0, VALUE_MAX * 4).replace(/([\w-]+)="([^"]*)"/g, (_, parameter: string, content: string) => {
     return `${parameter}="${redactParameter(parameter, content, redactor)}"`;
@@ -109,7 +109,7 @@ function redactParameter(parameter: string, content: string, redactor: TextRedac
   return redactWords(content);
 }
 
-/** Returns the secrets in a header that must not be shown anywhere else either. */
+/** Returns the secrets in a header, which must not appear in any other value either. */
 export function readSecretsOfHeader([name, value]: Header): readonly string[] {
   const lower = name.toLowerCase();
   if (lower === "authorization" || lower === "proxy-authorization") {
@@ -120,11 +120,11 @@ export function readSecretsOfHeader([name, value]: Header): readonly string[] {
   if (lower === "set-cookie") return [/^[^=]*=([^;]*)/.exec(value)?.[1] ?? ""];
   if (lower === "last-event-id" || lower === "mcp-session-id" || lower === "dpop") return [value];
   if (PLAIN.has(lower) || ADDRESSES.has(lower) || lower === "www-authenticate" || lower.startsWith("mcp-")) return [];
-  // What looks random in a header of an unknown purpose is taken for a secret.
+  // A value that looks random in an unknown header is assumed to be a secret.
   return isSecretName(lower) || !isName(value) ? [value] : [];
 }
 
-/** Returns the password of HTTP Basic authentication, and the pair. */
+/** Returns the decoded credentials of HTTP Basic authentication, and the password. */
 function readBasic(token: string): readonly string[] {
   try {
     const pair = atob(token);

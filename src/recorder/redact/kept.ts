@@ -1,22 +1,22 @@
 /**
- * The members of messages that belong to the protocol. They are shown even if contents are not.
+ * The members of messages that are defined by the protocol. They are shown even if contents are not recorded.
  *
  * @module
  */
 
 /**
- * What is kept of a member: `name` a value if it is a name, a number or a boolean; `reason` a word in lower case; `uri` its scheme, host
- * and names; `all` everything in it.
+ * Which values of a member are shown: `name` shows names, numbers and booleans; `reason` shows lower-case words; `uri` shows the
+ * scheme, the host and names; `all` shows everything.
  */
 export type Keep = "name" | "reason" | "uri" | "all";
 
-/** What is kept in a value, by its members. `any` stands for every other member, and for the elements of an array. */
+/** The rule for a value and its members. The member `*` applies to all other members, and to the elements of an array. */
 export interface Kept {
   readonly keep?: Keep;
   readonly members: ReadonlyMap<string, Kept>;
 }
 
-/** Stands for every member. */
+/** The name that matches every member. */
 export const ANY = "*";
 
 const META = "_meta.io.modelcontextprotocol/";
@@ -94,7 +94,7 @@ const RESULT = [
   "completion.hasMore",
 ];
 
-/** What is kept of a message. */
+/** The rules for a message. */
 export const KEPT: Kept = compile([
   ...prefixed("params.", PARAMS, "name"),
   ...prefixed("params.", ["uri", "ref.uri", "url"], "uri"),
@@ -115,7 +115,7 @@ function prefixed(prefix: string, paths: readonly string[], keep: Keep): (readon
   return paths.map((path) => [prefix + path, keep]);
 }
 
-/** Makes a tree of paths. The members of `_meta` contain dots, so they are one step. */
+/** Builds a tree from paths. Names of `_meta` members contain dots and are a single step. */
 function compile(paths: readonly (readonly [path: string, keep: Keep])[]): Kept {
   interface Node {
     keep?: Keep;

@@ -1,9 +1,8 @@
 /**
  * Redacts everything that the recorder stores.
  *
- * Secrets are always replaced: tokens, cookies, ids of sessions and events, sealed states, keys, and what the server marks as secret.
- * Without `contents`, what people and programs exchange is replaced too: arguments, results, texts, log lines and messages of errors
- * become their shape.
+ * Secrets are always replaced: tokens, cookies, session ids, event ids, sealed states, keys, and values that the server's schemas mark
+ * as secret. Without `contents`, arguments, results, texts, log lines and error messages are replaced by their shape.
  *
  * @module
  */
@@ -12,19 +11,19 @@ import type { Header } from "../entry.ts";
 import { hideKey, hidePath, hideUrl } from "./address.ts";
 import { readSecretsOfHeader, redactHeader } from "./headers.ts";
 import { ANY, KEPT, type Keep, type Kept } from "./kept.ts";
-import { KnownOffer, type SecretPath } from "./schemas.ts";
+import { type SecretPath, ServerCatalog } from "./schemas.ts";
 import { isSecret, KnownSecrets, REDACTED } from "./secrets.ts";
 import { shapeOf, toMember } from "./shape.ts";
 import { hideLiterals } from "./sql.ts";
 import { describeText, isName, isReason } from "./words.ts";
 
-/** What is known about a message from the request that it belongs to. */
+/** The request that a response belongs to. */
 export interface MessageContext {
   readonly method?: string | undefined;
   readonly tool?: string | undefined;
 }
 
-/** Members whose values are always secrets, wherever they are in a message. */
+/** Members whose values are secrets everywhere in a message. */
 const SEALED: ReadonlySet<string> = new Set([
   "requestState",
   "cursor",
@@ -34,60 +33,59 @@ const SEALED: ReadonlySet<string> = new Set([
   "traceparent",
 ]);
 
-/** The maximum number of characters of a text, and the depth of a value. */
+/** The maximum length of a string in characters, and the maximum depth of a value. */
 const [TEXT_MAX, DEPTH_MAX] = [65_536, 64];
 
-/** The maximum number of characters of a line. */
+/** The maximum length of a log line or statement, in characters. */
 const LINE_MAX = 4_096;
 
-/** Redacts messages, headers, log lines and statements. */
 export class Redactor {
-  /** Whether arguments, results and log lines are kept. */
+  /** Whether arguments, results and log lines are recorded without redaction. */
   readonly contents: boolean;
   readonly secrets: KnownSecrets = new KnownSecrets();
-  readonly offer: KnownOffer = new KnownOffer();
+  readonly catalog: ServerCatalog = new ServerCatalog();
 
   constructor(contents: boolean) {
     this.contents = contents;
   }
 
-  /** Returns a JSON-RPC message, or any other JSON value, as it is stored. */
+  /** Redacts a JSON-RPC message or any other JSON value. */
   message(message: unknown, context: MessageContext = {}): unknown {
     if (!isObject(message)) return this.value(message);
     if (!this.contents) return this.#keep(message, KEPT, 0);
     return this.#copy(message, this.#secretPaths(message, context), 0);
   }
 
-  /** Returns a value that a person or program chose, such as a stored one. */
+  /** Redacts a value that the protocol does not define, such as a value from storage. */
   value(value: unknown): unknown {
     return this.contents ? this.#copy(value, [], 0) : shapeOf(value);
   }
 
-  /** Returns a line that was logged, or the message of an error. */
+  /** Redacts a log line or the message of an error. */
   line(text: string): string {
     if (!this.contents) return describeText(text);
     return this.text(text, LINE_MAX);
   }
 
-  /** Returns a text without secrets, whatever `contents` says. For texts of the recorder itself and of lists. */
+  /** Replaces the secrets in a string, regardless of `contents`, and limits its length. */
   text(text: string, max: number = TEXT_MAX): string {
     const shown = this.secrets.redact(text.length > max * 2 ? text.slice(0, max * 2) : text);
     return shown.length > max ? `${shown.slice(0, max)}…` : shown;
   }
 
-  /** Returns a name that a client or an author has given to something, such as a tool. */
+  /** Redacts a name that a client or an author chose, such as the name of a tool. */
   name(text: string): string {
-    if (this.offer.has(text)) return this.text(text, 200);
+    if (this.catalog.has(text)) return this.text(text, 200);
     if (!this.contents) return isName(text) ? text : describeText(text);
     return this.text(text, 200);
   }
 
   uri(text: string): string {
-    if (this.offer.has(text) && !/[?#@]/.test(text)) return this.text(text, 300);
+    if (this.catalog.has(text) && !/[?#@]/.test(text)) return this.text(text, 300);
     return this.contents ? this.text(text.replace(/[?#].*/s, ""), 300) : hideUrl(text);
   }
 
-  /** Finds the secrets in the query of a request, which is not shown. */
+  /** Adds the values in a query to the known secrets. The query itself is not shown. */
   readQuery(path: string): void {
     const [, query = ""] = path.split("?", 2);
     for (const pair of query.split(/[&#]/)) {
@@ -98,8 +96,8 @@ export class Redactor {
     }
   }
 
-  /** Returns a value that is stored, without secrets that became known later. */
-  again<T>(stored: T): T {
+  /** Replaces the secrets in a stored value that became known after it was stored. */
+  redactAgain<T>(stored: T): T {
     return this.#redactTexts(stored) as T;
   }
 
@@ -112,7 +110,7 @@ export class Redactor {
     );
   }
 
-  /** Returns the headers of a request or response. Their secrets are known from then on. */
+  /** Redacts the headers of a request or response, and adds their secrets to the known secrets. */
   headers(headers: readonly Header[]): readonly Header[] {
     for (const header of headers) for (const secret of readSecretsOfHeader(header)) this.secrets.add(secret);
     return headers.map(([name, value]) => [this.#headerName(name), redactHeader(name, value, this)]);
@@ -141,17 +139,17 @@ export class Redactor {
   #secretPaths(message: JsonObject, { method, tool }: MessageContext): readonly SecretPath[] {
     const { params, result } = message;
     if (isObject(params) && message.method === "tools/call" && typeof params.name === "string") {
-      const paths = this.offer.tool(params.name)?.secretArguments ?? [];
+      const paths = this.catalog.tool(params.name)?.secretArguments ?? [];
       return paths.map((path) => ["params", "arguments", ...path]);
     }
     if (isObject(result) && method === "tools/call" && tool !== undefined) {
-      const paths = this.offer.tool(tool)?.secretResults ?? [];
+      const paths = this.catalog.tool(tool)?.secretResults ?? [];
       return paths.map((path) => ["result", "structuredContent", ...path]);
     }
     return [];
   }
 
-  /** Copies a value without secrets. */
+  /** Copies a value and replaces its secrets. */
   #copy(value: unknown, secrets: readonly SecretPath[], depth: number): unknown {
     if (typeof value === "string") return this.text(value);
     if (typeof value !== "object" || value === null) return value;
@@ -172,7 +170,7 @@ export class Redactor {
     return isSecret(name, member) ? this.#hide(member) : this.#copy(member, inner, depth + 1);
   }
 
-  /** Replaces a value, and every value in it, and finds it again wherever it appears. */
+  /** Replaces all values in a secret value, and adds its strings to the known secrets. */
   #hide(value: unknown): unknown {
     if (typeof value === "string") {
       this.secrets.add(value);
@@ -183,7 +181,7 @@ export class Redactor {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.#hide(member)]));
   }
 
-  /** Returns what the protocol defines in a value, and the shape of everything else. */
+  /** Returns the members of a value that the protocol defines, and the shape of all others. */
   #keep(value: unknown, kept: Kept | undefined, depth: number): unknown {
     if (!kept || depth >= DEPTH_MAX) return shapeOf(value);
     if (kept.keep === "all") return this.#keepAll(value, depth);
@@ -194,7 +192,7 @@ export class Redactor {
     if (isObject(value)) {
       const members = Object.entries(value).map(([name, member], index) => {
         if (SEALED.has(name)) return [name, REDACTED] as const;
-        const known = kept.members.has(name) || this.offer.has(name);
+        const known = kept.members.has(name) || this.catalog.has(name);
         return [known ? name : toMember(name, index), this.#keep(member, child(name), depth + 1)] as const;
       });
       return Object.fromEntries(members);
@@ -218,7 +216,7 @@ export class Redactor {
   }
 }
 
-/** Whether one of the paths ends here. */
+/** Returns whether one of the paths ends here. */
 function isEnd(paths: readonly SecretPath[]): boolean {
   return paths.some((path) => path.length === 0);
 }

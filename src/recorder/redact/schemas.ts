@@ -1,44 +1,44 @@
 /**
- * The tools of a server as its lists describe them: names that are shown, hints, schemas, and which members are secrets.
+ * The tools, prompts and resources that a server lists: their names, hints and schemas, and the members that are secrets.
  *
  * @module
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 
-/** A tool, as far as the recorder needs it. */
+/** The facts about a tool that the recorder uses. */
 export interface KnownTool {
   readonly isReadOnly: boolean;
   readonly outputSchema: unknown;
-  /** The paths of members of the arguments and of structured content that are secrets. */
+  /** The paths of the secrets in the arguments and in the structured content. */
   readonly secretArguments: readonly SecretPath[];
   readonly secretResults: readonly SecretPath[];
 }
 
-/** The names of members on the way to a secret. `*` stands for the elements of an array. */
+/** The member names on the path to a secret. `*` matches all elements of an array. */
 export type SecretPath = readonly string[];
 
-/** The maximum number of tools, and of names of other kinds. */
+/** The maximum number of tools, and of names and URIs. */
 const KNOWN_MAX = 5_000;
 
 /** The maximum depth of a schema, and the maximum number of its secrets. */
 const [DEPTH_MAX, SECRETS_MAX] = [8, 100];
 
-/** What the lists of a server contain. */
-export class KnownOffer {
+/** The tools, prompts and resources in the list results of a server. */
+export class ServerCatalog {
   readonly #tools = new Map<string, KnownTool>();
   readonly #names = new Set<string>();
 
-  /** Returns a tool that the server has listed. */
+  /** Returns a listed tool. */
   tool(name: string): KnownTool | undefined {
     return this.#tools.get(name);
   }
 
-  /** Whether the server has listed a tool, a prompt or a resource of this name or URI. */
+  /** Returns whether the server lists a tool, prompt or resource with this name or URI. */
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** Reads a result of a list. Other results are ignored. */
+  /** Reads the result of a list request. Other results are ignored. */
   read(result: unknown): void {
     if (!isObject(result)) return;
     const { tools, prompts, resources, resourceTemplates } = result;
@@ -68,7 +68,7 @@ function objects(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Returns the paths of the members that a JSON Schema marks as secret: `writeOnly`, or the format `password`. */
+/** Returns the paths of the members that a JSON Schema marks as secret with `writeOnly` or the format `password`. */
 export function findSecretPaths(schema: unknown): readonly SecretPath[] {
   const found: SecretPath[] = [];
   const visit = (node: unknown, path: readonly string[]): void => {

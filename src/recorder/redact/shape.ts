@@ -1,15 +1,15 @@
 /**
- * The shape of a value: what kind of values it has, and where, but none of them.
+ * The shape of a value: its structure and the types of its values, without the values.
  *
  * @module
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { describeText, isName } from "./words.ts";
 
-/** The maximum number of elements and members that are described, and the depth. */
+/** The maximum number of described elements and members, and the maximum depth. */
 const [ELEMENTS_MAX, DEPTH_MAX] = [20, 24];
 
-/** The maximum number of characters of the name of a member. Longer ones may be data, such as keys of a map. */
+/** The maximum length of a member name, in characters. Longer names may be data, such as the keys of a map. */
 const MEMBER_MAX = 32;
 
 /** Returns the shape of a JSON value: `{ city: "<text, 4 characters>" }`. */
@@ -32,12 +32,12 @@ export function shapeOf(value: unknown, depth = 0): unknown {
   return Object.fromEntries(more > 0 ? [...shown, ["…", `<${more} more>`]] : shown);
 }
 
-/** Returns the name of a member, or a number in its place if it may be data. */
+/** Returns the name of a member, or a placeholder with its number if the name may be data. */
 export function toMember(name: string, index: number): string {
   return name.length <= MEMBER_MAX && isName(name) && !name.includes(" ") ? name : `<member ${index + 1}>`;
 }
 
-/** Whether a value, or a value in it, was replaced by its shape or as a secret. */
+/** Returns whether a value, or a value in it, was replaced by its shape. */
 export function isReplaced(value: unknown): boolean {
   if (typeof value === "string")
     return /^<(text, \d+ characters?|number|boolean|value|nested deeper|\d+ more|bytes, \d+)>$/.test(value);

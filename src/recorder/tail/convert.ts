@@ -1,6 +1,6 @@
 /**
- * Converts the events of workerd's streaming tail. Headers contain tokens and cookies as they were sent. They are left out, apart from
- * the one that the recorder has added, and those that name the method of a modern request and its target.
+ * Converts the events of workerd's streaming tail. Headers are omitted because they contain tokens and cookies, apart from the header
+ * that the recorder adds and the headers with the method, target and version of a modern request.
  *
  * @module
  * @see https://developers.cloudflare.com/workers/runtime-apis/handlers/tail
@@ -14,10 +14,10 @@ import {
   type TailEventBody,
 } from "./tail-event.ts";
 
-/** The maximum number of characters of a text, and of the parts of a log line. */
+/** The maximum length of a string in characters, and the maximum number of parts of a log line. */
 const [TEXT_MAX, PARTS_MAX] = [8_192, 50];
 
-/** Returns an event as it is reported. Undefined for events that are of no use. */
+/** Converts an event. Returns undefined for events that the recorder does not use. */
 export function convertEvent(raw: unknown): TailEvent | undefined {
   if (!isObject(raw) || !isObject(raw.event) || !isObject(raw.spanContext)) return undefined;
   const event = convertBody(raw.event);
@@ -140,7 +140,7 @@ function convertError({ name, message, stack }: JsonObject) {
   return { name: text(name), message: text(message), ...(typeof stack === "string" ? { stack: text(stack) } : {}) };
 }
 
-/** Returns a value as it is, or the beginning of its JSON if it is large. */
+/** Returns a value unchanged, or the beginning of its JSON if it is too large. */
 function bounded(value: unknown): unknown {
   if (typeof value === "string") return text(value);
   if (typeof value !== "object" || value === null) return typeof value === "bigint" ? Number(value) : value;

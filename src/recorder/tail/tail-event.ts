@@ -1,5 +1,5 @@
 /**
- * What the tail Worker reports: the events of workerd's streaming tail, without what the recorder must not see or does not need.
+ * The events that the tail Worker reports: events of workerd's streaming tail, without their secrets and unused members.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 export interface TailEvent {
   /** The id of the invocation. */
   readonly invocation: string;
-  /** The id of the trace, which an invocation shares with all that it causes. */
+  /** The id of the trace, which an invocation shares with all invocations that it causes. */
   readonly trace: string;
-  /** The span in which it happened. For an onset: the span of the caller. */
+  /** The id of the span in which the event occurred. For an onset: the span of the caller. */
   readonly span?: string;
   /** The number of the event within its invocation. */
   readonly sequence: number;
@@ -42,29 +42,29 @@ export interface OnsetEvent {
   readonly objectId?: string;
   /** Why it was invoked. */
   readonly cause: "fetch" | "jsrpc" | "alarm" | "websocket" | "scheduled" | "other";
-  /** Of a fetch. */
+  /** The method and the URL of a fetch. */
   readonly method?: string;
   readonly url?: string;
-  /** Whether a fetch asks for a WebSocket. */
+  /** Whether a fetch opens a WebSocket. */
   readonly isUpgrade?: boolean;
-  /** The id that the proxy has given to the exchange. */
+  /** The id that the proxy assigned to the exchange. */
   readonly exchange?: string;
-  /** What the headers of a modern request say about its message. */
+  /** The method, target and version in the headers of a modern request. */
   readonly message?: { readonly method: string; readonly name?: string; readonly version?: string };
-  /** Of a WebSocket event: a message, or the code of a close. */
+  /** The type of a WebSocket event, and the code of a close. */
   readonly socket?: "message" | "close" | "error";
   readonly closeCode?: number;
 }
 
-/** A line that was written with `console`. */
+/** A line that was logged with `console`. */
 export interface LogEvent {
   readonly type: "log";
   readonly level: string;
-  /** What was logged; texts for errors. */
+  /** The logged values. Errors are strings. */
   readonly message: readonly unknown[];
   /** The errors that were logged. */
   readonly errors: readonly { readonly name: string; readonly message: string; readonly stack?: string }[];
 }
 
-/** The header with the id of an exchange, which the proxy adds to each request. */
+/** The header in which the proxy sends the id of the exchange to the Worker. */
 export const EXCHANGE_HEADER = "mcp-edge-record";

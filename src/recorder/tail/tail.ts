@@ -1,5 +1,5 @@
 /**
- * The tail Worker. workerd tells it what happens in the observed Worker and its objects, and it reports that in batches.
+ * The tail Worker. It receives the events of the observed Worker and its objects from workerd, and sends them in batches.
  *
  * This file runs in workerd.
  *
@@ -8,33 +8,33 @@
 import { convertEvent } from "./convert.ts";
 import type { TailEvent } from "./tail-event.ts";
 
-/** Sends a batch. Rejects if it did not arrive. */
+/** Sends a batch. Rejects if the batch was not received. */
 export type SendBatch = (events: readonly TailEvent[], env: unknown) => Promise<void>;
 
-/** What workerd calls for each event after the onset. */
+/** Called by workerd for each event after the onset. */
 type Handler = (event: unknown) => Promise<void>;
 
-/** A Worker that receives streaming tails. */
+/** A Worker that receives tail events. */
 export interface TailWorker {
   tailStream(onset: unknown, env: unknown): Handler;
 }
 
-/** Milliseconds for which events are collected before they are sent. */
+/** How long events are collected before they are sent, in milliseconds. */
 const COLLECT_MS = 10;
 
 /** The maximum number of events of a batch. */
 const BATCH_MAX = 500;
 
-/** Events that wait. More are dropped, so that a collector that does not answer costs a bounded amount of memory. */
+/** The maximum number of queued events. Additional events are dropped, so that they cannot exhaust memory. */
 const WAITING_MAX = 20_000;
 
-/** Milliseconds after which a sender is taken for lost: workerd may have ended the invocation in which it ran. */
+/** How long a sender may be inactive before another one replaces it, in milliseconds. workerd may have ended its invocation. */
 const LOST_MS = 2_000;
 
-/** Creates the Worker. The events of all invocations go through one queue, in the order in which they happened. */
+/** Creates the Worker. The events of all invocations go through one queue, which preserves their order. */
 export function createTail(send: SendBatch): TailWorker {
   const waiting: TailEvent[] = [];
-  /** One at a time, so that batches arrive in their order. */
+  /** Only one sender runs at a time, so that batches arrive in order. */
   let sender: object | undefined;
   let aliveAtMs = 0;
   const flush = async (env: unknown) => {
@@ -49,7 +49,7 @@ export function createTail(send: SendBatch): TailWorker {
         await send(waiting.splice(0, BATCH_MAX), env);
       }
     } catch {
-      // The collector has ended or does not answer. The events are lost, which the observed Worker must not notice.
+      // The collector is gone or unresponsive. The events are lost, but the observed Worker must not be affected.
     } finally {
       if (sender === own) sender = undefined;
     }
@@ -60,7 +60,7 @@ export function createTail(send: SendBatch): TailWorker {
   };
   return {
     tailStream(onset, env) {
-      // workerd ends the work of this call, but waits for that of the following ones, of which there is at least one.
+      // workerd does not wait for work that this call starts, but it waits for the handler, which is called at least once.
       take(onset);
       return (event) => {
         take(event);
@@ -76,6 +76,6 @@ export function sendTo(url: string, secret: string): SendBatch {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${secret}` };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(events) });
     await response.body?.cancel();
-    if (!response.ok) throw new Error(`The collector has answered with ${response.status}.`);
+    if (!response.ok) throw new Error(`The collector responded with ${response.status}.`);
   };
 }

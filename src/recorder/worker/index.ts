@@ -1,7 +1,7 @@
 /**
- * mcp-edge/recorder: a Worker that keeps what the last calls of another Worker did and cost, and shows it as an MCP server.
+ * mcp-edge/recorder: a Worker that records the last calls of another Worker and their costs, and shows them as an MCP server.
  *
- * It receives streaming tails, which are experimental in production.
+ * It uses streaming tail Workers, which are experimental in production.
  *
  * @example
  * ```ts

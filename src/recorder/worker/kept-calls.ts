@@ -8,13 +8,13 @@ import { summaryOf } from "../assemble/live-entry.ts";
 import type { Entry, Summary } from "../entry.ts";
 import type { CheckedOptions } from "./recording-options.ts";
 
-/** The size of a stored call, in characters. Spans and log lines of a larger one are left out. @limit internal */
+/** The maximum size of a stored call, in characters. Larger calls are stored without spans and log lines. @limit internal */
 const CALL_CHARACTERS_MAX = 256 * 1024;
 
 const TABLE =
   "CREATE TABLE IF NOT EXISTS call (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, summary TEXT NOT NULL, entry TEXT NOT NULL)";
 
-/** Expired calls are deleted this many times within the time for which calls are kept. */
+/** How many times expired calls are deleted per `keepMs`. */
 const DELETIONS = 24;
 
 export class KeptCalls {
@@ -30,12 +30,12 @@ export class KeptCalls {
     this.#count = storage.sql.exec<{ count: number }>("SELECT count(*) AS count FROM call").one().count;
   }
 
-  /** The id of the newest call; 0 if there is none. */
+  /** The id of the newest call, or 0 if there is none. */
   get lastId(): number {
     return this.#storage.sql.exec<{ id: number | null }>("SELECT max(id) AS id FROM call").one().id ?? 0;
   }
 
-  /** Stores a call, or what has changed in it. */
+  /** Inserts or replaces a call. */
   save(entry: Entry): void {
     const { sql } = this.#storage;
     const whole = JSON.stringify(entry);
@@ -50,7 +50,7 @@ export class KeptCalls {
     if (!this.#hasAlarm) void this.#setAlarm(entry.startedAtMs);
   }
 
-  /** Returns the newest calls, or those before a call. */
+  /** Returns the newest calls, or the newest calls before a call. */
   list(max: number, before: number = Number.MAX_SAFE_INTEGER): readonly Summary[] {
     const query = "SELECT summary FROM call WHERE id < ? AND at > ? ORDER BY id DESC LIMIT ?";
     const rows = this.#storage.sql.exec<{ summary: string }>(query, before, this.#expiredBefore(), max);
@@ -63,7 +63,7 @@ export class KeptCalls {
     return row && (JSON.parse(row.entry) as Entry);
   }
 
-  /** Returns the newest calls that together have at most this many characters, the oldest first. */
+  /** Returns the newest calls whose total size is at most this many characters, oldest first. */
   newest(charactersMax: number): readonly Entry[] {
     const query = "SELECT entry FROM call WHERE at > ? ORDER BY id DESC";
     const found: Entry[] = [];
@@ -100,7 +100,7 @@ export class KeptCalls {
   }
 }
 
-/** Returns a call without its spans and log lines, but with the number of what was left out. */
+/** Returns a call without its spans and log lines, but with their numbers. */
 function withoutDetails(entry: Entry): Entry {
   const { invocations, omitted = { messages: 0, spans: 0, logs: 0 } } = entry;
   const count = (member: "spans" | "logs") => invocations.reduce((sum, each) => sum + each[member].length, 0);

@@ -1,11 +1,11 @@
 /**
- * The object that keeps the last calls.
+ * The object that stores the last calls.
  *
  * | stored | where | written | deleted |
  * | --- | --- | --- | --- |
- * | a call that has ended, as JSON | table `call` | one row, when the call has not changed for a second | after `keepMs`, or when `callsMax` newer ones exist |
+ * | a call that has ended, as JSON | table `call` | one row, when the call has not changed for a second | after `keepMs`, or when `callsMax` newer calls exist |
  *
- * Calls that have not ended are only in memory. They are lost when the object is evicted, which costs a recording and nothing else.
+ * Calls that have not ended are only in memory. If the object is evicted, they are not recorded.
  *
  * @module
  */
@@ -18,19 +18,19 @@ import type { TailEvent } from "../tail/tail-event.ts";
 import { KeptCalls } from "./kept-calls.ts";
 import type { CheckedOptions } from "./recording-options.ts";
 
-/** Milliseconds for which events wait: those of an object can arrive before those of the Worker that has called it. */
+/** How long events are collected, in milliseconds. Events of an object can arrive before those of the calling Worker. */
 const COLLECT_MS = 1_000;
 
-/** The maximum number of events that wait. More are dropped. @limit internal */
+/** The maximum number of collected events. Additional events are dropped. @limit internal */
 const EVENTS_MAX = 20_000;
 
-/** What is in memory at most: calls that have not ended, and calls that are about to be stored. */
+/** The limits of the calls in memory, which have not ended or are not stored yet. */
 const IN_MEMORY = { entriesMax: 500, charactersMax: 8 * 1024 * 1024 };
 
-/** The size of the recording that is exported, in characters. @limit internal */
+/** The maximum size of an exported recording, in characters. @limit internal */
 const EXPORT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
-/** The class as the Worker exports it. */
+/** The class that the Worker exports. */
 export interface McpRecorderClass {
   /** The prototype of its objects. */
   readonly prototype: McpRecorder;
@@ -47,12 +47,12 @@ export function createRecorderClass(options: CheckedOptions): McpRecorderClass {
   };
 }
 
-/** The object that keeps the last calls of another Worker. `recorder()` creates the class to export. */
+/** The object that stores the last calls of another Worker. `recorder()` creates the class to export. */
 export class McpRecorder extends DurableObject<unknown> {
   readonly #calls: KeptCalls;
   readonly #recorder: Recorder;
   #waiting: TailEvent[] = [];
-  /** Calls that are not stored yet. Those that have changed since the last time are not stored now. */
+  /** Calls that are not stored yet. A call is stored once it has not changed for one interval. */
   readonly #unsaved = new Map<LiveEntry, "changed" | "quiet">();
   #timer: unknown;
 
@@ -68,7 +68,7 @@ export class McpRecorder extends DurableObject<unknown> {
       contents: options.contents,
       endpointPath: "",
       isProxied: false,
-      // Only what a proxy sees is hashed: sessions, tokens, events.
+      // Sessions, tokens and events are only hashed if a proxy sees them.
       hash: () => "",
       limits: IN_MEMORY,
       lastId: this.#calls.lastId,
@@ -79,7 +79,7 @@ export class McpRecorder extends DurableObject<unknown> {
   }
 
   /**
-   * Receives events of the tail.
+   * Receives a batch of tail events.
    *
    * @internal
    */
@@ -89,7 +89,7 @@ export class McpRecorder extends DurableObject<unknown> {
   }
 
   /**
-   * Returns the newest calls, or those before a call.
+   * Returns the newest calls, or the newest calls before a call.
    *
    * @internal
    */
@@ -152,7 +152,7 @@ export class McpRecorder extends DurableObject<unknown> {
   }
 }
 
-/** Sorts by time. Events of one invocation arrive in their order, and what caused an object's work comes before it. */
+/** Sorts events by time. The onset of a root invocation precedes other events of the same time. */
 function inOrder(events: readonly TailEvent[]): TailEvent[] {
   const isFirst = ({ event, span }: TailEvent) => event.type === "onset" && span === undefined;
   return events.toSorted((one, other) => one.atMs - other.atMs || Number(isFirst(other)) - Number(isFirst(one)));

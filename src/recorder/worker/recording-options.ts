@@ -5,29 +5,29 @@
  */
 import { KitError } from "../../core/protocol/errors.ts";
 
-/** What is recorded, and how long it is kept. */
+/** The options of `recorder()`. */
 export interface RecordingOptions {
   /**
-   * How long a call is kept, in milliseconds: from 1 minute to 30 days. Expired calls are no longer shown, and are deleted at
-   * most a twenty-fourth of this time later.
+   * How long a call is stored, in milliseconds: from 1 minute to 30 days. Expired calls are no longer shown, and are deleted within
+   * another twenty-fourth of this time.
    *
    * @default 86_400_000 (one day)
    */
   readonly keepMs?: number | undefined;
-  /** The maximum number of calls that are kept, from 1 to 10,000. The oldest are deleted first. @default 1_000 */
+  /** The maximum number of stored calls, from 1 to 10,000. The oldest are deleted first. @default 1_000 */
   readonly callsMax?: number | undefined;
   /**
-   * The share of calls that is recorded, above 0 and at most 1. All invocations of a call are recorded, or none. Each recorded
-   * call costs a row, and its events are requests to one object, which serves about a thousand of them in a second.
+   * The fraction of calls to record, above 0 and at most 1. Either all invocations of a call are recorded, or none. Each recorded
+   * call costs a row, and its events are sent to one object, which serves about a thousand requests per second.
    *
    * @default 1
    */
   readonly share?: number | undefined;
   /**
-   * Whether log lines, messages of errors, literals of statements and parts of paths are stored as they are. Tokens, keys and
-   * what looks like a secret are replaced even then.
+   * Whether log lines, error messages, literals of statements and parts of paths are stored without redaction. Tokens, keys and
+   * values that look like secrets are always replaced.
    *
-   * @default false: only their shape is stored
+   * @default false (only their shape is stored)
    */
   readonly contents?: boolean | undefined;
 }
@@ -38,7 +38,7 @@ export type CheckedOptions = { readonly [Name in keyof RecordingOptions]-?: NonN
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** @throws {KitError} `options-invalid` if a value is outside of its range. */
+/** @throws {KitError} `options-invalid` if a value is out of range. */
 export function checkRecordingOptions({ keepMs, callsMax, share, contents }: RecordingOptions): CheckedOptions {
   return {
     keepMs: within("keepMs", keepMs, DAY_MS, [MINUTE_MS, 30 * DAY_MS]),
@@ -55,7 +55,7 @@ function within(name: string, value: unknown, fallback: number, [min, max]: read
   throw new KitError("options-invalid", `recorder(): ${name} is ${String(value)}; use a number ${range}.`);
 }
 
-/** Whether a call is recorded. Decided by its trace, which all invocations of a call share. */
+/** Returns whether to record a call. The decision depends only on the trace id, which all invocations of a call share. */
 export function isInShare(traceId: string, share: number): boolean {
   return share >= 1 || Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < share;
 }

@@ -1,15 +1,15 @@
 /**
- * Where `mcp-edge dev` listens: where wrangler would.
+ * The addresses of `mcp-edge dev`. It listens where wrangler would listen without it.
  *
  * @module
  */
 import { type AddressInfo, createServer } from "node:net";
 import type { RecordingProxy } from "../proxy/recording-proxy.ts";
 
-/** The port of wrangler. If it is in use and was not chosen, wrangler takes another one. */
+/** The default port of wrangler. If it is in use and no port was chosen, wrangler uses another port. */
 const DEFAULT_PORT = 8787;
 
-/** Listens where wrangler would. Returns the port; undefined if it was chosen and is in use. */
+/** Listens where wrangler would. Returns the port. Undefined if the chosen port is in use. */
 export async function listenLike(
   proxy: RecordingProxy,
   host: string,
@@ -24,20 +24,20 @@ export async function listenLike(
   }
 }
 
-/** Returns the addresses of a host. An empty one stands for all. */
+/** Returns the addresses of a host. An empty string means all addresses. */
 function toHosts(host: string): readonly string[] {
   if (host === "localhost") return ["127.0.0.1", "::1"];
   return [host === "*" ? "" : host];
 }
 
-/** Returns the origin at which a client on this machine connects. */
+/** Returns the origin to which clients on this machine connect. */
 export function toOrigin(host: string, port: number): string {
   const isEverywhere = host === "0.0.0.0" || host === "*" || host === "::";
   const shown = isEverywhere ? "127.0.0.1" : host;
   return `http://${shown.includes(":") && !shown.startsWith("[") ? `[${shown}]` : shown}:${port}`;
 }
 
-/** Returns a free port of the loopback address, for wrangler. */
+/** Returns a free port on the loopback address, for wrangler. */
 export function findPort(): Promise<number> {
   return new Promise((done, failed) => {
     const server = createServer();

@@ -1,6 +1,6 @@
 /**
- * A copy of the user's wrangler configuration that also names the tail Worker. It lies beside the original, because paths in it are
- * relative and `.dev.vars` is looked up beside it.
+ * A copy of the user's wrangler configuration with the tail Worker. It is in the folder of the original, because its paths are
+ * relative, and because wrangler looks for `.dev.vars` in that folder.
  *
  * @module
  */
@@ -19,10 +19,10 @@ export interface UserConfig {
   readonly config: JsonObject;
 }
 
-/** What is added to a configuration. */
+/** The options of {@link withTail}. */
 export interface CopyOptions {
   readonly environment: string | undefined;
-  /** Replaces `main`, and is relative to the configuration. @default that of the configuration */
+  /** Replaces `main`. A path relative to the configuration. @default the `main` of the configuration */
   readonly main?: string | undefined;
 }
 
@@ -33,10 +33,10 @@ type ReadRawConfig = (args: { readonly config?: string | undefined }) => {
 };
 
 /**
- * Reads the user's configuration as it is written. Undefined if there is none.
+ * Reads the user's configuration without resolving it. Returns undefined if there is none.
  *
- * @param path The path that the user has given. @default the file that wrangler finds in the current folder
- * @throws {Error} what wrangler says about a file that it cannot read.
+ * @param path The path of the file. @default the file that wrangler finds in the current folder
+ * @throws {Error} of wrangler if it cannot read the file.
  */
 export function readUserConfig(folder: string, path: string | undefined): UserConfig | undefined {
   const wrangler = createRequire(join(folder, "package.json"))("wrangler") as {
@@ -47,10 +47,10 @@ export function readUserConfig(folder: string, path: string | undefined): UserCo
   return { path: resolve(folder, configPath), config: rawConfig };
 }
 
-/** Returns the configuration of the copy. */
+/** Returns a configuration with the tail Worker. */
 export function withTail(config: JsonObject, { environment, main }: CopyOptions): JsonObject {
   const named = environment === undefined || !isObject(config.env) ? undefined : config.env[environment];
-  // Consumers are not inherited by an environment, and neither is anything else that is written for it.
+  // An environment does not inherit consumers. Its `main` overrides the top-level one.
   const env = isObject(named)
     ? { env: { ...(config.env as JsonObject), [environment ?? ""]: addTail(named, main) } }
     : {};
@@ -64,14 +64,14 @@ function addTail(config: JsonObject, main: string | undefined): JsonObject {
   return { ...config, ...replaced, streaming_tail_consumers: consumers };
 }
 
-/** The file of the copy. */
+/** The file of the copy. It is updated whenever the original changes. */
 export class ConfigCopy {
   /** The path of the copy. */
   readonly path: string;
   readonly #user: UserConfig;
   readonly #write: () => void;
 
-  /** @param format Returns the text of the copy. Called again whenever the user's file changes. */
+  /** @param format Returns the text of the copy. Called whenever the user's file changes. */
   constructor(user: UserConfig, format: (config: JsonObject) => string) {
     const folder = dirname(user.path);
     this.#user = user;
@@ -81,12 +81,12 @@ export class ConfigCopy {
         const { config } = readUserConfig(folder, user.path) ?? user;
         writeFileSync(this.path, format(config), { mode: 0o600 });
       } catch {
-        // The file is being edited and cannot be read at the moment. wrangler keeps the last copy.
+        // The file is being edited and cannot be read at the moment. wrangler keeps using the last copy.
       }
     };
     removeStale(folder);
     writeFileSync(this.path, format(user.config), { mode: 0o600 });
-    // Polling also notices editors that replace the file.
+    // Polling also works with editors that replace the file.
     watchFile(user.path, { interval: WATCH_MS, persistent: false }, this.#write);
   }
 
@@ -98,7 +98,7 @@ export class ConfigCopy {
 
 const WATCH_MS = 500;
 
-/** Removes the files of processes that were killed. */
+/** Removes the files of killed processes. */
 export function removeStale(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, pid] = /^\.mcp-edge\.(\d+)\.(?:wrangler\.json|entry\.ts)$/.exec(name) ?? [];
@@ -110,12 +110,12 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // The process of another user may not be signalled, but it exists.
+    // This process is not permitted to signal the other process, but it exists.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
-/** Formats a configuration as JSON. Dates, which only TOML has, become the texts that wrangler expects. */
+/** Formats a configuration as JSON. Dates, which only exist in TOML, become strings, as wrangler expects. */
 export function formatConfig(config: JsonObject): string {
   return JSON.stringify(
     config,

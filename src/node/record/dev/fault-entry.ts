@@ -1,5 +1,6 @@
 /**
- * The entry that `mcp-edge dev --faults` runs in place of the Worker's own: it exports the same, and adds what causes faults.
+ * The main module that `mcp-edge dev --faults` runs instead of the Worker's own. It has the same exports, and adds a route that
+ * injects faults.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import { removeStale, type UserConfig } from "./config-copy.ts";
 import { moduleBeside } from "./module-beside.ts";
 
 export class FaultEntry {
-  /** The secret without which the Worker ignores a command. */
+  /** The secret that a command must contain. */
   readonly secret: string = randomBytes(24).toString("base64url");
   readonly #folder: string;
   readonly #environment: string | undefined;
@@ -22,7 +23,7 @@ export class FaultEntry {
     this.#environment = environment;
   }
 
-  /** Writes the entry beside the Worker's own. Returns its path from the configuration; undefined if that names no entry. */
+  /** Writes the module beside the Worker's own. Returns its path relative to the configuration; undefined without `main`. */
   write(config: JsonObject): string | undefined {
     const own = this.#environment !== undefined && isObject(config.env) ? config.env[this.#environment] : undefined;
     const main = isObject(own) && typeof own.main === "string" ? own.main : config.main;

@@ -1,5 +1,5 @@
 /**
- * Causes faults on purpose in the Worker that `mcp-edge dev` runs.
+ * Injects faults into the Worker that `mcp-edge dev` runs.
  *
  * @module
  */
@@ -9,32 +9,31 @@ import type { Recorder } from "../../../recorder/recorder.ts";
 import type { RecordingProxy } from "../proxy/recording-proxy.ts";
 import type { RuntimeAnswer, RuntimeCommand } from "./runtime-control.ts";
 
-/** What faults need. */
 export interface FaultOptions {
   readonly recorder: Recorder;
   readonly proxy: RecordingProxy;
   readonly workerName: string;
   /** The origin at which wrangler listens. */
   readonly inside: string;
-  /** The secret that opens the route in the Worker. Undefined without `--faults`. */
+  /** The secret of the route in the Worker. Undefined without `--faults`. */
   readonly secret: string | undefined;
   readonly objects: () => Promise<readonly ObjectState[]>;
-  /** Reads the databases of an object that is not in memory. */
+  /** Returns wrangler's process. Undefined before it is started. */
   readonly child: () => ChildProcess | undefined;
 }
 
-/** A command of the route in the Worker. */
+/** A command for the route in the Worker. */
 type Command =
   | { readonly kind: "abort" | "alarm" | "due"; readonly object: string }
   | { readonly kind: "clock"; readonly ms: number };
 
-/** The header that opens the route in the Worker. Its value is the secret. */
+/** The header with the secret of the route in the Worker. */
 const FAULT_HEADER = "mcp-edge-fault";
 
-/** How long a fault may take, in milliseconds. */
+/** The timeout of a fault, in milliseconds. */
 const FAULT_MS = 30_000;
 
-/** The number of alarms after which moving the clock gives up. */
+/** The maximum number of alarms that run when the clock is advanced. */
 const ALARMS_MAX = 1_000;
 
 export class Faults {
@@ -46,10 +45,10 @@ export class Faults {
     this.#options = options;
   }
 
-  /** Causes a fault. Never rejects because of the fault. */
+  /** Injects a fault. Does not reject if the fault fails. */
   async cause(request: FaultRequest): Promise<FaultResult> {
     if (FAULTS_WITH_FLAG.includes(request.kind) && this.#options.secret === undefined) {
-      return { done: false, text: "This fault needs a part in the Worker. Start: mcp-edge dev --faults" };
+      return { done: false, text: "This fault requires code in the Worker. Start: mcp-edge dev --faults" };
     }
     try {
       return await this.#cause(request);
@@ -67,7 +66,10 @@ export class Faults {
           : { done: false, text: "The entry is not running." };
       case "delay":
         proxy.delayMs = ms ?? 0;
-        return { done: true, text: ms ? `Answers to questions are held for ${ms} ms.` : "Answers pass at once." };
+        return {
+          done: true,
+          text: ms ? `Answers to questions are delayed by ${ms} ms.` : "Answers are no longer delayed.",
+        };
       case "kill":
         return this.#kill();
       case "evict":
@@ -102,7 +104,7 @@ export class Faults {
     return { done, text: "The object was evicted. Its next request creates a new instance." };
   }
 
-  /** Moves the clock, and runs the alarms that are due then. */
+  /** Advances the clock, and runs the alarms that are then due. */
   async #moveClock(ms: number): Promise<FaultResult> {
     this.#aheadMs += ms;
     await this.#askWorker({ kind: "clock", ms: this.#aheadMs });
@@ -137,7 +139,7 @@ export class Faults {
       body: JSON.stringify(command),
       signal: AbortSignal.timeout(FAULT_MS),
     });
-    if (!response.ok) throw new Error(`The Worker has answered with ${response.status}.`);
+    if (!response.ok) throw new Error(`The Worker responded with ${response.status}.`);
     return (await response.json()) as { done: boolean; failed?: string };
   }
 
@@ -157,7 +159,7 @@ export class Faults {
         const answer = message as Partial<RuntimeAnswer> | null;
         if (answer?.mcpEdge === "answer" && answer.id === id) end(answer as RuntimeAnswer);
       };
-      const timer = setTimeout(() => end({ done: false, failed: "wrangler does not answer." }), FAULT_MS);
+      const timer = setTimeout(() => end({ done: false, failed: "wrangler does not respond." }), FAULT_MS);
       child.on("message", take);
       child.send({ ...command, id });
     });
@@ -168,5 +170,5 @@ type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 
 const NO_OBJECT: FaultResult = { done: false, text: "There is no such object." };
 
-/** The path of commands for the Worker. It is one of the recorder's own, so that no client can reach it. */
+/** The path of the route in the Worker. The proxy handles all paths of the recorder itself, so clients cannot reach it. */
 const CONTROL_PATH = "/__mcp-edge/control";

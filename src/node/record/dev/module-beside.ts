@@ -1,6 +1,6 @@
 import { extname, join } from "node:path";
 
-/** Returns the path of a module from this folder: TypeScript in the repository, JavaScript in the published package. */
+/** Returns the path of a module relative to this folder, which is TypeScript in the repository and JavaScript in the package. */
 export function moduleBeside(name: string): string {
   return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`);
 }

@@ -1,5 +1,5 @@
 /**
- * Records what passes between clients and `wrangler dev`, and what happens in the Worker.
+ * Records the exchanges between clients and `wrangler dev`, and the events in the Worker.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import { createPlaces } from "./source-places.ts";
 import { createWorkspace, type Workspace } from "./workspace.ts";
 import { readWranglerArguments, type WranglerArguments } from "./wrangler-arguments.ts";
 
-/** What the user has chosen. */
+/** The options of {@link recordDev}. */
 export interface RecordOptions {
   /** The path of wrangler's program. */
   readonly program: string;
@@ -42,28 +42,28 @@ export interface RecordOptions {
   readonly faults: boolean;
 }
 
-/** A recording that is prepared, before wrangler is started. */
+/** A recording that was prepared before wrangler starts. */
 export interface DevRecording {
-  /** The arguments of Node that come before wrangler's program. */
+  /** The arguments of Node.js that precede wrangler's program. */
   readonly nodeArguments: readonly string[];
   /** The arguments of `wrangler dev`. */
   readonly wranglerArguments: readonly string[];
-  /** The origin at which clients connect, such as `http://127.0.0.1:8787`. */
+  /** The origin to which clients connect, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
   /** The URL of the recorder's page. */
   readonly page: string;
-  /** The value of `User-Agent` with which `mcp-edge dev` itself looks at the server. These requests are not shown. */
+  /** The `User-Agent` of requests that `mcp-edge dev` itself sends. They are not shown. */
   readonly userAgent: string;
-  /** Called with wrangler's process. */
+  /** Called when wrangler's process has started. */
   started(child: ChildProcess): void;
   /** Called when wrangler listens. */
   ready(): void;
   close(): Promise<void>;
 }
 
-/** Why nothing is recorded. */
+/** The reason why a recording is not possible. */
 export interface NotRecorded {
-  /** A sentence for the user. Undefined if wrangler itself says what is wrong. */
+  /** A sentence for the user. Undefined if wrangler itself reports the problem. */
   readonly reason?: string;
   /** Whether wrangler must not be started either. */
   readonly isFatal?: boolean;
@@ -87,13 +87,13 @@ function readConfig(folder: string, args: WranglerArguments): UserConfig | undef
   try {
     return readUserConfig(folder, args.configs[0]);
   } catch {
-    // wrangler says what is wrong with the file.
+    // wrangler reports what is wrong with the file.
     return undefined;
   }
 }
 
-/** What was read before the recording begins. */
-interface Read {
+/** The configuration of a recording. */
+interface Setup {
   readonly args: WranglerArguments;
   readonly user: UserConfig;
   /** The port at which wrangler listens. */
@@ -102,7 +102,7 @@ interface Read {
 
 class Recording {
   readonly #options: RecordOptions;
-  readonly #read: Read;
+  readonly #setup: Setup;
   readonly #workerName: string;
   readonly #recorder: Recorder;
   readonly #objects: ObjectReader;
@@ -114,10 +114,10 @@ class Recording {
   #origin = "";
   #child: ChildProcess | undefined;
 
-  constructor(options: RecordOptions, read: Read) {
-    const { args, user, inside } = read;
+  constructor(options: RecordOptions, setup: Setup) {
+    const { args, user, inside } = setup;
     this.#options = options;
-    this.#read = read;
+    this.#setup = setup;
     this.#workerName = nameOf(user.config, args.environment);
     this.#recorder = new Recorder({
       contents: options.contents,
@@ -125,7 +125,7 @@ class Recording {
       hash: createHash(),
       checkOutput: createOutputCheck(),
       mapStack: createPlaces(dirname(user.path)),
-      // With several Workers, wrangler marks the lines of each, and the user sees these marks without the recorder too.
+      // If the user runs several Workers, wrangler prefixes log lines with or without the recorder, so the prefix is kept.
       ...(args.configs.length > 1 ? {} : { workerName: this.#workerName }),
     });
     for (const secret of readSecrets(dirname(user.path), args.environment)) this.#recorder.redactor.secrets.add(secret);
@@ -155,12 +155,12 @@ class Recording {
   async start(host: string, port: number | undefined): Promise<DevRecording | NotRecorded> {
     const listening = await listenLike(this.#proxy, host, port);
     if (listening === undefined) {
-      return { reason: `Address already in use (${host}:${port}). Choose another one with --port.`, isFatal: true };
+      return { reason: `Address already in use (${host}:${port}). Choose another port with --port.`, isFatal: true };
     }
     this.#origin = toOrigin(host, listening);
     const collector = await startCollector((events) => this.#recorder.takeTail(events));
-    const { environment } = this.#read.args;
-    const copy = new ConfigCopy(this.#read.user, (config) => {
+    const { environment } = this.#setup.args;
+    const copy = new ConfigCopy(this.#setup.user, (config) => {
       const main = this.#entry?.write(config);
       return formatConfig(withTail(config, { environment, main }));
     });
@@ -193,7 +193,7 @@ class Recording {
   }
 
   #createWorkspace(collector: Collector, copy: ConfigCopy): Workspace {
-    const { args, user, inside } = this.#read;
+    const { args, user, inside } = this.#setup;
     const output = {
       hidesRequests: !this.#options.verbose,
       inside: `http://127.0.0.1:${inside}`,
@@ -207,7 +207,7 @@ class Recording {
   }
 
   #wranglerArguments(copy: string, tailConfig: string): string[] {
-    const { args, user, inside } = this.#read;
+    const { args, user, inside } = this.#setup;
     const configs = [copy, ...args.configs.slice(1), tailConfig];
     const state = resolve(dirname(user.path), ".wrangler/state");
     return [
@@ -228,7 +228,7 @@ class Recording {
       faults: this.#entry !== undefined,
       version: packageVersion(),
     });
-    const { args, user } = this.#read;
+    const { args, user } = this.#setup;
     const { environment } = args;
     const server = (): TestedServer => {
       const config = relative(process.cwd(), user.path);

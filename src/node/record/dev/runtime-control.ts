@@ -1,5 +1,5 @@
 /**
- * Runs in wrangler's process: evicts objects, and kills workerd.
+ * Runs in wrangler's process. Evicts objects and kills workerd.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import childProcess, { type ChildProcess } from "node:child_process";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { isMainThread } from "node:worker_threads";
 
-/** A command of `mcp-edge dev` to wrangler's process. */
+/** A command from `mcp-edge dev` to wrangler's process. */
 export type RuntimeCommand =
   | {
       readonly id: number;
@@ -18,7 +18,7 @@ export type RuntimeCommand =
     }
   | { readonly id: number; readonly mcpEdge: "kill" };
 
-/** What came of a command. */
+/** The result of a command. */
 export interface RuntimeAnswer {
   readonly mcpEdge: "answer";
   readonly id: number;
@@ -26,7 +26,7 @@ export interface RuntimeAnswer {
   readonly failed?: string;
 }
 
-/** Miniflare, as far as it is used here. */
+/** The members of a Miniflare instance that are used here. */
 interface MiniflareLike {
   unsafeEvictDurableObject(scriptName: string, className: string, options: object): Promise<void>;
 }
@@ -40,7 +40,7 @@ export function controlRuntime(program: string, inside: number): void {
     if (!isCommand(message)) return;
     void run(message, runtimes, instances).then((answer) => process.send?.(answer));
   });
-  // A channel that only waits for commands does not keep wrangler running.
+  // Listening for commands must not keep wrangler running.
   process.channel?.unref();
 }
 
@@ -67,14 +67,14 @@ async function run(
       await instance.unsafeEvictDurableObject(workerName, className, { id: object, webSockets: "hibernate" });
       return answer(true);
     } catch (error) {
-      // The instance that runs another Worker, or an object that is not in memory.
+      // The instance runs another Worker, or the object is not in memory.
       failed = error instanceof Error ? error.message : String(error);
     }
   }
   return answer(false, failed);
 }
 
-/** Collects the processes of workerd that run the Worker. The one that listens for wrangler's clients is another one. */
+/** Collects the workerd processes that run the Worker. The process that listens on wrangler's port is not one of them. */
 function collectRuntimes(inside: number): ReadonlySet<ChildProcess> {
   const found = new Set<ChildProcess>();
   const { spawn } = childProcess;
@@ -93,7 +93,7 @@ function collectRuntimes(inside: number): ReadonlySet<ChildProcess> {
   return found;
 }
 
-/** Collects the instances of miniflare that wrangler creates. Each is waited for with `ready`. */
+/** Collects the Miniflare instances that wrangler creates. It detects them when wrangler reads their `ready` property. */
 function collectInstances(program: string): ReadonlySet<MiniflareLike> {
   const found = new Set<MiniflareLike>();
   try {
@@ -109,7 +109,7 @@ function collectInstances(program: string): ReadonlySet<MiniflareLike> {
       },
     });
   } catch {
-    // Another version of wrangler. Objects cannot be evicted, which the answer says.
+    // Another version of wrangler. Commands that evict objects will fail.
   }
   return found;
 }

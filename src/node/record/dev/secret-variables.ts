@@ -1,5 +1,5 @@
 /**
- * The secrets of the Worker on this machine, so that they are found wherever the Worker repeats them.
+ * Reads the local secrets of the Worker, so that they are redacted wherever they appear.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { parseEnv } from "node:util";
 /** The maximum size of a file, in bytes. */
 const FILE_BYTES_MAX = 256 * 1024;
 
-/** Shorter values are switches and names of stages rather than secrets. */
+/** The minimum length of a secret. Shorter values are usually flags or names of environments. */
 const SECRET_LENGTH_MIN = 8;
 
-/** Returns the values in `.dev.vars`, `.env` and those of the environment. */
+/** Returns the values in `.dev.vars`, `.env` and `.env.local`, and in the files of the environment. */
 export function readSecrets(folder: string, environment: string | undefined): readonly string[] {
   const names = [".dev.vars", ".env", ".env.local"];
   const all = environment === undefined ? names : [...names, `.dev.vars.${environment}`, `.env.${environment}`];

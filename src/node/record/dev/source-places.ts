@@ -1,5 +1,5 @@
 /**
- * Finds the places of a stack in the source, with the source map that wrangler writes beside the bundle.
+ * Maps the positions in a stack to the source, with the source map that wrangler writes beside the bundle.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import { fileURLToPath } from "node:url";
 /** The maximum size of a source map that is read, in bytes. */
 const MAP_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The maximum number of bundles whose maps are kept: wrangler writes the same file again. */
+/** The maximum number of cached source maps. */
 const KEPT_MAX = 8;
 
-/** A place in a bundle. */
+/** Matches a position in a bundle. */
 const PLACE = /(file:\/\/[^\s()]+):(\d+):(\d+)/g;
 
-/** Returns a function that replaces places in the bundle by places in the source, with paths relative to a folder. */
+/** Returns a function that maps the positions in a stack to the source. Paths are relative to `folder`. */
 export function createPlaces(folder: string): (stack: string) => string {
   const kept = new Map<string, { readonly mtimeMs: number; readonly map: SourceMap | undefined }>();
   const mapOf = (file: string): SourceMap | undefined => {
@@ -34,7 +34,7 @@ export function createPlaces(folder: string): (stack: string) => string {
     stack.replace(PLACE, (place, url: string, line: string, column: string) => {
       const file = toPath(url);
       if (file === undefined) return place;
-      // A place that the map does not contain has no members.
+      // For unknown positions, `findEntry` returns an empty object.
       const entry = mapOf(file)?.findEntry(Number(line) - 1, Number(column) - 1) as Partial<SourceMapping> | undefined;
       if (entry?.originalSource === undefined) return place;
       const { originalSource, originalLine = 0, originalColumn = 0 } = entry;
@@ -47,7 +47,7 @@ function readMap(path: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(path, "utf8")) as SourceMapPayload);
   } catch {
-    // It is being written.
+    // The file is being written.
     return undefined;
   }
 }
@@ -56,7 +56,7 @@ function toPath(url: string): string | undefined {
   try {
     return fileURLToPath(url);
   } catch {
-    // Another kind of URL, or a path.
+    // It is not a file URL.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The files that `mcp-edge dev` passes to wrangler in a temporary folder: the tail Worker, and what runs before wrangler.
+ * The temporary files that `mcp-edge dev` passes to wrangler: the tail Worker, and a module that wrangler's process preloads.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import { TAIL_NAME } from "./config-copy.ts";
 import { moduleBeside } from "./module-beside.ts";
 import type { OutputOptions } from "./wrangler-output.ts";
 
-/** Old enough for every supported version of workerd. */
+/** The compatibility date of the tail Worker. Every supported version of workerd accepts it. */
 const COMPATIBILITY_DATE = "2025-01-01";
 
 /** A temporary folder. */
 export interface Workspace {
   /** The configuration of the tail Worker. */
   readonly tailConfig: string;
-  /** The module that wrangler's process imports first. */
+  /** The path of the module that wrangler's process preloads. */
   readonly preload: string;
   remove(): void;
 }
 
-/** What is passed to the module that wrangler's process imports first. */
+/** The options of the preloaded module. */
 export interface PreloadOptions {
   readonly output: OutputOptions;
   /** The path of wrangler's program. */
@@ -33,7 +33,7 @@ export interface PreloadOptions {
   readonly inside: number;
 }
 
-/** Writes the files. @param environment The environment that wrangler looks for in every configuration. */
+/** Writes the files. @param environment The environment, which wrangler requires in every configuration. */
 export function createWorkspace(
   collector: Collector,
   environment: string | undefined,
@@ -47,7 +47,7 @@ export function createWorkspace(
   };
   const tail = JSON.stringify(moduleBeside("../../../recorder/tail/tail"));
   const { url, secret } = collector;
-  // The secret is in the module and not in a variable, because wrangler prints variables.
+  // The secret is in the module because wrangler would print a variable.
   const main = `import { createTail, sendTo } from ${tail};\nexport default createTail(sendTo(${JSON.stringify(url)}, ${JSON.stringify(secret)}));\n`;
   write("tail.mjs", main);
   const config = {

@@ -1,12 +1,11 @@
 /**
- * The arguments of `wrangler dev` that the recorder needs to know, and those that it replaces.
+ * Parses the arguments of `wrangler dev` that the recorder uses or replaces.
  *
  * @module
  */
 
-/** What the arguments say. */
 export interface WranglerArguments {
-  /** The configuration files; the first is the one of the Worker that clients reach. */
+  /** The configuration files. The first file belongs to the Worker that clients reach. */
   readonly configs: readonly string[];
   readonly environment: string | undefined;
   readonly ip: string | undefined;
@@ -14,13 +13,13 @@ export interface WranglerArguments {
   readonly isHttps: boolean;
   readonly isRemote: boolean;
   readonly persistTo: string | undefined;
-  /** Whether a script is named in place of the `main` of the configuration. */
+  /** Whether a script replaces the `main` of the configuration. */
   readonly hasScript: boolean;
-  /** All arguments apart from configurations, ip and port. */
+  /** All arguments apart from `--config`, `--ip` and `--port`. */
   readonly rest: readonly string[];
 }
 
-/** The options that take a value, by all of their names. The first name is the key. */
+/** The options that are read, each with all of its names. The first name is the key. */
 const VALUES: readonly (readonly string[])[] = [
   ["config", "c"],
   ["env", "e"],
@@ -30,7 +29,7 @@ const VALUES: readonly (readonly string[])[] = [
   ["persist-to"],
 ];
 
-/** Other options of `wrangler dev` that take a value, so that it is not taken for the name of a script. */
+/** Other options of `wrangler dev` that take a value. Without this list, the value would be mistaken for a script. */
 const OTHER_VALUES: ReadonlySet<string> = new Set(
   (
     "cwd env-file name compatibility-date compatibility-flags compatibility-flag latest assets inspector-port inspector-ip routes route " +
@@ -77,5 +76,5 @@ export function readWranglerArguments(args: readonly string[]): WranglerArgument
   };
 }
 
-/** The options that the recorder replaces by its own. */
+/** The options that the recorder replaces with its own. */
 const REPLACED: ReadonlySet<string> = new Set(["config", "ip", "port"]);

@@ -1,6 +1,6 @@
 /**
- * Runs in wrangler's process, before wrangler: leaves out and corrects what it prints, because it does not know that it runs behind a
- * proxy. Nothing is piped, so wrangler's colors, keys and questions stay as they are.
+ * Runs in wrangler's process before wrangler. Filters and corrects its output, because wrangler does not know that it runs behind a
+ * proxy. The output is not piped, so wrangler's colors, keyboard shortcuts and prompts keep working.
  *
  * @module
  */
@@ -9,26 +9,25 @@ import { syncBuiltinESMExports } from "node:module";
 import { stripVTControlCharacters } from "node:util";
 import { isMainThread } from "node:worker_threads";
 
-/** What is left out and corrected. */
 export interface OutputOptions {
-  /** Whether the line that wrangler prints for each request is left out. */
+  /** Whether the lines that wrangler prints for requests are removed. */
   readonly hidesRequests: boolean;
-  /** The origin at which wrangler listens, and the one at which clients connect. */
+  /** The origin at which wrangler listens, and the origin to which clients connect. */
   readonly inside: string;
   readonly outside: string;
-  /** The file names of the copy and of the user's configuration. */
+  /** The file names of the copied and of the original configuration. */
   readonly copy: string;
   readonly original: string;
-  /** The name of the user's Worker, with which wrangler marks the lines of each of several Workers. */
+  /** The name of the user's Worker, which wrangler writes before its log lines if it runs several Workers. */
   readonly workerName: string;
   /** The name of the tail Worker. */
   readonly tailName: string;
 }
 
-/** Matches the line of a request. */
+/** Matches the log line of a request. */
 const REQUEST = /^\[wrangler:info\] [A-Z]+ \S+ \d{3} .*\(\d+ms\)\s*$/;
 
-/** Changes what this process writes, and the addresses that it opens in a browser. */
+/** Corrects the output of this process, and the URLs that it opens in a browser. */
 export function correctOutput(options: OutputOptions): void {
   if (!isMainThread) return;
   const correct = createCorrection(options);
@@ -51,7 +50,7 @@ export function correctOutput(options: OutputOptions): void {
   syncBuiltinESMExports();
 }
 
-/** Returns the function that corrects a text. It returns undefined for a text that is left out. */
+/** Returns a function that corrects a string. It returns undefined for a string that is not printed. */
 export function createCorrection(options: OutputOptions): (text: string) => string | undefined {
   const { hidesRequests, inside, outside, copy, original, workerName, tailName } = options;
   const mark = `[${workerName}] `;
@@ -64,7 +63,7 @@ export function createCorrection(options: OutputOptions): (text: string) => stri
   };
 }
 
-/** Whether a text only says that the tail Worker is there. */
+/** Returns whether a string only announces the tail Worker. */
 function isAboutTail(text: string, tailName: string): boolean {
   if (!text.includes(tailName)) return false;
   return /is sending Tail events to the following Workers:\s+- \S+ \(streaming\)[^\n]*\s*$/.test(text);

@@ -1,5 +1,6 @@
 /**
- * The objects of a Worker as they are now: what they store, their next alarms, and whether they are awake. Reading them wakes none.
+ * The current state of a Worker's objects: their storage, their next alarms, and whether they are in memory. Reading the state does
+ * not wake them.
  *
  * @module
  */
@@ -12,22 +13,22 @@ import type { Recorder } from "../../../recorder/recorder.ts";
 import { shapeOf } from "../../../recorder/redact/shape.ts";
 import { readStored, type StoredObject } from "./stored-object.ts";
 
-/** Where objects are stored. */
+/** The location of the objects' databases. */
 export interface ObjectPlace {
-  /** The folder with a folder for each class. */
+  /** The folder that contains one folder for each class. */
   readonly folder: string;
-  /** The name of the Worker, with which the names of these folders begin. */
+  /** The name of the Worker, which is the prefix of the names of these folders. */
   readonly workerName: string;
 }
 
-/** The maximum number of objects that are shown: those that were changed last. */
+/** The maximum number of objects that are shown, most recently changed first. */
 const OBJECTS_MAX = 300;
 
-/** workerd removes an object from memory when it has been idle for this long. */
+/** How long an object must be idle before workerd evicts it, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** A database file. */
-interface Found {
+/** The database file of an object. */
+interface DatabaseFile {
   readonly id: string;
   readonly className: string;
   readonly path: string;
@@ -35,7 +36,7 @@ interface Found {
   readonly bytes: number;
 }
 
-/** Reads the objects of one Worker. What has not changed is not read again. */
+/** Reads the objects of one Worker. Unchanged databases are not read again. */
 export class ObjectReader {
   readonly #place: ObjectPlace;
   readonly #recorder: Recorder;
@@ -46,7 +47,7 @@ export class ObjectReader {
     this.#recorder = recorder;
   }
 
-  /** Returns the objects, those that were changed last first. */
+  /** Returns the objects, most recently changed first. */
   async states(): Promise<readonly ObjectState[]> {
     const { DatabaseSync } = await import("node:sqlite");
     const states: ObjectState[] = [];
@@ -59,10 +60,10 @@ export class ObjectReader {
     }
     for (const file of found) {
       states.push(this.#toState(file, this.#stored(file, DatabaseSync), alarms.get(file.id)));
-      // Files are read synchronously, and requests of clients pass this process too.
+      // Files are read synchronously, and this process also proxies client requests.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    this.#forget(found);
+    this.#evict(found);
     return states;
   }
 
@@ -70,7 +71,7 @@ export class ObjectReader {
     return join(this.#place.folder, `${this.#place.workerName}-${className}`);
   }
 
-  #findFiles(): readonly Found[] {
+  #findFiles(): readonly DatabaseFile[] {
     const prefix = `${this.#place.workerName}-`;
     const folders = list(this.#place.folder).filter((each) => each.isDirectory() && each.name.startsWith(prefix));
     const found = folders.flatMap(({ name }) =>
@@ -80,7 +81,7 @@ export class ObjectReader {
   }
 
   #stored(
-    { path, changedAtMs, bytes }: Found,
+    { path, changedAtMs, bytes }: DatabaseFile,
     Database: typeof import("node:sqlite").DatabaseSync,
   ): StoredObject | undefined {
     const version = `${changedAtMs}/${bytes}`;
@@ -95,20 +96,20 @@ export class ObjectReader {
         database.close();
       }
     } catch {
-      // The file is being created or removed. It is read again the next time.
+      // The file is being created or removed. The next call reads it again.
       return undefined;
     }
     this.#read.set(path, { version, stored });
     return stored;
   }
 
-  #forget(found: readonly Found[]): void {
+  #evict(found: readonly DatabaseFile[]): void {
     const paths = new Set(found.map(({ path }) => path));
     for (const path of this.#read.keys()) if (!paths.has(path)) this.#read.delete(path);
   }
 
   #toState(
-    { id, className, bytes }: Found,
+    { id, className, bytes }: DatabaseFile,
     stored: StoredObject | undefined,
     alarmAtMs: number | undefined,
   ): ObjectState {
@@ -117,7 +118,7 @@ export class ObjectReader {
     const role = roles.get(id) ?? roleOfStored(stored);
     if (role !== undefined) roles.set(id, role);
     const isAwake = activity !== undefined && (activity.open > 0 || Date.now() - activity.lastAtMs < IDLE_MS);
-    // What the kit stores contains keys, tokens and requests. It is never shown.
+    // The objects of mcp-edge itself store keys, tokens and requests, which are never shown.
     const show = (value: unknown) => (role === undefined ? redactor.value(value) : shapeOf(value));
     return {
       id,
@@ -149,12 +150,12 @@ function list(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // No object was created yet.
+    // No object has been created yet.
     return [];
   }
 }
 
-function findDatabases(folder: string, className: string): Found[] {
+function findDatabases(folder: string, className: string): DatabaseFile[] {
   return list(folder).flatMap(({ name }) => {
     const [, id] = /^([\da-f]{64})\.sqlite$/.exec(name) ?? [];
     if (id === undefined) return [];
@@ -165,8 +166,8 @@ function findDatabases(folder: string, className: string): Found[] {
   });
 }
 
-/** workerd keeps the times of alarms in nanoseconds. */
-const NANOSECONDS = 1_000_000n;
+/** The nanoseconds in a millisecond. workerd stores the times of alarms in nanoseconds. */
+const NANOSECONDS_IN_MS = 1_000_000n;
 
 function readAlarms(
   path: string,
@@ -178,13 +179,13 @@ function readAlarms(
       const statement = database.prepare("SELECT actor_id, scheduled_time FROM _cf_ALARM LIMIT 10000");
       statement.setReadBigInts(true);
       return statement.all().map(({ actor_id, scheduled_time }) => {
-        return [String(actor_id), Number(BigInt(scheduled_time as bigint) / NANOSECONDS)] as const;
+        return [String(actor_id), Number(BigInt(scheduled_time as bigint) / NANOSECONDS_IN_MS)] as const;
       });
     } finally {
       database.close();
     }
   } catch {
-    // No alarm was set yet.
+    // No alarm has been set yet.
     return [];
   }
 }
@@ -200,14 +201,14 @@ function roleOfStored(stored: StoredObject | undefined): string | undefined {
 
 type Fact = readonly [name: string, value: string];
 
-/** Returns what the role of an object makes of what it stores. */
+/** Returns the facts that depend on the role of an object. */
 function factsOf(role: string, { tables, keys, prefixes }: StoredObject): readonly Fact[] {
   const rows = (table: string) => tables.find(({ name }) => name === table)?.rows ?? 0;
   const count = (prefix: string) => prefixes.get(prefix) ?? 0;
   const facts: readonly (readonly [role: string, name: string, value: () => number | string | undefined])[] = [
     ["session", "streams", () => rows("stream")],
     ["session", "stored events", () => rows("event")],
-    ["session", "calls that wait", () => count("call:")],
+    ["session", "pending calls", () => count("call:")],
     ["hub", "objects", () => toHubSize(keys)],
     ["task", "status", () => toTaskStatus(keys)],
     ["task", "answers and steps", () => count("entry/")],
@@ -239,7 +240,7 @@ function toHubSize(keys: StoredObject["keys"]): number {
 
 const STATUS = /"status":"([a-z_]{1,30})"/;
 
-/** The state of a task is JSON, of which the beginning contains the status. */
+/** Returns the status of a task, which is in the beginning of its stored JSON. */
 function toTaskStatus(keys: StoredObject["keys"]): string | undefined {
   const value = findValue(keys, "state/0000");
   return typeof value === "string" ? STATUS.exec(value)?.[1] : undefined;

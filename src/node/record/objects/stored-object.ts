@@ -1,5 +1,5 @@
 /**
- * Reads the database of an object, without waking the object: workerd keeps one SQLite file for each.
+ * Reads the database of an object without waking the object. workerd stores one SQLite file for each object.
  *
  * @module
  */
@@ -7,9 +7,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import { NAME_TABLE } from "../../../recorder/assemble/spans.ts";
 
-/** What a database contains. Values are as they are stored; they are redacted before they are shown. */
+/** The contents of a database. The values are not redacted yet. */
 export interface StoredObject {
-  /** The name that the object's id was created from. */
+  /** The name from which the object's id was created. */
   readonly name: string | undefined;
   readonly tables: readonly {
     readonly name: string;
@@ -22,16 +22,15 @@ export interface StoredObject {
   readonly prefixes: ReadonlyMap<string, number>;
 }
 
-/** The maximum number of tables, of rows and keys that are read, and the size of a value that is decoded, in bytes. */
+/** The maximum numbers of tables, rows and keys that are read, and the maximum size of a decoded value in bytes. */
 const [TABLES_MAX, ROWS_MAX, KEYS_MAX, VALUE_BYTES_MAX] = [20, 20, 50, 64 * 1024];
 
-/** The maximum number of characters of a text, and of bytes, of a row. */
+/** The maximum length of a string in a row, in characters. */
 const CELL_MAX = 2_000;
 
 /** The platform's table of keys and values. */
 const KEY_TABLE = "_cf_KV";
 
-/** Reads a database that is open. */
 export function readStored(database: DatabaseSync): StoredObject {
   const names = database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -82,12 +81,12 @@ function readKeys(database: DatabaseSync): StoredObject["keys"] {
   }));
 }
 
-/** Decodes a value as workerd encodes it, which is the structured clone of V8. */
+/** Decodes a value in V8's structured clone format, which workerd uses. */
 function decode(value: Uint8Array): unknown {
   try {
     return toJson(deserialize(value), 0);
   } catch {
-    // An object of workerd, or a version of the format that this Node does not know.
+    // The value contains an object of workerd, or this version of Node.js does not support the version of the format.
     return `<bytes, ${value.length}>`;
   }
 }
@@ -105,7 +104,7 @@ function toJson(value: unknown, depth: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member, depth + 1)]));
 }
 
-/** Counts the keys by what stands before the first separator. */
+/** Counts the keys by their prefix, which ends with the first separator. */
 function readPrefixes(database: DatabaseSync): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { key } of database.prepare(`SELECT key FROM ${KEY_TABLE} LIMIT 10000`).iterate()) {

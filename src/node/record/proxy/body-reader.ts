@@ -1,8 +1,8 @@
 /**
- * Reads the bodies of requests and responses, for the recorder: JSON, Server-Sent Events, or only their size.
+ * Reads the bodies of requests and responses for the recorder: JSON, Server-Sent Events, or only their size.
  *
- * The bytes that pass stay as they are. What is read here is a copy, decompressed if it is compressed: wrangler compresses responses for
- * clients that accept it.
+ * The proxied bytes are not changed. Compressed bodies are decompressed in a copy, because wrangler compresses responses for clients
+ * that accept it.
  *
  * @module
  */
@@ -20,17 +20,17 @@ import { headerOf, type MessageHead } from "./http-reader.ts";
 /** The maximum size of a body that is read as JSON, and of an event, in bytes. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The maximum size of the bodies that are held at a time, so that many that do not end cannot fill the memory. */
+/** The maximum total size of buffered bodies in bytes, so that many incomplete bodies cannot exhaust memory. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
 
 let held = 0;
 
-/** Returns the size of the parts of bodies that are held until their ends. */
+/** Returns the total size of the buffered bodies, in bytes. */
 export function heldBytes(): number {
   return held;
 }
 
-/** What was read of a body at its end. */
+/** A complete body. */
 export type ReadBody =
   | { readonly kind: "json"; readonly json: unknown; readonly bytes: number }
   | { readonly kind: "other"; readonly bytes: number };
@@ -38,9 +38,9 @@ export type ReadBody =
 /** Reads one body. */
 export interface BodyReader {
   read(data: Buffer): void;
-  /** Calls a function when everything was read: at once, unless a stream is decompressed. */
+  /** Calls a function when the body has been read: immediately, unless a stream is being decompressed. */
   end(done: (body: ReadBody) => void): void;
-  /** Releases what was read of a body that has no end. */
+  /** Releases the memory of an incomplete body. */
   discard(): void;
 }
 
@@ -51,7 +51,7 @@ const DECOMPRESS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   br: (bytes) => brotliDecompressSync(bytes, { maxOutputLength: BODY_BYTES_MAX }),
 };
 
-/** Returns a reader for a body of JSON, or of anything else. */
+/** Returns a reader for a body that is not a stream of events. */
 export function readBody(head: MessageHead): BodyReader {
   let bytes = 0;
   const decompress = DECOMPRESS[encodingOf(head)];
@@ -81,13 +81,13 @@ export function readBody(head: MessageHead): BodyReader {
   };
 }
 
-/** Receives what is read of a stream of events. */
+/** Receives the events of a stream. */
 export interface EventReceiver {
   message(json: unknown, characters: number, eventId: string | undefined): void;
   event(eventId: string): void;
 }
 
-/** Returns a reader for Server-Sent Events. What follows an event that is too large is not read. */
+/** Returns a reader for Server-Sent Events. It stops at an event that is too large. */
 export function readEvents(head: MessageHead, receiver: EventReceiver): BodyReader {
   let bytes = 0;
   const decoder = new TextDecoder();
@@ -116,13 +116,13 @@ export function readEvents(head: MessageHead, receiver: EventReceiver): BodyRead
   };
 }
 
-/** Returns a stream that decompresses. Undefined for an unknown encoding. */
+/** Returns a decompressing stream. Undefined for an unknown encoding. */
 function decompressing(encoding: string, take: (data: Buffer) => void) {
   if (encoding === "identity") return "identity" as const;
   const create = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress }[encoding];
   const stream = create?.();
   stream?.on("data", take);
-  // A stream that was cut is not complete.
+  // The compressed data is incomplete, because the connection was lost.
   stream?.on("error", () => stream.destroy());
   return stream;
 }
@@ -132,7 +132,7 @@ function createEvents(receiver: EventReceiver, giveUp: () => void): EventSourceP
     maxBufferSize: BODY_BYTES_MAX,
     onEvent: ({ id, data }) => {
       const json = data === "" ? undefined : parseJson(data);
-      // The event that begins a stream has only an id. The `endpoint` event of 2024-11-05 carries a path, not JSON.
+      // The first event of a stream has only an id. The `endpoint` event of 2024-11-05 contains a path, not JSON.
       if (json === undefined) {
         if (id !== undefined) receiver.event(id);
       } else receiver.message(json, data.length, id);
@@ -151,7 +151,7 @@ function parseBytes(bytes: Buffer, decompress: (bytes: Buffer) => Buffer): unkno
   try {
     return parseJson(decompress(bytes).toString("utf8"));
   } catch {
-    // Incomplete, or too large.
+    // The body is incomplete or too large.
     return undefined;
   }
 }
@@ -160,7 +160,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON, whatever its type says.
+    // The body is not JSON, despite its Content-Type.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads HTTP/1.1 messages in a stream of bytes, without changing them. It says where each head ends, so that the proxy can add a
- * header, and what belongs to bodies.
+ * Reads HTTP/1.1 messages from a stream of bytes without changing them. It reports where each head ends, so that the proxy can add a
+ * header, and which bytes belong to bodies.
  *
  * @module
  * @see RFC 9112
@@ -10,17 +10,17 @@
 export interface MessageHead {
   /** The request line or status line. */
   readonly startLine: string;
-  /** The headers, with their names as they were sent. */
+  /** The headers. Names are spelled as they were sent. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** A part of the bytes that were read. All parts together are the bytes. */
+/** A part of the bytes. The concatenated parts are equal to the bytes that were read. */
 export type Part =
   | { readonly kind: "head"; readonly bytes: Buffer; readonly head: MessageHead }
-  /** `data` is what the bytes add to the body: they may frame a chunk. */
+  /** `data` is the part of the body in the bytes, without the framing of chunks. */
   | { readonly kind: "body"; readonly bytes: Buffer; readonly data: readonly Buffer[] }
   | { readonly kind: "end"; readonly bytes: Buffer }
-  /** From here on, the bytes are not HTTP/1.1: a connection was upgraded, or something else is spoken. */
+  /** From here on, the bytes are not HTTP/1.1, because the connection was upgraded or uses another protocol. */
   | { readonly kind: "raw"; readonly bytes: Buffer };
 
 /** How the body of a message is delimited. */
@@ -31,7 +31,7 @@ export type Framing =
   | { readonly kind: "until-close" }
   | { readonly kind: "raw" };
 
-/** The maximum size of a head, and of the line before a chunk. A larger one is not HTTP that a Worker would accept. */
+/** The maximum size of a head, and of the line before a chunk, in bytes. A Worker would not accept larger ones. */
 const [HEAD_BYTES_MAX, CHUNK_LINE_MAX] = [128 * 1024, 4_096];
 
 const EMPTY = Buffer.alloc(0);
@@ -57,7 +57,7 @@ export class HttpReader {
     this.#framing = framing;
   }
 
-  /** Whether it reads a body that ends with the connection. */
+  /** Whether the reader is in a body that ends with the connection. */
   get isUntilClose(): boolean {
     return this.#state.at === "until-close";
   }
@@ -73,12 +73,12 @@ export class HttpReader {
     return parts;
   }
 
-  /** Reads the bytes from now on as they are. */
+  /** Stops parsing: all following bytes are raw. */
   becomeRaw(): void {
     this.#state = { at: "raw" };
   }
 
-  /** Reads at least one byte, adds a part or changes the state, and returns the number of bytes. */
+  /** Reads at least one byte, adds a part or changes the state, and returns the number of read bytes. */
   #step(bytes: Buffer, parts: Part[]): number {
     const state = this.#state;
     switch (state.at) {
@@ -111,7 +111,7 @@ export class HttpReader {
   }
 
   #readHead(bytes: Buffer, state: State & { at: "head" }, parts: Part[]): number {
-    // Empty lines before a request line are to be ignored, but they are passed on.
+    // Empty lines before a request line are ignored but forwarded (RFC 9112, 2.2).
     const all = state.length === 0 ? bytes : Buffer.concat([...state.kept, bytes]);
     const end = findHeadEnd(all);
     if (end === -1) {
@@ -153,7 +153,7 @@ export class HttpReader {
     if (end === -1) this.#state = { at: "chunk-line", line };
     else {
       const size = /^\s*([\da-f]{1,12})\s*(?:;.*)?\r?\n$/i.exec(line)?.[1];
-      // The line break after a chunk precedes the line of the next one.
+      // The line break after a chunk precedes the line of the next chunk.
       if (line.trim() === "") this.#state = { at: "chunk-line", line: "" };
       else if (size === undefined) {
         this.#giveUp(taken, parts);

@@ -8,7 +8,7 @@ import type { WireExchange } from "../../../recorder/assemble/wire-exchange.ts";
 import { type BodyReader, readBody, readEvents } from "./body-reader.ts";
 import { headerOf, type MessageHead, parseStatus } from "./http-reader.ts";
 
-/** An exchange whose bytes pass the proxy. They pass even if they cannot be recorded. */
+/** An exchange that passes through the proxy. Its bytes are forwarded even if recording them fails. */
 export class ObservedExchange {
   readonly wire: WireExchange;
   readonly #requestBody: BodyReader;
@@ -63,17 +63,17 @@ export class ObservedExchange {
 
   cut(how: Cut): void {
     this.#requestBody.discard();
-    // A client that has closed its own direction can still read the response.
+    // A client that has half-closed the connection can still read the response.
     if (how !== "cut-by-client") this.#responseBody?.discard();
     attempt(() => this.wire.cut(how, Date.now()));
   }
 }
 
-/** An error of the recorder must not end the exchange, or this process. */
+/** Runs a function of the recorder. Its errors must not end the exchange or this process. */
 function attempt(record: () => unknown): void {
   try {
     record();
   } catch (error) {
-    console.error("mcp-edge: a part of an exchange is not recorded", error);
+    console.error("mcp-edge: a part of an exchange could not be recorded", error);
   }
 }

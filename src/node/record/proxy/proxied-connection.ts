@@ -1,8 +1,8 @@
 /**
- * One connection of a client, and the connections on which its requests are passed on.
+ * One connection of a client, and the connections on which its requests are forwarded.
  *
- * Bytes pass unchanged, apart from one header that is added to each request. FIN and RST pass in both directions, and a reader that is
- * slow slows the writer down.
+ * Bytes are forwarded unchanged, apart from one header that is added to each request. FIN, RST and backpressure are forwarded in both
+ * directions.
  *
  * @module
  */
@@ -19,23 +19,22 @@ import {
 } from "./http-reader.ts";
 import type { ObservedExchange } from "./observed-exchange.ts";
 
-/** What a connection does with the requests of its client. */
 export interface ProxiedConnectionOptions {
   /** Connects to the server. */
   readonly connect: () => Socket;
-  /** Connects to the routes of the recorder itself. @param client The socket of the client, whose address matters. */
+  /** Connects to the routes of the recorder itself. @param client The socket of the client, whose address is checked. */
   readonly connectInside: (client: Socket) => Duplex;
-  /** Whether a request is one for the recorder itself. */
+  /** Returns whether a request is for the recorder itself. */
   readonly isInside: (target: string) => boolean;
-  /** Begins to observe a request. Returns the head as it is passed on. */
+  /** Begins to record a request. Returns the head to forward. */
   readonly observe: (request: PassingRequest) => { readonly exchange: ObservedExchange; readonly bytes: Buffer };
-  /** Whether the body of a request waits until it is complete, because its end may be delayed. */
+  /** Returns whether the body of a request is buffered until it is complete, because the request may be delayed. */
   readonly mayHold?: (method: string) => boolean;
-  /** Waits before the end of a request is passed on. Undefined if it is not delayed. */
+  /** Returns a delay before the rest of a request is forwarded. Undefined if it is not delayed. */
   readonly hold?: (exchange: ObservedExchange) => Promise<void> | undefined;
 }
 
-/** The head of a request. */
+/** A request whose head has been read. */
 export interface PassingRequest {
   readonly head: MessageHead;
   readonly bytes: Buffer;
@@ -50,19 +49,19 @@ interface Leg {
   readonly isInside: boolean;
 }
 
-/** A request whose response is not complete. */
+/** A request without a complete response. */
 interface InFlight {
   readonly leg: Leg;
   readonly method: string;
   readonly exchange: ObservedExchange | undefined;
-  /** Whether the last head was a final one, and not `100 Continue`. */
+  /** Whether the last response head was final, unlike `100 Continue`. */
   isFinal: boolean;
 }
 
-/** The maximum size of requests that wait, in bytes. */
+/** The maximum size of buffered requests, in bytes. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Milliseconds in which the connection of a client that has closed it completely is reset when something is written. */
+/** How long to wait for an RST after writing to a client that may have closed the connection completely, in milliseconds. */
 const RESET_WITHIN_MS = 100;
 
 export class ProxiedConnection {
@@ -75,9 +74,9 @@ export class ProxiedConnection {
   #inside: Leg | undefined;
   /** The request that is being read. */
   #current: InFlight | undefined;
-  /** Parts that wait for a response, or for the end of a delay. */
+  /** Parts that are queued until a response is complete, or until a delay ends. */
   readonly #waiting: Part[] = [];
-  /** The body of a request that may be delayed. */
+  /** The buffered body of a request that may be delayed. */
   #held: Buffer[] | undefined;
   #isHolding = false;
   #waitingBytes = 0;
@@ -106,19 +105,19 @@ export class ProxiedConnection {
     });
   }
 
-  /** The exchanges whose responses are not complete. */
+  /** The exchanges without a complete response. */
   get exchanges(): readonly ObservedExchange[] {
     return this.#inFlight.flatMap(({ exchange }) => exchange ?? []);
   }
 
-  /** Resets the connection on both sides, as a network that breaks does. */
+  /** Resets the connection on both sides, like a network failure. */
   cut(): void {
     this.#cutAll("cut-on-purpose");
     this.#eachStream(reset);
     reset(this.#client);
   }
 
-  /** Closes the connection, because the proxy ends. */
+  /** Closes the connection when the proxy is closed. */
   close(): void {
     this.#client.destroy();
   }
@@ -134,7 +133,7 @@ export class ProxiedConnection {
     }
   }
 
-  /** A request for another leg waits until all earlier ones have their responses, so that these stay in their order. */
+  /** Returns whether a part can be forwarded now. A request on another leg waits for earlier responses, so that they stay in order. */
   #canPass(part: Part): boolean {
     if (part.kind !== "head") return true;
     const isInside = this.#isInside(part.head);
@@ -227,7 +226,7 @@ export class ProxiedConnection {
     });
   }
 
-  /** Passes the client's FIN on, once nothing of its requests is left. */
+  /** Forwards the client's FIN once all its requests have been forwarded. */
   #passEnd(): void {
     if (this.#waiting.length > 0 || this.#isHolding) return;
     this.#eachStream((stream) => stream.end());
@@ -278,7 +277,7 @@ export class ProxiedConnection {
       inFlight.isFinal = status >= 200 || status === 101;
       if (inFlight.isFinal) inFlight.exchange?.response(part.head);
       if (status !== 101) return;
-      // From here on, both directions are another protocol.
+      // From here on, both directions use another protocol.
       this.#requests.becomeRaw();
       this.#finish(inFlight);
     } else if (part.kind === "end" && inFlight.isFinal) this.#finish(inFlight);
@@ -288,13 +287,13 @@ export class ProxiedConnection {
     this.#inFlight.shift();
     if (!this.#hasClientEnded) exchange?.responseEnd();
     else {
-      // The client has closed its direction, or the connection. In the second case, it resets what is written.
+      // The client has closed its own direction or the whole connection. In the second case, it responds to a write with RST.
       setTimeout(() => !this.#isClientLost && exchange?.responseEnd(), RESET_WITHIN_MS).unref();
     }
     this.#passWaiting();
   }
 
-  /** The other side has closed its direction, or the connection is lost. */
+  /** Handles the end of a connection to a server. @param isLost Whether it was lost instead of closed. */
   #endLeg(leg: Leg, isLost: boolean): void {
     if (leg !== this.#server && leg !== this.#inside) return;
     if (leg === this.#server) this.#server = undefined;
@@ -307,10 +306,10 @@ export class ProxiedConnection {
     for (const { exchange } of lost) exchange?.cut("cut-by-server");
     const left = this.#inFlight.filter((each) => each.leg !== leg);
     this.#inFlight.splice(0, this.#inFlight.length, ...left);
-    // The routes of the recorder are another server: that their connection ends is nothing to a client that waits for no response.
+    // The end of an idle connection to the recorder's routes does not affect the connection of the client.
     const isOver = this.#hasClientEnded && this.#waiting.length === 0;
     if (leg.isInside && lost.length === 0 && !isComplete && !isOver) return;
-    // A server closes connections that are idle. That must not cut a response of the recorder's own routes.
+    // If the server closes its idle connection, a pending response of the recorder's routes must not be lost.
     if (lost.length === 0 && left.length > 0) {
       leg.stream.end();
       return;
@@ -324,11 +323,11 @@ export class ProxiedConnection {
   }
 }
 
-/** Ends a connection with RST, if it is one. */
+/** Ends a connection with RST if that is possible. */
 function reset(stream: Duplex): void {
   stream.on("error", () => undefined);
   if (stream.destroyed) return;
-  // Only a plain connection can be reset.
+  // A TLS connection or an in-memory stream cannot be reset.
   if ("resetAndDestroy" in stream && !("encrypted" in stream)) (stream as Socket).resetAndDestroy();
   else stream.destroy();
 }

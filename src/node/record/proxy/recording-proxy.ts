@@ -1,5 +1,5 @@
 /**
- * The proxy in front of a server: listens where clients connect, and reports what passes to the recorder.
+ * The proxy in front of a server. It forwards the connections of clients, and reports their exchanges to the recorder.
  *
  * @module
  */
@@ -15,35 +15,33 @@ import { headerOf } from "./http-reader.ts";
 import { ObservedExchange } from "./observed-exchange.ts";
 import { type PassingRequest, ProxiedConnection, type ProxiedConnectionOptions } from "./proxied-connection.ts";
 
-/** What the proxy needs. */
 export interface ProxyOptions {
   readonly recorder: Recorder;
   /** Connects to the server. */
   readonly connect: () => Socket;
-  /** Serves the routes of the recorder. `isLocal` of a request's socket says whether the client is on this machine. */
+  /** Serves the routes of the recorder. The member `isLocal` of a request's socket is true if the client is on this machine. */
   readonly inside: RequestListener;
-  /** Changes the head of a request, such as the name of its host. @default nothing */
+  /** Returns the head of a request to forward, for example with another Host header. @default the unchanged head */
   readonly change?: (request: PassingRequest) => Buffer;
-  /** Whether requests carry the id of their exchange to the server. */
+  /** Whether a header with the id of the exchange is added to requests, for the tail Worker. */
   readonly hasTail: boolean;
-  /** Whether a request with this `User-Agent` is one of this program, which is not shown. */
+  /** Returns whether a `User-Agent` belongs to this program, whose requests are not shown. */
   readonly isOwn?: (userAgent: string | undefined) => boolean;
-  /** Connections wait until it resolves, because the server does not listen yet. */
+  /** Resolves when the server listens. Until then, connections wait. */
   readonly ready?: Promise<void>;
 }
 
-/** A running proxy. */
 export class RecordingProxy {
   readonly #options: ProxyOptions;
   readonly #servers: Server[] = [];
   readonly #connections = new Set<ProxiedConnection>();
   readonly #inside;
-  /** Random, so that no client can guess the id of an exchange. */
+  /** A random prefix, so that clients cannot guess the ids of exchanges. */
   readonly #prefix = randomBytes(12).toString("hex");
   readonly #insideOptions: Omit<ProxiedConnectionOptions, "observe">;
   #exchanges = 0;
   #isReady = false;
-  /** Milliseconds by which answers of clients to questions are delayed. */
+  /** How long answers of clients to questions are delayed, in milliseconds. */
   delayMs = 0;
 
   constructor(options: ProxyOptions) {
@@ -58,7 +56,7 @@ export class RecordingProxy {
     };
   }
 
-  /** Listens at all addresses of a host. @throws {Error} with the code `EADDRINUSE`, and others of `listen`. */
+  /** Listens on all addresses of a host. @throws {Error} of `listen`, such as `EADDRINUSE`. */
   async listen(hosts: readonly string[], port: number): Promise<number> {
     let chosen = port;
     for (const [index, host] of hosts.entries()) {
@@ -66,7 +64,7 @@ export class RecordingProxy {
       try {
         await listenAt(server, host, chosen);
       } catch (error) {
-        // Without IPv6, `localhost` has only one address.
+        // Without IPv6, `localhost` has only an IPv4 address.
         const { code } = error as NodeJS.ErrnoException;
         if (index > 0 && (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT")) continue;
         await this.close();
@@ -78,7 +76,7 @@ export class RecordingProxy {
     return chosen;
   }
 
-  /** Cuts the connection on which an entry is running. Returns false if there is none. */
+  /** Resets the connection of a running entry. Returns false if the entry is not running. */
   cut(entryId: string): boolean {
     for (const connection of this.#connections) {
       if (!connection.exchanges.some(({ wire }) => wire.entry.id === entryId)) continue;
@@ -149,7 +147,7 @@ export class RecordingProxy {
 function listenAt(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    // An empty host means all addresses, of IPv6 too.
+    // Without a host, the server listens on all addresses, including IPv6.
     server.listen({ port, ...(host === "" ? {} : { host }) }, () => {
       server.off("error", reject);
       resolve();

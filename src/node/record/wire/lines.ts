@@ -1,15 +1,15 @@
 /**
- * Reads the lines of JSON in a stream of bytes.
+ * Reads newline-delimited JSON from a stream of bytes.
  *
  * @module
  */
 
-/** The maximum size of a line that is read, in bytes. A longer one passes, and is not recorded. */
+/** The maximum size of a line, in bytes. Longer lines are not recorded. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
-/** Returns a function that takes the bytes of a stream, and calls another with each line that is JSON. */
+/** Returns a function that receives the bytes of a stream, and calls `take` for each line that is JSON. */
 export function readLines(take: (json: unknown, characters: number) => void): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let bytes = 0;
@@ -36,7 +36,7 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    // A line of the log, which does not belong there.
+    // The server wrote a log line to its standard output.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Records what passes between clients and a server over HTTP.
+ * Records the exchanges between clients and an HTTP server.
  *
  * @module
  */
@@ -13,15 +13,15 @@ import { type WireOptions, WireRecording } from "./recording.ts";
 
 /** A running recording. */
 export interface HttpRecording {
-  /** The URL that clients use in place of the server's. */
+  /** The URL that clients use instead of the server's. */
   readonly url: string;
   /** The URL of the page. */
   readonly page: string;
-  /** Ends it. Returns the number of entries if they were written to a file. */
+  /** Ends the recording. Returns the number of entries if they were written to a file. */
   close(): Promise<number | undefined>;
 }
 
-/** Starts to record a server. @param headers Headers that are added to each request, such as a token. */
+/** Starts recording a server. @param headers Headers to add to each request, such as a token. */
 export async function recordHttp(
   server: string,
   options: WireOptions,
@@ -58,7 +58,7 @@ function connectTo({ protocol, hostname, port }: URL): Socket {
   return connectSecure({ host, port: Number(port || 443), ALPNProtocols: ["http/1.1"], ...named });
 }
 
-/** Changes what names this proxy in a request: its host, and the origin of a page that it shows. */
+/** Replaces the host and origin of this proxy in the head of a request with those of the server, and adds headers. */
 function addressTo(
   target: URL,
   { bytes }: PassingRequest,

@@ -1,5 +1,5 @@
 /**
- * Records what passes between a host and a server over stdio. To the host, this process is the server.
+ * Records the messages between a host and a stdio server. To the host, this process is the server.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { createRoutes } from "../routes.ts";
 import { readLines } from "./lines.ts";
 import { type WireOptions, WireRecording } from "./recording.ts";
 
-/** The command of a server. */
+/** The command that starts a server. */
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -39,7 +39,7 @@ export interface StdioRecording {
   close(): number | undefined;
 }
 
-/** Starts a server, and passes on what it and the host say, byte by byte. Its log goes to the log of this process. */
+/** Starts a server, and forwards all bytes between it and the host. It inherits the standard error of this process. */
 export async function recordStdio(
   server: ServerCommand,
   options: WireOptions,
@@ -74,14 +74,14 @@ function listen(server: ReturnType<typeof createServer>, port: number): Promise<
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", () => {
-      // The page does not keep the process running.
+      // The page must not keep the process running.
       server.unref();
       resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     });
   });
 }
 
-/** Passes bytes on in both directions, and reports the messages in them. */
+/** Forwards bytes in both directions, and reports the messages in them. Resolves with the exit code of the server. */
 function passOn(child: ChildProcess, { input, output }: HostStreams, connection: MessageConnection): Promise<number> {
   const { stdin, stdout } = child;
   const ended = new Promise<number>((resolve, reject) => {
@@ -92,7 +92,7 @@ function passOn(child: ChildProcess, { input, output }: HostStreams, connection:
     });
   });
   if (!stdin || !stdout) return ended;
-  // A server that has ended does not read any more.
+  // A server that has exited no longer reads its input.
   stdin.on("error", () => undefined);
   input.on(
     "data",

@@ -1,5 +1,5 @@
 /**
- * What `mcp-edge record` has in common for servers over HTTP and stdio: the recorder, its page, and the file at the end.
+ * The parts of `mcp-edge record` that HTTP and stdio servers share: the recorder, its page, and the recording file.
  *
  * @module
  */
@@ -14,18 +14,17 @@ import { packageVersion } from "../package-version.ts";
 import { recordingRoutes } from "../recording-routes.ts";
 import type { RouteOptions } from "../routes.ts";
 
-/** What the user has chosen. */
+/** The options of a recording. */
 export interface WireOptions {
-  /** The port of this machine at which clients connect, or at which the page is. 0 is any free one. */
+  /** The local port of the proxy or, for stdio servers, of the page. 0 chooses a free port. */
   readonly port: number;
   readonly contents: boolean;
-  /** The file that the recording is written to at the end. */
+  /** The path of the file to which the recording is written when it ends. */
   readonly out: string | undefined;
   /** Prints a line for each exchange. */
   readonly print: (line: string) => void;
 }
 
-/** A recording of what passes between clients and a server. */
 export class WireRecording {
   readonly recorder: Recorder;
   readonly #options: WireOptions;
@@ -52,7 +51,7 @@ export class WireRecording {
     };
   }
 
-  /** Returns the routes of the page. @param cut Cuts the connection of an entry. */
+  /** Returns the options of the routes. @param cut Resets the connection of an entry. Returns false if it is not running. */
   routes(cut: (entryId: string) => boolean): RouteOptions {
     const info = () => this.info;
     return {
@@ -63,7 +62,7 @@ export class WireRecording {
       objects: async () => [],
       causeFault: async ({ kind, entry }) => {
         if (kind !== "cut")
-          return { done: false, text: "Only connections can be cut: what happens inside of this server is not seen." };
+          return { done: false, text: "Only connections can be cut, because this server is only seen from outside." };
         const done = entry !== undefined && cut(entry);
         return { done, text: done ? "The connection was reset." : "The entry is not running." };
       },
@@ -76,7 +75,7 @@ export class WireRecording {
     const { out } = this.#options;
     if (out === undefined) return undefined;
     const recording = toRecording(this.recorder.entries(), this.info, Date.now());
-    // Not for others on this machine: with contents, it contains what was said.
+    // Only the user may read the file, because it can contain the contents of messages.
     writeFileSync(out, `${JSON.stringify(recording)}\n`, { mode: 0o600 });
     return recording.entries.length;
   }
