@@ -119,6 +119,8 @@ export interface Span {
   /** When the alarm that was set is due. */
   readonly dueAtMs?: number;
   readonly databaseBytes?: number;
+  /** The status that another server responded with. */
+  readonly status?: number;
 }
 
 /** A line that was logged with `console`. */

@@ -108,6 +108,7 @@ describe("time", () => {
     const outbound = async ({ url }: Request) => {
       if (url.includes("silent")) await new Promise(() => undefined);
       if (url.includes("slow")) await new Promise((resolve) => setTimeout(resolve, 1_200));
+      if (url.includes("limited")) return new Response("later", { status: 429 });
       return new Response("sun");
     };
     const thresholds = { unansweredMs: 1_500, awakeMs: 2_000 };
@@ -134,6 +135,25 @@ describe("time", () => {
       ({ era }) => era === "legacy",
     );
     expect(where).toMatch(/^McpObject [\da-f]{8}, session$/);
+  });
+
+  test("2, with a call of an object that the handler does not await", async () => {
+    await (await client.call("forgotten")).text();
+    const { where } = await findingOf(
+      recorded,
+      /^Work continued after the result was sent: the method remember of this object$/,
+    );
+    expect(where).toMatch(/^Poller [\da-f]{8}$/);
+  });
+
+  test("another server refuses a request, and the tool reports something else", async () => {
+    await (await client.call("limited")).text();
+    const { where, why, entry } = await findingOf(
+      recorded,
+      /^Another server responded with status 429: fetch GET https:\/\/limited\.example\/forecast$/,
+    );
+    expect([where, why]).toEqual(["the Worker", expect.stringContaining("Retry-After")]);
+    expect(entry.invocations.flatMap(({ spans }) => spans.map(({ status }) => status))).toEqual([429]);
   });
 
   test("5: another server that takes most of the time", async () => {

@@ -97,6 +97,8 @@ export function applyAttributes({ name, span, entry, values }: Described, redact
   if (rowsWritten !== undefined) span.rowsWritten = rowsWritten;
   const databaseBytes = number("cloudflare.durable_object.response.db_size");
   if (databaseBytes !== undefined) span.databaseBytes = databaseBytes;
+  const status = number("http.response.status_code");
+  if (status !== undefined) span.status = status;
   const due = text("cloudflare.durable_object.alarm.scheduled_time");
   if (due !== undefined) span.dueAtMs = Date.parse(due);
   const sql = text("db.query.text");

@@ -9,7 +9,8 @@ import type { Examined } from "./examined.ts";
 import { findExceptions, findProgressFlood, findRepeatedQuestions } from "./handler.ts";
 import { findOutputMisfit } from "./output.ts";
 import { findStatementsForEach, findUnboundedReads, findWritesOfReader } from "./storage.ts";
-import { findAlarmChain, findAwake, findLostWork, findSlowUpstream, findUnanswered } from "./time.ts";
+import { findAlarmChain, findAwake, findLostWork } from "./time.ts";
+import { findFailedRequests, findSlowUpstream, findUnanswered } from "./upstream.ts";
 
 const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findExceptions,
@@ -20,6 +21,7 @@ const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findStatementsForEach,
   findUnboundedReads,
   findWritesOfReader,
+  findFailedRequests,
   findSlowUpstream,
   findUnanswered,
   findLostWork,

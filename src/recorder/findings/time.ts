@@ -1,5 +1,5 @@
 /**
- * Finds faults of timing: slow and unresponsive servers, work that outlives its result, objects that stay in memory.
+ * Finds faults of timing: work that outlives its result, objects that stay in memory, alarms that never end.
  *
  * @module
  */
@@ -7,46 +7,6 @@ import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
 import type { Finding } from "../entry.ts";
 import { describeSpan, type Examined, endOf, findRoot, isOfAuthor, placeOf } from "./examined.ts";
-
-/** Spans of requests to other servers. */
-const REQUESTS = /^(?:fetch|ai_\w+)$/;
-
-interface FoundSpan {
-  readonly invocation: LiveInvocation;
-  readonly span: LiveSpan;
-}
-
-function findSpans({ invocations }: LiveEntry, matches: (span: LiveSpan) => boolean): FoundSpan[] {
-  return invocations.flatMap((invocation) => invocation.spans.filter(matches).map((span) => ({ invocation, span })));
-}
-
-/** Finds a request to another server that takes more than half of the call. */
-export function findSlowUpstream({ entry, nowMs, thresholds }: Examined): Finding[] {
-  if (entry.ms === undefined) return [];
-  const whole = entry.ms;
-  return findSpans(entry, ({ name }) => REQUESTS.test(name))
-    .map((place) => ({ ...place, ms: endOf(place.span, nowMs) - place.span.startedAtMs }))
-    .filter(({ ms, span }) => span.endedAtMs !== undefined && ms >= thresholds.upstreamMs && ms > whole / 2)
-    .map(({ span, invocation, ms }) => ({
-      what: `${Math.round(ms)} of ${Math.round(whole)} ms were spent waiting for another server: ${describeSpan(span)}`,
-      where: placeOf(invocation),
-      why: "The call cannot be faster than this server. Send requests in parallel, cache the responses, or continue in the background as a task.",
-    }))
-    .slice(0, 3);
-}
-
-/** Finds a request to another server that gets no response. */
-export function findUnanswered({ entry, nowMs, thresholds }: Examined): Finding[] {
-  return findSpans(entry, ({ name, endedAtMs }) => REQUESTS.test(name) && endedAtMs === undefined)
-    .map((place) => ({ ...place, ms: (place.invocation.endedAtMs ?? nowMs) - place.span.startedAtMs }))
-    .filter(({ ms }) => ms >= thresholds.unansweredMs)
-    .map(({ span, invocation, ms }) => ({
-      what: `No response for ${Math.round(ms / 1000)} s: ${describeSpan(span)}`,
-      where: placeOf(invocation),
-      why: "The request has no timeout. Pass a signal to fetch: AbortSignal.any([ctx.signal, AbortSignal.timeout(5_000)]).",
-    }))
-    .slice(0, 3);
-}
 
 /** Finds work that was unfinished when the result was sent. */
 export function findLostWork({ entry, nowMs }: Examined): Finding[] {
@@ -56,7 +16,9 @@ export function findLostWork({ entry, nowMs }: Examined): Finding[] {
   const sentAtMs = answers.at(-1)?.atMs;
   if (sentAtMs === undefined) return [];
   return entry.invocations.flatMap((invocation) => {
-    const late = lateWork(invocation, invocation === root, sentAtMs, nowMs);
+    const late = isAbandoned(invocation)
+      ? [`the method ${invocation.method} of this object`]
+      : lateWork(invocation, invocation === root, sentAtMs, nowMs);
     const [first] = late;
     if (first === undefined) return [];
     return [
@@ -67,6 +29,16 @@ export function findLostWork({ entry, nowMs }: Examined): Finding[] {
       },
     ];
   });
+}
+
+/**
+ * Returns whether the caller of an object's method ended before the method returned. workerd then ends the invocation, and attributes
+ * what the method still does to another one.
+ */
+function isAbandoned(invocation: LiveInvocation): boolean {
+  const { onset, method, outcome, answeredAtMs, exceptions, isOfEndpoint, role } = invocation;
+  if (onset.cause !== "jsrpc" || method === undefined || isOfEndpoint || role !== undefined) return false;
+  return outcome === "ok" && answeredAtMs === undefined && exceptions.length === 0;
 }
 
 /** Describes the work that an invocation did after the result was sent. */
@@ -107,6 +79,7 @@ function isAnswer(message: unknown): boolean {
 export function findAwake({ entry, nowMs, thresholds }: Examined): Finding[] {
   return entry.invocations
     .filter(({ onset, answeredAtMs }) => onset.isObject && onset.isUpgrade !== true && answeredAtMs !== undefined)
+    .filter(({ role }) => role === undefined || !waitsForClient(entry))
     .map((invocation) => ({ invocation, ms: (invocation.endedAtMs ?? nowMs) - (invocation.answeredAtMs ?? nowMs) }))
     .filter(({ ms }) => ms >= thresholds.awakeMs)
     .slice(0, 3)
@@ -115,6 +88,11 @@ export function findAwake({ entry, nowMs, thresholds }: Examined): Finding[] {
       where: placeOf(invocation),
       why: "A timer, a request or a socket is pending, and the object is billed until it ends. Use an alarm instead of a timer.",
     }));
+}
+
+/** Returns whether the session of an entry may wait for an answer of its client. No author can shorten that. */
+function waitsForClient({ kind, questions }: LiveEntry): boolean {
+  return kind !== "request" || questions.length > 0;
 }
 
 /** Finds alarms that repeatedly set the next alarm. */

@@ -182,6 +182,7 @@ function parseSpan(from: JsonObject): Span {
     ...optional("rowsWritten", number(from.rowsWritten)),
     ...optional("dueAtMs", number(from.dueAtMs)),
     ...optional("databaseBytes", number(from.databaseBytes)),
+    ...optional("status", number(from.status)),
   };
 }
 
