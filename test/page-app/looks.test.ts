@@ -17,6 +17,8 @@ afterAll(async () => {
 
 const CALL = "form.schema button.main";
 
+const heightOf = (selector: string) => `document.querySelector('${selector}').clientHeight`;
+
 /** What the page shows, and how a person gets there. */
 const VIEWS: readonly (readonly [name: string, hash: string, go: () => Promise<void>])[] = [
   ["the start", "", () => page.sees("An error that helps", ".cards")],
@@ -70,6 +72,30 @@ describe.each(["light", "dark"])("in %s mode", (mode) => {
       if (width === 360) await page.browser.run(press);
       expect([width, pane, await page.browser.findBarriers()]).toEqual([width, pane, []]);
       expect(await page.browser.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+      if (pane === "Calls") expect(await page.browser.run(heightOf(".entries"))).toBeGreaterThan(300);
+    }
+  });
+
+  test("all actions for the calls can be reached on every screen, and Escape closes them", async () => {
+    await page.open("#/tasks");
+    for (const [width, height] of [
+      [1400, 900],
+      [1000, 700],
+      [360, 640],
+    ] as const) {
+      await page.browser.resize(width, height);
+      if (width === 360) await page.press("Calls", ".tabs button");
+      await page.press("More actions", "button");
+      const last = "[...document.querySelectorAll('.menu button')].at(-1)";
+      await page.browser.run(`${last}.scrollIntoView()`);
+      const isInWindow = `(({ left, right, top, bottom }) => left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight)`;
+      expect(await page.browser.run(`${isInWindow}(document.querySelector('.menu').getBoundingClientRect())`)).toBe(
+        true,
+      );
+      expect(await page.browser.run(`${isInWindow}(${last}.getBoundingClientRect())`)).toBe(true);
+      expect(await page.browser.findBarriers()).toEqual([]);
+      await page.browser.press("Escape");
+      expect(await page.browser.run(heightOf(".menu"))).toBe(0);
     }
   });
 });

@@ -78,10 +78,11 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.press("Answer", ".asked button");
     await page.sees("A table for 2", ".call");
     await openEntry("book_table");
-    await page.sees(isLegacy ? "elicitation/create" : "input required", ".events");
+    await page.sees(isLegacy ? "elicitation/create" : "result A table for 2", ".events");
     const [related = ""] = await page.texts(".tags a");
     await page.press(related, ".tags a");
-    await page.sees(isLegacy ? "(answers)" : "(", ".tags");
+    await page.sees(isLegacy ? "answers #" : "continued by #", ".tags");
+    if (!isLegacy) await page.sees("input required", ".events");
   });
 
   test("progress is in the lane of the client, and a running stream is cut from its entry", async () => {
@@ -102,7 +103,7 @@ describe.each(["2026-07-28", "2025-11-25"])("in %s", (version) => {
     await page.press("Call", CALL);
     await page.sees("A report of 1 pages.", ".call");
     await openEntry("write_report");
-    await page.sees("(of the same task)", ".tags");
+    await page.sees("same task as #", ".tags");
     await page.sees("task", ".lane > span");
   });
 
@@ -149,7 +150,7 @@ describe("objects and faults", () => {
 
   test("the clock is moved, answers are held, and workerd is killed and starts again", async () => {
     await page.open("#/tool/add");
-    await page.press("More actions", "summary");
+    await page.press("More actions", "button");
     await page.press("Clock: 1 hour ahead", ".menu button");
     await page.sees("The clock is 3600000 ms ahead", ".menu .about");
     await page.press("Delay answers by 5 s", ".menu button");
@@ -182,7 +183,7 @@ test("a recording is exported and imported, and two calls are compared", async (
   const file = await dev.api<RecordingFile>("recording");
   const pair = file.entries.filter(({ target }) => target === "add").slice(-2);
   expect(pair).toHaveLength(2);
-  await page.press("More actions", "summary");
+  await page.press("More actions", "button");
   await page.browser.run(`(() => {
     const files = new DataTransfer();
     files.items.add(new File([${JSON.stringify(JSON.stringify({ ...file, entries: pair }))}], 'recording.json'));

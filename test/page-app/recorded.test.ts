@@ -59,7 +59,7 @@ describe("the list", () => {
       "[...document.querySelectorAll('.row')].every((row) => row.innerText.includes('cancel_pickup') && row.innerText.includes('codex'))",
     );
     await page.fillSelector("#filter", "nothing of the kind");
-    await page.sees("No calls match the filter.");
+    await page.sees("No calls match the filters.");
   });
 
   test("is used with the keyboard: c goes there, arrows open one call after the other", async () => {
@@ -205,6 +205,16 @@ const OBJECT: ObjectState = {
   entries: ["100041"],
 };
 
+test("the work of mcp-edge itself can be hidden in a recorded call", async () => {
+  await openList();
+  await page.open(`#/call/${at(41)}`);
+  await page.sees("In order", ".events");
+  const before = (await page.texts(".events li")).length;
+  await page.press("mcp-edge", ".events .switch button");
+  await page.browser.waitFor(`document.querySelectorAll('.events li').length < ${before}`);
+  expect((await page.texts(".events li")).some((row) => row.includes("Client"))).toBe(true);
+});
+
 describe("objects and faults", () => {
   test("objects show what they store, and when they wake next", async () => {
     page.recorder.objects = [OBJECT];
@@ -228,7 +238,7 @@ describe("objects and faults", () => {
         "[...document.querySelectorAll('.call .actions button')].filter(({ disabled }) => disabled).map(({ innerText }) => innerText)",
       ),
     ).toEqual(["Reset", "Run its alarm"]);
-    await page.press("More actions", "summary");
+    await page.press("More actions", "button");
     await page.press("Kill workerd", "button");
     await page.sees("Done: kill.", ".menu");
     await page.press("Delay answers by 5 s", "button");
@@ -242,7 +252,7 @@ describe("objects and faults", () => {
 
   test("a recording is exported, imported and removed", async () => {
     await openList();
-    await page.press("More actions", "summary");
+    await page.press("More actions", "button");
     expect(await page.browser.run("document.querySelector('.menu a').getAttribute('href')")).toBe(
       `${page.recorder.origin}/__mcp-edge/api/recording`,
     );

@@ -11,11 +11,11 @@ const isShown = signal(false);
 
 const SHORTCUTS: readonly (readonly [keys: string, meaning: string])[] = [
   ["/", "Search tools, prompts and resources"],
-  ["c", "Go to the list of calls; select a call with the arrow keys"],
+  ["c", "Go to the calls; select one with the arrow keys"],
   ["f", "Filter the calls"],
   ["m", "Go to the details"],
   ["Ctrl Enter", "Send the form"],
-  ["Esc", "Close a dialog or a list of suggestions"],
+  ["Esc", "Close a dialog or list"],
   ["?", "Show these keys"],
 ];
 

@@ -37,18 +37,23 @@ export const shown = computed<readonly Summary[]>(() => {
 /** The tolerance of timestamps, in milliseconds. The page and the recorder use the same clock, but browsers round it. */
 const CLOCK_MS = 50;
 
-/** Returns the entry of a call of this page. */
-export function findEntry({ key, startedAtMs }: Pick<Call, "key" | "startedAtMs">): Summary | undefined {
+/** Returns the entry of a call of this page: of its last round, which has its result. */
+export function findEntry({
+  key,
+  startedAtMs,
+  endedAtMs,
+}: Pick<Call, "key" | "startedAtMs" | "endedAtMs">): Summary | undefined {
   const [kind = "", ...rest] = key.split(":");
   const [method, target] = [METHODS[kind], rest.join(":")];
   const list = entries.value;
-  let found: Summary | undefined;
+  const untilMs = endedAtMs.value ?? Number.POSITIVE_INFINITY;
   for (let at = list.length - 1; at >= 0; at -= 1) {
     const entry = list[at] as Summary;
     if (entry.startedAtMs < startedAtMs - CLOCK_MS) break;
-    if (entry.method === method && entry.target === target && entry.client?.name === CLIENT_NAME) found = entry;
+    const { method: own, target: name, client } = entry;
+    if (entry.startedAtMs < untilMs && own === method && name === target && client?.name === CLIENT_NAME) return entry;
   }
-  return found;
+  return undefined;
 }
 
 const METHODS: Readonly<Record<string, string>> = {

@@ -61,12 +61,13 @@ function EntryView({ entry }: { readonly entry: Entry }): JSX.Element {
   );
 }
 
+/** How an entry is related to an earlier one, and how to a later one. */
 const WHY = {
-  answer: "answers",
-  resumes: "resumes",
-  task: "of the same task",
-  round: "round",
-  "same-call": "the same call",
+  answer: ["answers", "answered by"],
+  resumes: ["resumes", "resumed by"],
+  task: ["same task as", "same task as"],
+  round: ["continues", "continued by"],
+  "same-call": ["same call as", "same call as"],
 } as const;
 
 function Tags({ entry }: { readonly entry: Entry }): JSX.Element {
@@ -93,7 +94,7 @@ function Tags({ entry }: { readonly entry: Entry }): JSX.Element {
       </span>
       {related.map((each) => (
         <a key={each.id + each.why} href={linkTo("call", each.id)}>
-          #{each.id} <small>({WHY[each.why]})</small>
+          {WHY[each.why][Number(each.id) < Number(id) ? 0 : 1]} #{each.id}
         </a>
       ))}
     </>

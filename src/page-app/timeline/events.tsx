@@ -14,12 +14,16 @@ import type { EventKind, Lane, LaneEvent, Lanes } from "./lanes.ts";
 /** The number of events that are shown at a time. */
 const PORTION = 200;
 
-const KINDS: readonly (readonly [EventKind, string])[] = [
+/** What can be hidden in the list: a kind, or the work of mcp-edge itself. */
+type Hidden = EventKind | "own";
+
+const KINDS: readonly (readonly [Hidden, string])[] = [
   ["message", "Messages"],
   ["work", "Calls"],
   ["storage", "Storage"],
   ["log", "Logs"],
   ["exception", "Exceptions"],
+  ["own", "mcp-edge"],
 ];
 
 /** An event that was selected in the chart. Each selection is a new object, so that the same event can be selected again. */
@@ -34,13 +38,15 @@ interface Props {
 }
 
 export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props): JSX.Element {
-  const hidden = useSignal<ReadonlySet<EventKind>>(new Set());
+  const hidden = useSignal<ReadonlySet<Hidden>>(new Set());
   const shown = useSignal(PORTION);
   // The selected event is shown even if its kind is hidden, or if it is further down in the list.
-  const kept = events.filter(({ kind, id }) => !hidden.value.has(kind) || id === chosen?.id);
+  const isHidden = ({ kind, isOwn }: LaneEvent) =>
+    hidden.value.has(kind) || (isOwn === true && hidden.value.has("own"));
+  const kept = events.filter((event) => !isHidden(event) || event.id === chosen?.id);
   const length = Math.max(shown.value, kept.findIndex(({ id }) => id === chosen?.id) + 1);
   const left = omitted && omitted.messages + omitted.spans + omitted.logs;
-  const toggle = (kind: EventKind) => {
+  const toggle = (kind: Hidden) => {
     const next = new Set(hidden.value);
     if (!next.delete(kind)) next.add(kind);
     hidden.value = next;
@@ -51,11 +57,13 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
         <h2>In order</h2>
         {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend in sight. */}
         <div class="switch" role="group" aria-label="Kinds in the list">
-          {KINDS.filter(([kind]) => events.some((each) => each.kind === kind)).map(([kind, text]) => (
-            <button type="button" key={kind} aria-pressed={!hidden.value.has(kind)} onClick={() => toggle(kind)}>
-              {text}
-            </button>
-          ))}
+          {KINDS.filter(([kind]) => events.some((each) => (kind === "own" ? each.isOwn : each.kind === kind))).map(
+            ([kind, text]) => (
+              <button type="button" key={kind} aria-pressed={!hidden.value.has(kind)} onClick={() => toggle(kind)}>
+                {text}
+              </button>
+            ),
+          )}
         </div>
       </header>
       {events.length === 0 && <p class="empty">No events were recorded.</p>}
@@ -64,7 +72,7 @@ export function EntryEvents({ lanes: { events, lanes }, chosen, omitted }: Props
           <EventRow
             key={event.id}
             event={event}
-            lane={lanes.find(({ id }) => id === event.lane)}
+            lane={lanes.find(({ id }) => id === (event.owner ?? event.lane))}
             chosen={event.id === chosen?.id ? chosen : undefined}
           />
         ))}

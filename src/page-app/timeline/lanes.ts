@@ -5,6 +5,7 @@
  */
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import type { Entry, Invocation, RecordedMessage, Span } from "../../recorder/entry.ts";
+import { relative } from "../parts/text.ts";
 
 /** The kind of an event. */
 export type EventKind = "message" | "work" | "storage" | "log" | "exception";
@@ -14,6 +15,10 @@ export interface LaneEvent {
   readonly id: string;
   readonly kind: EventKind;
   readonly lane: string;
+  /** The lane of the invocation, for storage. */
+  readonly owner?: string;
+  /** Whether it is work of mcp-edge itself. */
+  readonly isOwn?: boolean;
   /** Milliseconds since the beginning of the entry. */
   readonly atMs: number;
   /** Undefined for points in time, and for running work. */
@@ -106,17 +111,25 @@ export function describeMessage(message: unknown): { readonly text: string; read
   if (!isObject(result)) return { text: "result", isBad: false };
   if (result.resultType === "input_required" || "inputRequests" in result)
     return { text: "input required", isBad: false };
-  return result.isError === true ? { text: "failed tool result", isBad: true } : { text: "result", isBad: false };
+  const isBad = result.isError === true;
+  const [first] = Array.isArray(result.content) ? result.content : [];
+  const text = String((isObject(first) && first.text) || "").slice(0, TEXT_MAX);
+  return { text: `${isBad ? "failed tool result" : "result"} ${text}`.trim(), isBad };
 }
+
+/** The maximum number of characters of a result in a description. */
+const TEXT_MAX = 80;
 
 function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
   const { id, spans, logs, exceptions } = invocation;
   const lane = laneOf(invocation);
   const isBad = invocation.outcome !== undefined && invocation.outcome !== "ok";
+  const isOwn = invocation.role !== undefined;
   const own: LaneEvent = {
     id,
     kind: "work",
     lane,
+    isOwn,
     atMs: invocation.startedAtMs - start,
     endMs: invocation.endedAtMs === undefined ? undefined : invocation.endedAtMs - start,
     text: CAUSES[invocation.cause],
@@ -126,7 +139,7 @@ function invocationEvents(invocation: Invocation, start: number): LaneEvent[] {
   };
   return [
     own,
-    ...spans.map((span, at) => spanEvent(span, `${id}-span-${at}`, lane, start)),
+    ...spans.map((span, at) => spanEvent(span, `${id}-span-${at}`, { lane, start, isOwn })),
     ...logs.map(({ atMs, level, text }, at) =>
       point(`${id}-log-${at}`, "log", lane, atMs - start, text, level, level === "error"),
     ),
@@ -172,23 +185,32 @@ function point(
   return { id, kind, lane, atMs, endMs: undefined, text, note, isBad, detail: undefined };
 }
 
+interface SpanPlace {
+  readonly lane: string;
+  readonly start: number;
+  readonly isOwn: boolean;
+}
+
 /** Converts a span. Storage spans are in the storage lane, and all others in the lane of their invocation. */
-function spanEvent(span: Span, id: string, lane: string, start: number): LaneEvent {
+function spanEvent(span: Span, id: string, { lane, start, isOwn }: SpanPlace): LaneEvent {
   const isStorage = span.rowsRead !== undefined || span.rowsWritten !== undefined || STORAGE.test(span.name);
   const rows = [
     span.rowsRead && `${span.rowsRead} read`,
     span.rowsWritten && `${span.rowsWritten} written`,
-    span.dueAtMs !== undefined && `due ${new Date(span.dueAtMs).toISOString().slice(11, 19)}`,
+    span.dueAtMs !== undefined && `due ${relative(span.dueAtMs, span.startedAtMs)}`,
+    span.status !== undefined && `status ${span.status}`,
   ];
   return {
     id,
     kind: isStorage ? "storage" : "work",
     lane: isStorage ? "storage" : lane,
+    owner: lane,
+    isOwn: (isOwn && isStorage) || span.text === "callRole",
     atMs: span.startedAtMs - start,
     endMs: span.endedAtMs === undefined ? undefined : span.endedAtMs - start,
     text: span.text ? `${span.name} ${span.text}` : span.name,
     note: rows.filter(Boolean).join(", "),
-    isBad: false,
+    isBad: (span.status ?? 0) >= 400,
     detail: span,
   };
 }

@@ -116,7 +116,7 @@ function Row({
           .filter((mark) => mark !== "progress" && mark !== "log")
           .map((mark) => (
             <span class="mark" key={mark}>
-              {" "}
+              {" · "}
               {MARKS[mark]}
             </span>
           ))}

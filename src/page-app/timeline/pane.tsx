@@ -50,7 +50,7 @@ function Empty(): JSX.Element {
   if (entries.value.length === 0) {
     return <p class="empty">No calls yet. The calls of all clients appear here.</p>;
   }
-  return <p class="empty">No calls match the filter.</p>;
+  return <p class="empty">No calls match the filters.</p>;
 }
 
 function Menu(): JSX.Element {
@@ -70,9 +70,11 @@ function Menu(): JSX.Element {
     }
   };
   return (
-    <details class="menu">
-      <summary aria-label="More actions">•••</summary>
-      <div>
+    <>
+      <button type="button" class="quiet" popovertarget="menu" aria-label="More actions">
+        •••
+      </button>
+      <div class="menu" id="menu" popover>
         <a href={recordingUrl} download="recording.json">
           Export a recording
         </a>
@@ -90,6 +92,6 @@ function Menu(): JSX.Element {
         <Faults />
         {status.value && <p class="about">{status.value}</p>}
       </div>
-    </details>
+    </>
   );
 }
