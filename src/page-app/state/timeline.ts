@@ -102,14 +102,14 @@ export function follow(): void {
   };
   const change = () => {
     stop?.();
-    stop = document.hidden ? undefined : watch({ onSummary: take, onClear: forgetAll, onState });
+    stop = document.hidden ? undefined : watch({ onSummary: take, onClear: clearEntries, onState });
   };
   document.addEventListener("visibilitychange", change);
   change();
 }
 
 /** Removes all entries, after the recorder has removed them. */
-export function forgetAll(): void {
+export function clearEntries(): void {
   byId.clear();
   schedule();
 }

@@ -38,15 +38,15 @@ export function describeSpan({ name, text }: LiveSpan): string {
  * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the calls
  * to these objects, come from mcp-edge itself.
  */
-export function isOfAuthor(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
-  return !isCallOfKit(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
+export function isAuthorWork(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
+  return !isInternalCall(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));
 }
 
 /** Names of the spans of an object's own storage. */
 const OBJECT_STORAGE = /^(?:exec|kv_\w+|get\w*|put|delete\w*|setAlarm|list)$/;
 
 /** Returns whether a span is a call of mcp-edge to its own objects. A call without a reported method is assumed to be one. */
-function isCallOfKit({ name, text = "" }: LiveSpan): boolean {
+function isInternalCall({ name, text = "" }: LiveSpan): boolean {
   return name === "object" && (text === "" || text === "callRole" || text.includes("https://object/"));
 }
 

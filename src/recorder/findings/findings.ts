@@ -4,12 +4,12 @@
  * @module
  */
 import type { Finding } from "../entry.ts";
-import { findCut, findIgnoredRetryAfter, findRefusal, findSessionForEach } from "./caller.ts";
+import { findCut, findIgnoredRetryAfter, findRefusal, findSessionPerCall } from "./caller.ts";
 import type { Examined } from "./examined.ts";
 import { findExceptions, findProgressFlood, findRepeatedQuestions } from "./handler.ts";
 import { findOutputMisfit } from "./output.ts";
-import { findStatementsForEach, findUnboundedReads, findWritesOfReader } from "./storage.ts";
-import { findAlarmChain, findAwake, findLostWork, findSlowUpstream, findUnanswered } from "./time.ts";
+import { findReadOnlyWrites, findRepeatedOperations, findUnboundedReads } from "./storage.ts";
+import { findAlarmChain, findLateWork, findObjectsInMemory, findSlowUpstream, findUnanswered } from "./time.ts";
 
 const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findExceptions,
@@ -17,17 +17,17 @@ const FINDERS: readonly ((examined: Examined) => readonly Finding[])[] = [
   findCut,
   findRefusal,
   findRepeatedQuestions,
-  findStatementsForEach,
+  findRepeatedOperations,
   findUnboundedReads,
-  findWritesOfReader,
+  findReadOnlyWrites,
   findSlowUpstream,
   findUnanswered,
-  findLostWork,
-  findAwake,
+  findLateWork,
+  findObjectsInMemory,
   findAlarmChain,
   findProgressFlood,
   findIgnoredRetryAfter,
-  findSessionForEach,
+  findSessionPerCall,
 ];
 
 /** Returns the findings of an entry. */
