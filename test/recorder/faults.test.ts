@@ -1,6 +1,7 @@
 // @module-tag long
 /**
- * Twenty faults that were defined before the recorder was written. Each has a finding with its location. The servers are in `fixtures`.
+ * Twenty faults that were defined before the recorder was written. Each has a finding with its location. The servers are in
+ * `fixtures`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, Finding } from "../../src/recorder/entry.ts";

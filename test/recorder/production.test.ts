@@ -1,4 +1,7 @@
-/** The Worker of `recorder()`, which receives the tail events of another Worker on workerd, and stores and shows its last calls. */
+/**
+ * The Worker of `recorder()`, which receives the tail events of another Worker on workerd, and stores and shows its last
+ * calls.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseRecording } from "../../src/recorder/recording/file.ts";
 import { prepare } from "../../src/testing/configuration.ts";

@@ -1,6 +1,6 @@
 /**
- * Checks a value against its schema, so that a form can report missing values and wrong types before it is sent. Ranges, lengths and
- * patterns are not checked, so that developers see the errors of the server.
+ * Checks a value against its schema, so that a form can report missing values and wrong types before it is sent. Ranges,
+ * lengths and patterns are not checked, so that developers see the errors of the server.
  *
  * @module
  */

@@ -91,8 +91,8 @@ async function readAll(): Promise<void> {
 }
 
 /**
- * Reads all entries, and follows changes while the page is visible. Browsers share six connections to a host between all tabs, and
- * each open stream takes one.
+ * Reads all entries, and follows changes while the page is visible. Browsers share six connections to a host between all tabs,
+ * and each open stream takes one.
  */
 export function follow(): void {
   let stop: (() => void) | undefined;

@@ -30,8 +30,8 @@ export function isHidden(name: string, parent: string | undefined): boolean {
 }
 
 /**
- * The count that a span increases when it begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL reports
- * its rows at the end. workerd does not report the rows that `list()` reads.
+ * The count that a span increases when it begins: rows of the key-value store and of alarms, as Cloudflare bills them. SQL
+ * reports its rows at the end. workerd does not report the rows that `list()` reads.
  */
 const OPENED: Readonly<Record<string, "rowsRead" | "rowsWritten">> = {
   [`${STORAGE}kv_get`]: "rowsRead",

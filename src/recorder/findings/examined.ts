@@ -35,8 +35,8 @@ export function describeSpan({ name, text }: LiveSpan): string {
 }
 
 /**
- * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the calls
- * to these objects, come from mcp-edge itself.
+ * Returns whether a span comes from the code of the Worker's author. The storage operations of an endpoint's objects, and the
+ * calls to these objects, come from mcp-edge itself.
  */
 export function isAuthorWork(span: LiveSpan, { isOfEndpoint, role }: LiveInvocation): boolean {
   return !isInternalCall(span) && !((isOfEndpoint || role !== undefined) && OBJECT_STORAGE.test(span.name));

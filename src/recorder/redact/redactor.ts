@@ -1,8 +1,9 @@
 /**
  * Redacts everything that the recorder stores.
  *
- * Secrets are always replaced: tokens, cookies, session ids, event ids, sealed states, keys, and values that the server's schemas mark
- * as secret. Without `contents`, arguments, results, texts, log lines and error messages are replaced by their shape.
+ * Secrets are always replaced: tokens, cookies, session ids, event ids, sealed states, keys, and values that the server's
+ * schemas mark as secret. Without `contents`, arguments, results, texts, log lines and error messages are replaced by their
+ * shape.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The current state of a Worker's objects: their storage, their next alarms, and whether they are in memory. Reading the state does
- * not wake them.
+ * The current state of a Worker's objects: their storage, their next alarms, and whether they are in memory. Reading the state
+ * does not wake them.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
  * One connection of a client, and the connections on which its requests are forwarded.
  *
- * Bytes are forwarded unchanged, apart from one header that is added to each request. FIN, RST and backpressure are forwarded in both
- * directions.
+ * Bytes are forwarded unchanged, apart from one header that is added to each request. FIN, RST and backpressure are forwarded
+ * in both directions.
  *
  * @module
  */
@@ -133,7 +133,10 @@ export class ProxiedConnection {
     }
   }
 
-  /** Returns whether a part can be forwarded now. A request on another leg waits for earlier responses, so that they stay in order. */
+  /**
+   * Returns whether a part can be forwarded now. A request on another leg waits for earlier responses, so that they stay in
+   * order.
+   */
   #canPass(part: Part): boolean {
     if (part.kind !== "head") return true;
     const isInside = this.#isInside(part.head);
