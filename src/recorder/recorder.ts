@@ -55,7 +55,6 @@ export interface BeginOptions {
 /** Called when an entry has changed. */
 export type ChangeListener = (entry: LiveEntry) => void;
 
-/** Records exchanges. */
 export class Recorder {
   readonly redactor: Redactor;
   /** The roles of objects, by their ids. */

@@ -1,5 +1,5 @@
 /**
- * Log lines and exceptions, redacted.
+ * Redacts log lines and exceptions.
  *
  * @module
  */
