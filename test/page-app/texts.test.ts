@@ -1,7 +1,7 @@
 /** How the page interprets results, views and recorded calls, without a browser. */
 import { describe, expect, test } from "vitest";
 import {
-  isLargeJson,
+  parseStructured,
   sizeOf,
   sourceOf,
   tokensOf,
@@ -57,9 +57,13 @@ describe("content", () => {
   });
 
   test("is JSON if it is an object or an array", () => {
-    expect(isLargeJson(' {"a":1}')).toEqual({ a: 1 });
-    expect(isLargeJson("[1]")).toEqual([1]);
-    expect([isLargeJson("1"), isLargeJson("{a}"), isLargeJson('"{}"')]).toEqual([undefined, undefined, undefined]);
+    expect(parseStructured(' {"a":1}')).toEqual({ a: 1 });
+    expect(parseStructured("[1]")).toEqual([1]);
+    expect([parseStructured("1"), parseStructured("{a}"), parseStructured('"{}"')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test("does not repeat the structured result", () => {

@@ -302,7 +302,7 @@ export class WireExchange {
   }
 
   /** Stores a message, unless the entry is full. */
-  #store(message: unknown, where: StoredWhere, context?: Waiting): void {
+  #store(message: unknown, where: MessageOrigin, context?: Waiting): void {
     const { entry } = this;
     const { redactor } = this.#assembly;
     const { from, atMs, event, characters: size } = where;
@@ -322,7 +322,7 @@ export class WireExchange {
 }
 
 /** The sender, time and size of a message. */
-interface StoredWhere {
+interface MessageOrigin {
   readonly from: "client" | "server";
   readonly atMs: number;
   readonly characters: number;

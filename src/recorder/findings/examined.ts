@@ -5,7 +5,7 @@
  */
 import type { LiveEntry } from "../assemble/live-entry.ts";
 import type { LiveInvocation, LiveSpan } from "../assemble/live-invocation.ts";
-import type { KnownTool } from "../redact/schemas.ts";
+import type { ListedTool } from "../redact/schemas.ts";
 import type { Thresholds } from "./thresholds.ts";
 
 /** An entry that is being examined, with its context. */
@@ -14,7 +14,7 @@ export interface Examined {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
   /** The called tool, if it was in a `tools/list` result. */
-  readonly tool: KnownTool | undefined;
+  readonly tool: ListedTool | undefined;
   /** Whether arguments and results are recorded without redaction. */
   readonly contents: boolean;
   /** Returns an entry by its id. */
